@@ -1,0 +1,91 @@
+/** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
+
+import type { z } from 'zod'
+import type { Caller, Role, State } from '../vocabulary.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** Who may call. `publicIn` lists the states in which no credentials are asked for; contract section 3. */
+export interface Access {
+  roles: readonly Role[]
+  /** `root`: callers outside any namespace only. `any`: both. */
+  scope: 'root' | 'any'
+  publicIn?: readonly State[]
+}
+
+/** How a request body is read; `bytesMax` defaults to 1 MiB (contract 1.5). */
+export type Body<T> =
+  | { kind: 'json'; schema: z.ZodType<T>; bytesMax?: number }
+  /** Raw bytes with one of `types` as content type; parsed by `parse`, which throws `invalid`. */
+  | { kind: 'raw'; types: readonly string[]; parse: (bytes: Uint8Array, type: string) => T; bytesMax?: number }
+  /** JSON or multipart/form-data, chosen by content type (key import, contract 4.6). */
+  | {
+      kind: 'jsonOrMultipart'
+      schema: z.ZodType<T>
+      /** Exactly the parts given, by name, in order of arrival. */
+      parts: (parts: readonly Part[]) => T
+      bytesMax?: number
+    }
+
+export interface Part {
+  name: string
+  bytes: Uint8Array
+}
+
+/** What a handler is given. `S` is the set of services the API was built with; `http` knows nothing of it. */
+export interface Request<S, P, Q, B> {
+  services: S
+  /** Set on every request that was authenticated. */
+  caller: Caller
+  /** IP address of the client, for rate limits and the log. */
+  address: string
+  params: P
+  query: Q
+  body: B
+}
+
+export type Result =
+  | { status: 200; json: unknown }
+  | { status: 200 | 201; bytes: Uint8Array; type: string }
+  /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
+  | { status: 201; location?: string; json?: unknown }
+  | { status: 204 | 304 }
+
+export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
+  method: Method
+  /** Relative to `/api/v1`; parameters as `:name`, e.g. `/keys/:id/sign`. */
+  path: string
+  /** One line for the API documents. */
+  summary: string
+  states: readonly State[]
+  access: Access | 'public'
+  /** Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. */
+  authorize?: (request: Request<S, Record<string, string>, unknown, unknown>) => void
+  /** Syntax of the path parameters after percent-decoding (step 11). */
+  params?: z.ZodType<P>
+  query?: z.ZodType<Q>
+  /** Throws `notFound` when the resource is missing (step 12). */
+  exists?: (request: Request<S, P, unknown, unknown>) => void
+  /** The resource for conditional headers (step 13): an opaque version, or null when it is missing. Sends `etag` on GET. */
+  version?: (request: Request<S, P, Q, unknown>) => string | null
+  body?: Body<B>
+  /** The content type must match (step 8, 415): requests that create a resource. */
+  creates?: boolean
+  /** Adds `cache-control: no-cache` (contract 1.3). */
+  noCache?: boolean
+  /** What 2xx answers look like, for `accept` (step 10) and the API documents. Several `types` are chosen by `accept`. */
+  answers: Answer
+  /** Further statuses for the API documents, with what they mean here. */
+  errors?: Partial<Record<400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>
+  handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
+}
+
+export type Answer =
+  | { status: 200 | 201; json: z.ZodType }
+  | { status: 200; types: readonly string[] }
+  | { status: 200 | 201 | 204; empty: true }
+
+/** Infers the types of one declaration; the list of an API is `Declaration<S>[]`. */
+export function endpoint<S, P, Q, B>(declaration: Declaration<S, P, Q, B>): Declaration<S> {
+  return declaration as unknown as Declaration<S>
+}
