@@ -1,0 +1,59 @@
+/** The log: sources, levels and sequence numbers of contract section 7.6; sinks are given from outside. */
+
+import type { LogLevel } from '../boot/protocol.ts'
+
+export type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general'
+
+export interface Entry {
+  level: LogLevel
+  source: LogSource
+  /** Starts with `[n] `, n counting from 1 after start. */
+  message: string
+}
+
+export interface Log {
+  debug(source: LogSource, message: string): void
+  info(source: LogSource, message: string): void
+  warning(source: LogSource, message: string): void
+  error(source: LogSource, message: string): void
+  /** Entries at this level and above are written; `setLevel` applies at once. */
+  setLevel(level: LogLevel): void
+  /** Entries since start by level, for the metrics. */
+  readonly counts: Readonly<Record<LogLevel, number>>
+}
+
+const SEVERITY: Record<LogLevel, number> = { error: 3, warning: 4, info: 6, debug: 7 } // RFC 3164 section 4.1.1
+
+/** Line breaks and other control characters could forge entries; they are escaped. */
+const escapeControls = (text: string): string =>
+  text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
+  const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
+  let threshold = SEVERITY[level]
+  let sequence = 0
+  const at = (level: LogLevel) => (source: LogSource, message: string) => {
+    if (SEVERITY[level] > threshold) return
+    counts[level]++
+    sequence++
+    write({ level, source, message: `[${sequence}] ${escapeControls(message)}` })
+  }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warning: at('warning'),
+    error: at('error'),
+    setLevel: (level) => {
+      threshold = SEVERITY[level]
+    },
+    counts,
+  }
+}
+
+/** One line per entry on standard output, which the boot manager passes on to the console. */
+export function writeToConsole({ level, source, message }: Entry): void {
+  process.stdout.write(`${level.padEnd(7)} ${source}: ${message}\n`)
+}
