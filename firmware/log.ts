@@ -26,10 +26,7 @@ const SEVERITY: Record<LogLevel, number> = { error: 3, warning: 4, info: 6, debu
 
 /** Line breaks and other control characters could forge entries; they are escaped. */
 const escapeControls = (text: string): string =>
-  text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g,
-    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
