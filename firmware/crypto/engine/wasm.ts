@@ -1,0 +1,224 @@
+/** A small assembler for WebAssembly modules: nested expressions in, bytes out. WebAssembly Core Specification, chapter 5. */
+
+export type ValueType = 'i32' | 'i64' | 'f64' | 'v128'
+
+/** Encoded instructions. As an operand: code that leaves its value on the stack. */
+export type Code = readonly number[]
+
+/** A number stands for a constant of the type that the instruction expects. */
+export type Operand = Code | Local | number | bigint
+
+/** A local variable or parameter of the function being defined. */
+export class Local {
+  readonly get: Code
+  readonly #index: Code
+
+  constructor(index: number) {
+    this.#index = unsigned(index)
+    this.get = [0x20, ...this.#index]
+  }
+
+  set(value: Code): Code {
+    return [...value, 0x21, ...this.#index]
+  }
+
+  /** Sets and leaves the value on the stack. */
+  tee(value: Code): Code {
+    return [...value, 0x22, ...this.#index]
+  }
+}
+
+/** What an instance of a module offers to JavaScript. An i64 result arrives as a bigint: keep secrets out of those. */
+export type WasmExports = Record<string, (...values: number[]) => number | bigint | undefined> & {
+  readonly memory: { readonly buffer: ArrayBuffer }
+}
+
+/** Calls a defined function; the operands' types are those of its parameters. */
+export type Callee = (...operands: Operand[]) => Code
+
+/** Gives a function body fresh locals. */
+export type NewLocal = (type: ValueType) => Local
+
+/** One module with one memory, exported as `memory`, and its functions, exported by their names. */
+export class WasmModule {
+  readonly #memoryPages: number
+  readonly #types: Code[] = []
+  readonly #exports: Code[] = []
+  readonly #bodies: Code[] = []
+
+  /** A page is 64 KiB; the memory does not grow. */
+  constructor(memoryPages: number) {
+    this.#memoryPages = memoryPages
+    this.#exports.push([...name('memory'), 0x02, 0x00])
+  }
+
+  /** Adds a function and returns how later functions call it. `body` gets one local per parameter. */
+  define(
+    exported: string,
+    parameters: readonly ValueType[],
+    results: readonly ValueType[],
+    body: (parameters: readonly Local[], local: NewLocal) => readonly Code[],
+  ): Callee {
+    const index = unsigned(this.#bodies.length)
+    const locals: Code[] = []
+    const local: NewLocal = (type) => new Local(parameters.length + locals.push([0x01, VALUE_TYPES[type]]) - 1)
+    const code = body(
+      parameters.map((_, i) => new Local(i)),
+      local,
+    ).flat()
+    this.#types.push([0x60, ...vector(parameters.map(valueType)), ...vector(results.map(valueType))])
+    this.#exports.push([...name(exported), 0x00, ...index])
+    this.#bodies.push(sized([...vector(locals), ...code, 0x0b]))
+    return (...operands) => {
+      if (operands.length !== parameters.length) throw new Error(`${exported} takes ${parameters.length} operands`)
+      return [...operands.flatMap((operand, i) => lower(operand, parameters[i]!)), 0x10, ...index]
+    }
+  }
+
+  instantiate(): WasmExports {
+    return new WebAssembly.Instance(new WebAssembly.Module(this.encode())).exports
+  }
+
+  /** The module in binary format. */
+  encode(): Uint8Array<ArrayBuffer> {
+    const pages = unsigned(this.#memoryPages)
+    return Uint8Array.from([
+      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+      ...section(1, this.#types),
+      ...section(
+        3,
+        this.#bodies.map((_, i) => unsigned(i)),
+      ),
+      ...section(5, [[0x01, ...pages, ...pages]]),
+      ...section(7, this.#exports),
+      ...section(10, this.#bodies),
+    ])
+  }
+}
+
+/** Operands, then an opcode with its immediates: for instructions that have no name below. */
+export function instruction(type: ValueType, operands: readonly Operand[], ...opcode: number[]): Code {
+  return [...operands.flatMap((operand) => lower(operand, type)), ...opcode]
+}
+
+export const i32 = {
+  load: load(0x28),
+  store: store('i32', 0x36),
+  store8: store('i32', 0x3a),
+  eqz: unary('i32', 0x45),
+  eq: binary('i32', 0x46),
+  ne: binary('i32', 0x47),
+  ltU: binary('i32', 0x49),
+  gtU: binary('i32', 0x4b),
+  add: binary('i32', 0x6a),
+  sub: binary('i32', 0x6b),
+  mul: binary('i32', 0x6c),
+  and: binary('i32', 0x71),
+  or: binary('i32', 0x72),
+  xor: binary('i32', 0x73),
+  shl: binary('i32', 0x74),
+  shrS: binary('i32', 0x75),
+  shrU: binary('i32', 0x76),
+  wrapI64: unary('i64', 0xa7),
+} as const
+
+export const i64 = {
+  load: load(0x29),
+  load32U: load(0x35),
+  store: store('i64', 0x37),
+  store32: store('i64', 0x3e),
+  add: binary('i64', 0x7c),
+  sub: binary('i64', 0x7d),
+  mul: binary('i64', 0x7e),
+  and: binary('i64', 0x83),
+  or: binary('i64', 0x84),
+  xor: binary('i64', 0x85),
+  shl: binary('i64', 0x86),
+  shrS: binary('i64', 0x87),
+  shrU: binary('i64', 0x88),
+  extendI32U: unary('i32', 0xad),
+} as const
+
+/** Runs the body once, and again while the condition, an i32, is not zero. */
+export function repeatWhile(body: readonly Code[], condition: Code): Code {
+  return [0x03, 0x40, ...body.flat(), ...condition, 0x0d, 0x00, 0x0b]
+}
+
+/** Only for conditions that are not secret. */
+export function ifThen(condition: Operand, body: readonly Code[]): Code {
+  return [...lower(condition, 'i32'), 0x04, 0x40, ...body.flat(), 0x0b]
+}
+
+/** Sets `bytes` bytes to a value. */
+export function memoryFill(address: Operand, value: Operand, bytes: Operand): Code {
+  return [...lower(address, 'i32'), ...lower(value, 'i32'), ...lower(bytes, 'i32'), 0xfc, 0x0b, 0x00]
+}
+
+/** Copies `bytes` bytes; the ranges may overlap. */
+export function memoryCopy(to: Operand, from: Operand, bytes: Operand): Code {
+  return [...lower(to, 'i32'), ...lower(from, 'i32'), ...lower(bytes, 'i32'), 0xfc, 0x0a, 0x00, 0x00]
+}
+
+/** Unsigned LEB128. */
+export function unsigned(value: number): Code {
+  const bytes: number[] = []
+  let rest = value
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
+  return [...bytes, rest]
+}
+
+/** The part of the JavaScript interface in use; the compiler's standard library has it only for browsers. */
+declare const WebAssembly: {
+  Module: new (bytes: Uint8Array<ArrayBuffer>) => object
+  Instance: new (module: object) => { exports: WasmExports }
+}
+
+const VALUE_TYPES: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b }
+
+const valueType = (type: ValueType): Code => [VALUE_TYPES[type]]
+const vector = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()]
+const sized = (content: Code): Code => [...unsigned(content.length), ...content]
+const section = (id: number, items: readonly Code[]): Code => [id, ...sized(vector(items))]
+const name = (text: string): Code => sized([...new TextEncoder().encode(text)])
+
+function lower(operand: Operand, type: ValueType): Code {
+  if (operand instanceof Local) return operand.get
+  if (typeof operand === 'object') return operand
+  if (type === 'i32') return [0x41, ...signed(BigInt.asIntN(32, BigInt(operand)))]
+  if (type === 'i64') return [0x42, ...signed(BigInt.asIntN(64, BigInt(operand)))]
+  if (type === 'f64') return [0x44, ...new Uint8Array(Float64Array.of(Number(operand)).buffer)]
+  throw new Error('a vector constant has no number')
+}
+
+function signed(value: bigint): Code {
+  const bytes: number[] = []
+  let rest = value
+  while (rest < -0x40n || rest >= 0x40n) {
+    bytes.push(Number(rest & 0x7fn) | 0x80)
+    rest >>= 7n
+  }
+  return [...bytes, Number(rest & 0x7fn)]
+}
+
+function unary(type: ValueType, opcode: number) {
+  return (a: Operand): Code => instruction(type, [a], opcode)
+}
+
+function binary(type: ValueType, opcode: number) {
+  return (a: Operand, b: Operand): Code => instruction(type, [a, b], opcode)
+}
+
+/** The alignment hint is left at one byte: it changes nothing on the processors we run on. */
+function load(opcode: number) {
+  return (address: Operand, offset = 0): Code => [...lower(address, 'i32'), opcode, 0x00, ...unsigned(offset)]
+}
+
+function store(type: ValueType, opcode: number) {
+  return (address: Operand, value: Operand, offset = 0): Code => [
+    ...lower(address, 'i32'),
+    ...lower(value, type),
+    opcode,
+    0x00,
+    ...unsigned(offset),
+  ]
+}
