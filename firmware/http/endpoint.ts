@@ -59,6 +59,11 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   summary: string
   states: readonly State[]
   access: Access | 'public'
+  /**
+   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6;
+   * a body that parses but fails its schema, and `forbidden` thrown by the handler, count as failures.
+   */
+  attemptsAs?: string
   /** Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. */
   authorize?: (request: Request<S, Record<string, string>, unknown, unknown>) => void
   /** Syntax of the path parameters after percent-decoding (step 11). */
@@ -66,14 +71,20 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   query?: z.ZodType<Q>
   /** Throws `notFound` when the resource is missing (step 12). */
   exists?: (request: Request<S, P, unknown, unknown>) => void
-  /** The resource for conditional headers (step 13): an opaque version, or null when it is missing. Sends `etag` on GET. */
+  /**
+   * The resource for conditional headers (step 13): any text that changes with its representation (it is hashed into the
+   * `etag` and never sent itself), or null when the resource is missing. Sends `etag` on GET.
+   */
   version?: (request: Request<S, P, Q, unknown>) => string | null
   body?: Body<B>
   /** The content type must match (step 8, 415): requests that create a resource. */
   creates?: boolean
   /** Adds `cache-control: no-cache` (contract 1.3). */
   noCache?: boolean
-  /** What 2xx answers look like, for `accept` (step 10) and the API documents. Several `types` are chosen by `accept`. */
+  /**
+   * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
+   * with the type it has; when `accept` refuses that one, the bytes go out as the first type it takes.
+   */
   answers: Answer
   /** Further statuses for the API documents, with what they mean here. */
   errors?: Partial<Record<400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>

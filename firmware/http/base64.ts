@@ -1,0 +1,26 @@
+/** Base64 as the contract (1.1) has it: RFC 4648 section 4 with padding, unused bits of the last character ignored. */
+
+import { CofferError } from '../error.ts'
+
+/** Spaces the decoder of the runtime would skip; here they are foreign characters. */
+const SPACE = /[\t\n\f\r ]/
+
+/** The decoded bytes, in memory of their own, or null when the text is not base64. */
+export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  if (text.length % 4 !== 0 || SPACE.test(text)) return null
+  try {
+    return Uint8Array.fromBase64(text, { lastChunkHandling: 'loose' })
+  } catch {
+    return null
+  }
+}
+
+/** The decoded bytes; throws `invalid` naming the field. `lines`: LF characters are removed first. */
+export function decodeBase64(text: string, field: string, options?: { lines?: boolean }): Uint8Array<ArrayBuffer> {
+  const bytes = readBase64(options?.lines ? text.replaceAll('\n', '') : text)
+  if (bytes === null) throw new CofferError('invalid', `${field}: not base64`)
+  return bytes
+}
+
+export const encodeBase64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
