@@ -7,6 +7,7 @@ export type ErrorCode =
   | 'notFound' // 404
   | 'methodNotAllowed' // 405
   | 'notAcceptable' // 406
+  | 'timeout' // 408: the request came too slowly
   | 'conflict' // 409
   | 'unavailable' // 412: not in this state, or a precondition does not hold
   | 'tooLarge' // 413
