@@ -1,0 +1,33 @@
+/** AES-CBC without padding by Node's OpenSSL: table AES in JavaScript would not be constant time. Contract section 6.2. */
+
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { CofferError } from '../error.ts'
+
+const BLOCK_BYTES = 16
+const KEY_BYTES = [16, 24, 32]
+
+export function encryptAesCbc(key: Uint8Array, iv: Uint8Array, message: Uint8Array): Uint8Array {
+  check(key, iv, message, 'message')
+  return createCipheriv(cipherOf(key), key, iv).setAutoPadding(false).update(message)
+}
+
+/** The same length comes out: padding is the caller's business. */
+export function decryptAesCbc(key: Uint8Array, iv: Uint8Array | undefined, encrypted: Uint8Array): Uint8Array {
+  check(key, iv, encrypted, 'encrypted')
+  return createDecipheriv(cipherOf(key), key, iv).setAutoPadding(false).update(encrypted)
+}
+
+const cipherOf = (key: Uint8Array): string => `aes-${key.length * 8}-cbc`
+
+function check(key: Uint8Array, iv: Uint8Array | undefined, data: Uint8Array, field: string): asserts iv is Uint8Array {
+  if (!KEY_BYTES.includes(key.length)) {
+    throw new CofferError('invalid', `key: AES needs a key of 16, 24 or 32 bytes, this one has ${key.length}`)
+  }
+  if (iv === undefined) throw new CofferError('invalid', 'iv: required for AES_CBC')
+  if (iv.length !== BLOCK_BYTES) throw new CofferError('invalid', `iv: must have ${BLOCK_BYTES} bytes`)
+  // A published client knows wrong lengths by the words "argument length". Nothing in, nothing out is refused as well:
+  // clients take no empty field for an answer.
+  if (data.length === 0 || data.length % BLOCK_BYTES !== 0) {
+    throw new CofferError('invalid', `${field}: argument length must be a positive multiple of ${BLOCK_BYTES} bytes`)
+  }
+}

@@ -1,0 +1,207 @@
+/** What each key type, mechanism and mode is and which fit together. Contract sections 4.4, 4.5 and 5 (rows 2, 3, 5). */
+
+import { CofferError } from '../error.ts'
+import {
+  type DecryptMode,
+  type EcKeyType,
+  type EncryptMode,
+  HASHES,
+  type HashName,
+  KEY_TYPES,
+  type KeyType,
+  type SignMode,
+} from './types.ts'
+
+// ---- key types
+
+/** Lengths of one elliptic-curve type and its name in ASN.1. */
+export interface Curve {
+  /** Private scalar, also one coordinate of the point. */
+  fieldBytes: number
+  /** The exact length of the digest that ECDSA signs. */
+  digestBytes: number
+  /** The digest of certificate requests, `digestBytes` long. */
+  hash: 'SHA256' | 'SHA384' | 'SHA512'
+  /** Named curve: SEC 2, RFC 5639. */
+  oid: string
+}
+
+export const CURVES: Readonly<Record<EcKeyType, Curve>> = {
+  EC_P256: { fieldBytes: 32, digestBytes: 32, hash: 'SHA256', oid: '1.2.840.10045.3.1.7' },
+  EC_P384: { fieldBytes: 48, digestBytes: 48, hash: 'SHA384', oid: '1.3.132.0.34' },
+  EC_P521: { fieldBytes: 66, digestBytes: 64, hash: 'SHA512', oid: '1.3.132.0.35' },
+  EC_P256K1: { fieldBytes: 32, digestBytes: 32, hash: 'SHA256', oid: '1.3.132.0.10' },
+  BrainpoolP256: { fieldBytes: 32, digestBytes: 32, hash: 'SHA256', oid: '1.3.36.3.3.2.8.1.1.7' },
+  BrainpoolP384: { fieldBytes: 48, digestBytes: 48, hash: 'SHA384', oid: '1.3.36.3.3.2.8.1.1.11' },
+  BrainpoolP512: { fieldBytes: 64, digestBytes: 64, hash: 'SHA512', oid: '1.3.36.3.3.2.8.1.1.13' },
+}
+
+export const isEcKeyType = (type: KeyType): type is EcKeyType => Object.hasOwn(CURVES, type)
+
+/** Seed and public key of Ed25519, RFC 8032. */
+export const ED25519_BYTES = 32
+export const ED25519_OID = '1.3.101.112' // RFC 8410
+export const RSA_BITS = { min: 1024, max: 8192 }
+export const GENERIC_BITS = { min: 128, max: 8192 }
+
+/** Both vocabularies; a key keeps the spelling it was created with. */
+export const KEY_TYPE_NAMES = [...KEY_TYPES, 'ED25519', 'ECDSA'] as const
+export type KeyTypeName = (typeof KEY_TYPE_NAMES)[number]
+
+const ECDSA_BY_LENGTH: Readonly<Record<number, KeyType>> = {
+  0: 'EC_P256',
+  256: 'EC_P256',
+  384: 'EC_P384',
+  521: 'EC_P521',
+}
+const ECDSA_BY_DATA_BYTES: Readonly<Record<number, KeyType>> = { 32: 'EC_P256', 48: 'EC_P384', 66: 'EC_P521' }
+
+/** The key to generate: its type and, for RSA and Generic, its checked length. Other types ignore `length`. */
+export function resolveGenerate(name: KeyTypeName, length?: number): { type: KeyType; bits?: number } {
+  if (name === 'ED25519') return { type: 'Curve25519' }
+  if (name === 'ECDSA') {
+    const type = ECDSA_BY_LENGTH[length ?? 0]
+    if (type === undefined) throw new CofferError('invalid', 'length: ECDSA keys have 256, 384 or 521 bits')
+    return { type }
+  }
+  if (name !== 'RSA' && name !== 'Generic') return { type: name }
+  return { type: name, bits: checkBits(name, length) }
+}
+
+/** Refuses lengths outside the bounds of the type. */
+export function checkBits(type: 'RSA' | 'Generic', bits: number | undefined): number {
+  const { min, max } = type === 'RSA' ? RSA_BITS : GENERIC_BITS
+  if (bits === undefined) throw new CofferError('invalid', `length: required for ${type} keys`)
+  if (!Number.isInteger(bits) || bits < min || bits > max) {
+    throw new CofferError('invalid', `length: ${type} keys have ${min} to ${max} bits`)
+  }
+  return bits
+}
+
+/** The type of an imported key; `ECDSA` is told apart by the length of its data. */
+export function resolveImport(name: KeyTypeName, dataBytes: number): KeyType {
+  if (name === 'ED25519') return 'Curve25519'
+  if (name !== 'ECDSA') return name
+  const type = ECDSA_BY_DATA_BYTES[dataBytes]
+  if (type === undefined) throw new CofferError('invalid', 'data: ECDSA keys have 32, 48 or 66 bytes')
+  return type
+}
+
+// ---- mechanisms
+
+/** In canonical order. */
+export const MECHANISMS = [
+  'RSA_Decryption_RAW',
+  'RSA_Decryption_PKCS1',
+  ...HASHES.map((hash) => `RSA_Decryption_OAEP_${hash}` as const),
+  'RSA_Signature_PKCS1',
+  ...HASHES.map((hash) => `RSA_Signature_PKCS1_${hash}` as const),
+  ...HASHES.map((hash) => `RSA_Signature_PSS_${hash}` as const),
+  'EdDSA_Signature',
+  'ECDSA_Signature',
+  'BIP340_Signature',
+  'AES_Encryption_CBC',
+  'AES_Decryption_CBC',
+] as const
+export type Mechanism = (typeof MECHANISMS)[number]
+
+/** With the seed's second name for EdDSA; a key keeps the spelling it was created with. */
+export const MECHANISM_NAMES = [...MECHANISMS, 'ED25519_Signature'] as const
+export type MechanismName = (typeof MECHANISM_NAMES)[number]
+
+const canonical = (name: MechanismName): Mechanism => (name === 'ED25519_Signature' ? 'EdDSA_Signature' : name)
+
+/** In canonical order, without duplicates. */
+export function sortMechanisms(names: readonly MechanismName[]): MechanismName[] {
+  const byMechanism = new Map<Mechanism, MechanismName>()
+  for (const name of names) if (!byMechanism.has(canonical(name))) byMechanism.set(canonical(name), name)
+  return MECHANISMS.flatMap((mechanism) => byMechanism.get(mechanism) ?? [])
+}
+
+export function mechanismFits(name: MechanismName, type: KeyType): boolean {
+  const mechanism = canonical(name)
+  switch (mechanism) {
+    case 'EdDSA_Signature':
+      return type === 'Curve25519'
+    case 'ECDSA_Signature':
+      return isEcKeyType(type)
+    case 'BIP340_Signature':
+      return type === 'EC_P256K1'
+    case 'AES_Encryption_CBC':
+    case 'AES_Decryption_CBC':
+      return type === 'Generic'
+    default:
+      return type === 'RSA'
+  }
+}
+
+// ---- modes
+
+/** As requests name them; `signMode` maps them to what the pool understands. */
+export const SIGN_MODE_NAMES = [
+  'PKCS1',
+  ...HASHES.map((hash) => `PKCS1_${hash}` as const),
+  ...HASHES.map((hash) => `PSS_${hash}` as const),
+  'EdDSA',
+  'ED25519',
+  'ECDSA',
+  'BIP340',
+] as const
+export type SignModeName = (typeof SIGN_MODE_NAMES)[number]
+
+export const DECRYPT_MODES: readonly DecryptMode[] = [
+  'RAW',
+  'PKCS1',
+  ...HASHES.map((hash): DecryptMode => `OAEP_${hash}`),
+  'AES_CBC',
+]
+export const ENCRYPT_MODES: readonly EncryptMode[] = ['AES_CBC']
+
+export const signMode = (name: SignModeName): SignMode => (name === 'ED25519' ? 'EdDSA' : name)
+
+/** Every mode a mechanism permits, by what the key is used for. */
+export interface Permissions {
+  sign: readonly SignMode[]
+  decrypt: readonly DecryptMode[]
+  encrypt: readonly EncryptMode[]
+}
+
+const permissions = (some: Partial<Permissions>): Permissions => ({ sign: [], decrypt: [], encrypt: [], ...some })
+
+function permissionsOf(mechanism: Mechanism): Permissions {
+  switch (mechanism) {
+    case 'RSA_Decryption_RAW':
+      return permissions({ decrypt: ['RAW'] })
+    case 'RSA_Decryption_PKCS1':
+      return permissions({ decrypt: ['PKCS1'] })
+    case 'RSA_Signature_PKCS1':
+      return permissions({ sign: ['PKCS1', ...HASHES.map((hash) => `PKCS1_${hash}` as const)] })
+    case 'EdDSA_Signature':
+      return permissions({ sign: ['EdDSA'] })
+    case 'ECDSA_Signature':
+      return permissions({ sign: ['ECDSA'] })
+    case 'BIP340_Signature':
+      return permissions({ sign: ['BIP340'] })
+    case 'AES_Encryption_CBC':
+      return permissions({ encrypt: ['AES_CBC'] })
+    case 'AES_Decryption_CBC':
+      return permissions({ decrypt: ['AES_CBC'] })
+    default: {
+      const hash = mechanism.slice(mechanism.lastIndexOf('_') + 1) as HashName
+      if (mechanism.startsWith('RSA_Decryption_OAEP_')) return permissions({ decrypt: [`OAEP_${hash}`] })
+      if (mechanism.startsWith('RSA_Signature_PSS_')) return permissions({ sign: [`PSS_${hash}`] })
+      return permissions({ sign: [`PKCS1_${hash}`] })
+    }
+  }
+}
+
+const PERMISSIONS = new Map<Mechanism, Permissions>(MECHANISMS.map((name) => [name, permissionsOf(name)]))
+
+/** Whether one of a key's mechanisms permits the mode. */
+export function permits<Use extends keyof Permissions>(
+  mechanisms: readonly MechanismName[],
+  use: Use,
+  mode: Permissions[Use][number],
+): boolean {
+  return mechanisms.some((name) => (PERMISSIONS.get(canonical(name))![use] as readonly string[]).includes(mode))
+}

@@ -1,0 +1,292 @@
+/** One lane of the crypto pool: a bounded queue in front of worker threads that are replaced when they die. */
+
+import { Worker } from 'node:worker_threads'
+import { CofferError } from '../error.ts'
+import {
+  alone,
+  buffersOf,
+  type FromWorker,
+  type Request,
+  type Task,
+  type ToWorker,
+  type WorkerStart,
+  wipeBytes,
+} from './messages.ts'
+import type { KeyHandle, KeyPair } from './types.ts'
+
+export interface LaneOptions {
+  name: string
+  threads: number
+  /** Waiting and running jobs; one more is `busy`. */
+  jobsMax: number
+  entry: URL
+  /** Raised by the pool before `forgetAll` and `close`. */
+  epoch: SharedArrayBuffer
+  /** Whether its workers sign, and warm up for that. */
+  signs?: boolean
+  /** Whether `forgetAll` ends a worker in the middle of its operation, which would take long to end by itself. */
+  interruptible?: boolean
+}
+
+type Result = Uint8Array | KeyPair
+
+interface Job {
+  task: Task
+  key: KeyHandle | undefined
+  weight: number
+  bytes: number
+  resolve: (result: Result) => void
+  reject: (error: CofferError) => void
+  /** Its caller has been refused already; a late result is wiped. */
+  dropped: boolean
+}
+
+interface Thread {
+  worker: Worker
+  ready: boolean
+  startedAtMs: number
+  running: Map<number, Job>
+  load: number
+  /** Keys open in the worker, least recently used first. */
+  opened: Map<number, true>
+}
+
+// Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
+const LOAD_MAX = 8
+const HEAVY_WEIGHT = 4 // an RSA operation, or a message of a megabyte: two of them ahead
+const HEAVY_BYTES = 1024 * 1024
+const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
+const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
+const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
+const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a pause
+const PAUSE_MS = 1_000
+const CLOSE_MS = 500 // for wiping; a worker in the middle of a prime search is ended without
+
+export class Lane {
+  readonly #options: LaneOptions
+  readonly #epoch: Int32Array
+  readonly #threads = new Set<Thread>()
+  #queue: Job[] = []
+  #jobs = 0
+  #bytes = 0
+  #nextId = 1
+  #pausedUntilMs = 0
+  #pause: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: LaneOptions) {
+    this.#options = options
+    this.#epoch = new Int32Array(options.epoch)
+  }
+
+  /** Starts every thread now instead of with its first job. */
+  start(): void {
+    while (this.#threads.size < this.#options.threads) this.#spawn()
+  }
+
+  /** Takes over the task's byte arrays. */
+  run(task: Task, key?: KeyHandle): Promise<Result> {
+    const bytes = buffersOf(task).reduce((sum, buffer) => sum + buffer.byteLength, 0)
+    const refusal = this.#refusal(bytes)
+    if (refusal !== undefined) {
+      wipeBytes(task)
+      return Promise.reject(refusal)
+    }
+    const weight = key?.type === 'RSA' || bytes >= HEAVY_BYTES ? HEAVY_WEIGHT : 1
+    this.#jobs++
+    this.#bytes += bytes
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ task, key, weight, bytes, resolve, reject, dropped: false })
+      this.#dispatch()
+    })
+  }
+
+  forget(ref: number): void {
+    this.#dropQueued((job) => job.key?.ref === ref, new CofferError('notFound', 'The key does not exist any more'))
+    for (const thread of this.#threads) {
+      if (thread.opened.delete(ref)) post(thread, { forget: ref })
+    }
+  }
+
+  /** Refuses everything that waits or runs; opened keys are wiped as soon as each worker's current operation ends. */
+  forgetAll(): void {
+    const error = new CofferError('unavailable', 'Service not available')
+    this.#dropQueued(() => true, error)
+    for (const thread of this.#threads) {
+      for (const job of thread.running.values()) drop(job, error)
+      thread.opened.clear()
+      if (this.#options.interruptible && thread.running.size > 0) thread.worker.terminate()
+      else post(thread, 'forgetAll')
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#pause)
+    this.forgetAll()
+    await Promise.all([...this.#threads].map(end))
+  }
+
+  #refusal(bytes: number): CofferError | undefined {
+    if (this.#closed) return new CofferError('unavailable', 'Service not available')
+    if (this.#jobs >= this.#options.jobsMax || this.#bytes + bytes > BYTES_MAX) {
+      return new CofferError('busy', 'Too many operations are waiting')
+    }
+    return undefined
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const thread = this.#freest()
+      if (thread === undefined) return
+      this.#send(thread, this.#queue.shift()!)
+    }
+  }
+
+  #freest(): Thread | undefined {
+    let freest: Thread | undefined
+    for (const thread of this.#threads) if (freest === undefined || thread.load < freest.load) freest = thread
+    if (freest?.load === 0 || this.#threads.size === this.#options.threads || this.#isPaused()) {
+      return freest !== undefined && freest.load < LOAD_MAX ? freest : undefined
+    }
+    return this.#spawn()
+  }
+
+  #send(thread: Thread, job: Job): void {
+    const id = this.#nextId++
+    const request: Request = { id, epoch: Atomics.load(this.#epoch, 0), task: job.task }
+    try {
+      if (job.key !== undefined) openIn(thread, job.key, request)
+    } catch (error) {
+      this.#settle(job)
+      wipeBytes(job.task)
+      job.reject(error instanceof CofferError ? error : new CofferError('internal', 'The key cannot be read', error))
+      return
+    }
+    thread.running.set(id, job)
+    thread.load += job.weight
+    post(thread, request, request.open ? [...buffersOf(job.task), ...buffersOf(request.open)] : buffersOf(job.task))
+  }
+
+  #receive(thread: Thread, message: FromWorker): void {
+    if (message === 'ready') {
+      thread.ready = true
+      return
+    }
+    const job = thread.running.get(message.id)!
+    thread.running.delete(message.id)
+    thread.load -= job.weight
+    this.#settle(job)
+    if ('result' in message) {
+      if (job.dropped) wipeResult(message.result)
+      else job.resolve(message.result)
+    } else {
+      if (message.unopened && !job.dropped) thread.opened.delete(job.key!.ref)
+      if (!job.dropped) job.reject(new CofferError(message.code, message.message))
+    }
+    this.#dispatch()
+  }
+
+  #spawn(): Thread {
+    const { name, entry, epoch, signs } = this.#options
+    const worker = new Worker(entry, {
+      name: `crypto ${name}`,
+      workerData: { epoch, warm: signs ?? false } satisfies WorkerStart,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+    })
+    const thread: Thread = {
+      worker,
+      ready: false,
+      startedAtMs: performance.now(),
+      running: new Map(),
+      load: 0,
+      opened: new Map(),
+    }
+    this.#threads.add(thread)
+    worker.on('message', (message: FromWorker) => this.#receive(thread, message))
+    worker.on('error', () => {}) // 'exit' follows; the error's text may quote numbers and is dropped
+    worker.on('exit', () => this.#bury(thread))
+    return thread
+  }
+
+  /** What a dead worker was doing fails; the rest of the queue goes to its replacement. */
+  #bury(thread: Thread): void {
+    this.#threads.delete(thread)
+    const error = new CofferError('internal', 'A crypto worker stopped')
+    for (const job of thread.running.values()) {
+      this.#settle(job)
+      drop(job, error)
+    }
+    if (this.#closed) return
+    if (performance.now() - thread.startedAtMs < STABLE_MS) this.#pauseStarts()
+    if (!thread.ready && this.#threads.size === 0) this.#dropQueued(() => true, error)
+    if (!this.#isPaused()) this.#spawn()
+    this.#dispatch()
+  }
+
+  #isPaused(): boolean {
+    return performance.now() < this.#pausedUntilMs
+  }
+
+  #pauseStarts(): void {
+    this.#pausedUntilMs = performance.now() + PAUSE_MS
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(() => {
+      this.#pausedUntilMs = 0
+      this.start()
+      this.#dispatch()
+    }, PAUSE_MS)
+  }
+
+  #settle(job: Job): void {
+    this.#jobs--
+    this.#bytes -= job.bytes
+  }
+
+  #dropQueued(selects: (job: Job) => boolean, error: CofferError): void {
+    const dropped = this.#queue.filter(selects)
+    if (dropped.length === 0) return
+    this.#queue = this.#queue.filter((job) => !selects(job))
+    for (const job of dropped) {
+      this.#settle(job)
+      wipeBytes(job.task)
+      drop(job, error)
+    }
+  }
+}
+
+function drop(job: Job, error: CofferError): void {
+  if (job.dropped) return
+  job.dropped = true
+  job.reject(error)
+}
+
+/** Adds the key's private bytes to the request unless the worker has the key open, and names one to wipe when it is full. */
+function openIn(thread: Thread, key: KeyHandle, request: Request): void {
+  if (!thread.opened.delete(key.ref)) {
+    request.open = { ref: key.ref, type: key.type, private: alone(key.load()) }
+    if (thread.opened.size >= OPENED_MAX) {
+      const oldest = thread.opened.keys().next().value!
+      thread.opened.delete(oldest)
+      request.evict = oldest
+    }
+  }
+  thread.opened.set(key.ref, true)
+}
+
+const post = (thread: Thread, message: ToWorker, transfer: ArrayBuffer[] = []): void =>
+  thread.worker.postMessage(message, transfer)
+
+async function end({ worker }: Thread): Promise<void> {
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
+  worker.postMessage('close' satisfies ToWorker)
+  const late = setTimeout(() => worker.terminate(), CLOSE_MS)
+  await exited
+  clearTimeout(late)
+}
+
+const wipeResult = (result: Result): void => {
+  const secret = result instanceof Uint8Array ? result : result.private
+  secret.fill(0)
+}

@@ -1,0 +1,68 @@
+/** Slow and secret operations in worker threads, behind the `CryptoPool` interface. */
+
+import { availableParallelism } from 'node:os'
+import { Lane } from './lane.ts'
+import type { Task } from './messages.ts'
+import type { CryptoPool, KeyHandle, KeyPair } from './types.ts'
+
+export interface PoolOptions {
+  /** Threads that use keys; default: one per core. */
+  workers?: number
+  /** The file that serves in a worker thread: worker.ts, or the bundle. */
+  entry: URL
+}
+
+/**
+ * Three lanes, none of which can hold up another for longer than the scheduler's time slice:
+ * - `use` signs, decrypts and makes everything that takes milliseconds; one thread per core; only these hold opened keys;
+ * - `derive` runs scrypt, a tenth to half a second each, one after the other appliance-wide (contract 7.1);
+ * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when first needed.
+ * With a fixed share of the `use` threads instead, two cores would leave one for both derivations and prime searches,
+ * and one RSA key of 8192 bits would keep everybody from logging in. The threads beyond the number of cores cost memory
+ * only while idle; while a search runs, the operating system shares the cores fairly.
+ */
+export function createPool({ workers = availableParallelism(), entry }: PoolOptions): CryptoPool {
+  const epoch = new SharedArrayBuffer(4)
+  const shared = { entry, epoch }
+  const use = new Lane({ ...shared, name: 'use', threads: Math.max(1, workers), jobsMax: 4096, signs: true })
+  const derive = new Lane({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
+  const search = new Lane({ ...shared, name: 'search', threads: 1, jobsMax: 32, interruptible: true })
+  const lanes = [use, derive, search]
+  use.start()
+  derive.start()
+
+  const bytesOf = (lane: Lane, task: Task, key?: KeyHandle): Promise<Uint8Array> =>
+    lane.run(task, key) as Promise<Uint8Array>
+  const pairOf = (lane: Lane, task: Task): Promise<KeyPair> => lane.run(task) as Promise<KeyPair>
+
+  // Arguments are copied here, so that callers may wipe theirs at any time; the copies move to the worker, which wipes them.
+  return {
+    sign: (key, mode, message) => bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message) }, key),
+    decrypt: (key, mode, encrypted, iv) =>
+      bytesOf(use, { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), iv: iv && copy(iv) }, key),
+    encrypt: (key, mode, message, iv) =>
+      bytesOf(use, { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv) }, key),
+    generate: (type, bits) => pairOf(type === 'RSA' ? search : use, { do: 'generate', type, bits }),
+    importRsa: (primeP, primeQ, publicExponent) =>
+      pairOf(search, {
+        do: 'importRsa',
+        primeP: copy(primeP),
+        primeQ: copy(primeQ),
+        publicExponent: copy(publicExponent),
+      }),
+    importRaw: (type, data) => pairOf(use, { do: 'import', type, data: copy(data) }),
+    scrypt: (passphrase, salt, cost) =>
+      bytesOf(derive, { do: 'scrypt', passphrase: copy(passphrase), salt: copy(salt), cost }),
+    forget: (ref) => use.forget(ref),
+    forgetAll: () => {
+      Atomics.add(new Int32Array(epoch), 0, 1)
+      for (const lane of lanes) lane.forgetAll()
+    },
+    close: async () => {
+      Atomics.add(new Int32Array(epoch), 0, 1)
+      await Promise.all(lanes.map((lane) => lane.close()))
+    },
+  }
+}
+
+const copy = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)

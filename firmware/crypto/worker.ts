@@ -1,0 +1,126 @@
+/** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
+
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { CofferError } from '../error.ts'
+import { deriveKey } from './kdf.ts'
+import {
+  alone,
+  type FromWorker,
+  type Request,
+  type Task,
+  type ToWorker,
+  type WorkerStart,
+  wipeBytes,
+} from './messages.ts'
+import { generateKey, importKey, type OpenedKey, openKey } from './operations.ts'
+import { systemRandom } from './random.ts'
+import type { KeyPair } from './types.ts'
+
+let serving = false
+
+/** Serves requests until `close`. The bundle's entry calls it too; a second call does nothing. */
+export function serveWorker(): void {
+  if (serving || parentPort === null) return
+  serving = true
+  const port = parentPort
+  const start = workerData as WorkerStart
+  const epoch = new Int32Array(start.epoch)
+  const opened = new Map<number, OpenedKey>()
+
+  const forget = (ref: number): void => {
+    opened.get(ref)?.wipe()
+    opened.delete(ref)
+  }
+  const forgetAll = (): void => {
+    for (const key of opened.values()) key.wipe()
+    opened.clear()
+  }
+  const answer = (request: Request): FromWorker => {
+    const { id, task, open, evict } = request
+    try {
+      if (evict !== undefined) forget(evict)
+      if (request.epoch !== Atomics.load(epoch, 0)) {
+        forgetAll()
+        throw new CofferError('unavailable', 'Service not available')
+      }
+      if (open !== undefined) {
+        forget(open.ref)
+        opened.set(open.ref, openKey(open.type, open.private, systemRandom))
+      }
+      return { id, result: perform(task, opened) }
+    } catch (error) {
+      // Messages of packages are not passed on: they may quote numbers.
+      const { code, message } =
+        error instanceof CofferError ? error : new CofferError('internal', 'The crypto operation failed')
+      return { id, code, message, unopened: 'ref' in task && !opened.has(task.ref) }
+    } finally {
+      open?.private.fill(0)
+      wipeBytes(task)
+    }
+  }
+
+  port.on('message', (message: ToWorker) => {
+    if (message === 'close') {
+      forgetAll()
+      port.close()
+    } else if (message === 'forgetAll') forgetAll()
+    else if ('forget' in message) forget(message.forget)
+    else {
+      const reply = answer(message)
+      port.postMessage(reply, typeof reply === 'object' && 'result' in reply ? secretOf(reply) : [])
+    }
+  })
+  if (start.warm) warmUp()
+  port.postMessage('ready' satisfies FromWorker)
+}
+
+function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPair {
+  switch (task.do) {
+    case 'generate':
+      return generateKey(task.type, task.bits, systemRandom)
+    case 'import':
+      return importKey(task.type, task.data)
+    case 'importRsa':
+      throw new CofferError('internal', 'RSA keys cannot be imported yet')
+    case 'scrypt':
+      return deriveKey(task.passphrase, task.salt, task.cost)
+  }
+  const key = opened.get(task.ref)
+  if (key === undefined) throw new CofferError('internal', 'The key is not open')
+  switch (task.do) {
+    case 'sign':
+      return key.sign(task.mode, task.message)
+    case 'decrypt':
+      return key.decrypt(task.mode, task.message, task.iv)
+    case 'encrypt':
+      return key.encrypt(task.mode, task.message, task.iv)
+  }
+}
+
+/** Moves a result's memory instead of copying it, so that no copy of a plaintext or key stays behind. */
+function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer[] {
+  if (reply.result instanceof Uint8Array) {
+    const result = alone(reply.result)
+    reply.result = result
+    return [result.buffer]
+  }
+  const secret = alone(reply.result.private)
+  reply.result = { ...reply.result, private: secret }
+  return [secret.buffer]
+}
+
+/** The first signatures build tables and are compiled: tens of milliseconds nobody should wait for. */
+function warmUp(): void {
+  for (const [type, mode, bytes] of [
+    ['Curve25519', 'EdDSA', 32],
+    ['EC_P256', 'ECDSA', 32],
+  ] as const) {
+    const { private: secret } = generateKey(type, undefined, systemRandom)
+    const key = openKey(type, secret, systemRandom)
+    for (let i = 0; i < 4; i++) key.sign(mode, new Uint8Array(bytes))
+    key.wipe()
+    secret.fill(0)
+  }
+}
+
+if (!isMainThread) serveWorker()
