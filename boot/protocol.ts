@@ -13,6 +13,8 @@ export type ToFirmware =
   | { type: 'start'; settings: Settings; deviceKey: Uint8Array | null }
   /** The passphrase typed at the console; answered by `unlockResult`. */
   | { type: 'unlock'; passphrase: Uint8Array }
+  /** Answered by `pong`; a firmware that stays silent is hung and is restarted. */
+  | { type: 'ping' }
   /** Stop cleanly: counters flushed, WAL checkpointed, vault wiped, then exit code 0. */
   | { type: 'stop' }
 
@@ -25,6 +27,9 @@ export type ToBoot =
       result: 'unlocked' | 'wrong' | 'tooManyAttempts' | 'notLocked' | 'failed'
       message?: string
     }
+  | { type: 'pong' }
+  /** The firmware cannot run with these settings (port taken, address not ours): starting it again would not help. */
+  | { type: 'refused'; reason: string }
   /** What the firmware may ask for; nothing else is performed. */
   | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
 

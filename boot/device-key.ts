@@ -1,0 +1,47 @@
+/** The device key in a 0600 file: made once, before the store exists, and never replaced under an existing store. */
+
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { writeDurably } from './files.ts'
+
+export const DEVICE_KEY_BYTES = 32
+
+/** The key, or why there is none: the firmware then comes up Failed and touches nothing. */
+export type DeviceKey = { key: Uint8Array } | { problem: string }
+
+/** Reads the key; makes one if there is none and the store directory is still empty. The caller wipes it. */
+export function openDeviceKey(path: string, storeDirectory: string): DeviceKey {
+  if (!existsSync(path)) {
+    if (hasEntries(storeDirectory)) {
+      return { problem: `${path} is missing; a new device key could not open the store that is already here` }
+    }
+    const key = randomBytes(DEVICE_KEY_BYTES)
+    try {
+      writeDurably(path, key)
+    } finally {
+      key.fill(0)
+    }
+  }
+  return readDeviceKey(path)
+}
+
+function readDeviceKey(path: string): DeviceKey {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const { size } = fstatSync(file)
+      if (size !== DEVICE_KEY_BYTES) {
+        return { problem: `${path} has ${size} bytes, a device key has ${DEVICE_KEY_BYTES}` }
+      }
+      const key = new Uint8Array(DEVICE_KEY_BYTES)
+      if (readSync(file, key) !== DEVICE_KEY_BYTES) return { problem: `${path} could not be read to its end` }
+      return { key }
+    } finally {
+      closeSync(file)
+    }
+  } catch (error) {
+    return { problem: `${path} cannot be read: ${(error as NodeJS.ErrnoException).code}` }
+  }
+}
+
+const hasEntries = (directory: string): boolean => existsSync(directory) && readdirSync(directory).length > 0

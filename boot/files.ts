@@ -1,0 +1,29 @@
+/** Files that survive a power cut: temporary name, fsync, rename, fsync of the directory. */
+
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Readable by the owner only; on disk when it returns. */
+export function writeDurably(path: string, bytes: Uint8Array): void {
+  const incoming = `${path}.new`
+  const file = openSync(incoming, 'w', 0o600)
+  try {
+    let written = 0
+    while (written < bytes.length) written += writeSync(file, bytes, written)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(incoming, path)
+  syncDirectory(dirname(path))
+}
+
+/** Makes names created in or removed from a directory survive a power cut. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}

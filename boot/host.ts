@@ -1,0 +1,60 @@
+/** The host platform: a developer's machine. Directories stand for the disk, a restart of the firmware for a reboot. */
+
+import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { openDeviceKey } from './device-key.ts'
+import { syncDirectory, writeDurably } from './files.ts'
+import { lockDirectory } from './lock.ts'
+import type { Platform } from './platform.ts'
+import type { HostSettings } from './settings.ts'
+
+// A sign request may carry 67 MiB; as JSON text, as base64 and as bytes it is held several times over.
+const HEAP_MEGABYTES = 1024
+
+/** Makes the data directory if need be and locks it; throws a LockError when it is in use. */
+export function openHost({ dataDirectory, host, port, logLevel }: HostSettings): Platform {
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
+  const directory = realpathSync(dataDirectory)
+  const storeDirectory = `${directory}/store`
+  const lock = lockDirectory(directory)
+  const disk = {
+    directory,
+    storeDirectory,
+    keyPath: `${directory}/device.key`,
+    resetMark: `${directory}/factory-reset`,
+  }
+  if (existsSync(disk.resetMark)) erase(disk)
+  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
+  return {
+    settings: { dataDirectory: storeDirectory, host, port, logLevel },
+    launcher: [],
+    heapMegabytes: HEAP_MEGABYTES,
+    lock,
+    deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
+    perform: (action) => {
+      if (action === 'shutdown') return 'end'
+      if (action === 'factoryReset') {
+        writeDurably(disk.resetMark, new Uint8Array(0))
+        erase(disk)
+        mkdirSync(storeDirectory, { mode: 0o700 })
+      }
+      return 'start'
+    },
+  }
+}
+
+interface Disk {
+  directory: string
+  storeDirectory: string
+  keyPath: string
+  /** Present from the decision until everything is gone, so that a power cut in between cannot leave half of it. */
+  resetMark: string
+}
+
+/** The device key goes first: without it the rest is noise. */
+function erase({ directory, storeDirectory, keyPath, resetMark }: Disk): void {
+  rmSync(keyPath, { force: true })
+  syncDirectory(directory)
+  rmSync(storeDirectory, { recursive: true, force: true })
+  rmSync(resetMark)
+  syncDirectory(directory)
+}

@@ -1,0 +1,74 @@
+/** Edits a passphrase as it is typed, byte by byte, without ever making a string of it. */
+
+export type Typed = 'enter' | 'interrupt' | null
+
+const PASSPHRASE_BYTES_MAX = 200 // contract 4.1
+
+const CTRL_C = 0x03
+const BACKSPACE = 0x08
+const LINE_FEED = 0x0a
+const RETURN = 0x0d
+const CTRL_U = 0x15
+const ESCAPE = 0x1b
+const SPACE = 0x20
+const DELETE = 0x7f
+
+export interface PassphraseEditor {
+  /** Takes one byte from the terminal. */
+  feed(byte: number): Typed
+  /** What was typed, as a copy that the caller wipes, or null when it was too long; the editor starts afresh. */
+  take(): Uint8Array | null
+  clear(): void
+}
+
+export function createPassphraseEditor(): PassphraseEditor {
+  const bytes = new Uint8Array(PASSPHRASE_BYTES_MAX)
+  let length = 0
+  let tooLong = false
+  // Arrow and function keys send ESC [ parameters letter, or ESC O letter (ECMA-48 section 5.4); they are not text.
+  let sequence: 'none' | 'started' | 'parameters' = 'none'
+
+  const clear = () => {
+    bytes.fill(0)
+    length = 0
+    tooLong = false
+  }
+
+  const eraseCharacter = () => {
+    while (length > 0) {
+      const byte = bytes[--length]!
+      bytes[length] = 0
+      if ((byte & 0xc0) !== 0x80) return // not a UTF-8 continuation byte: the character's first
+    }
+  }
+
+  const skipsEscape = (byte: number): boolean => {
+    if (sequence === 'none') return false
+    if (sequence === 'started') sequence = byte === 0x5b || byte === 0x4f ? 'parameters' : 'none'
+    else if (byte >= 0x40 && byte <= 0x7e) sequence = 'none'
+    return true
+  }
+
+  return {
+    feed: (byte) => {
+      if (byte === CTRL_C) return 'interrupt'
+      if (byte === RETURN || byte === LINE_FEED) {
+        sequence = 'none'
+        return 'enter'
+      }
+      if (skipsEscape(byte)) return null
+      if (byte === ESCAPE) sequence = 'started'
+      else if (byte === CTRL_U) clear()
+      else if (byte === BACKSPACE || byte === DELETE) eraseCharacter()
+      else if (byte >= SPACE && length < bytes.length) bytes[length++] = byte
+      else if (byte >= SPACE) tooLong = true
+      return null
+    },
+    take: () => {
+      const typed = tooLong ? null : bytes.slice(0, length)
+      clear()
+      return typed
+    },
+    clear,
+  }
+}

@@ -1,0 +1,60 @@
+/** Settings of the host platform, by environment. A misspelt name or a bad value is refused by name, never guessed. */
+
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { LogLevel } from './protocol.ts'
+
+export interface HostSettings {
+  /** Absolute; holds the device key, and the store in a directory of its own. */
+  dataDirectory: string
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  logLevel: LogLevel
+}
+
+export class SettingsError extends Error {}
+
+const NAMES = ['COFFER_DATA', 'COFFER_HOST', 'COFFER_PORT', 'COFFER_LOG'] as const
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
+const PORT_MAX = 65535
+
+/** Throws a SettingsError that names the setting. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): HostSettings {
+  refuseUnknownNames(Object.keys(environment))
+  return {
+    dataDirectory: readDirectory(environment.COFFER_DATA ?? './var'),
+    host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
+    port: readPort(environment.COFFER_PORT ?? '8443'),
+    logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
+  }
+}
+
+function refuseUnknownNames(names: string[]): void {
+  const known: readonly string[] = NAMES
+  const unknown = names.find((name) => name.startsWith('COFFER_') && !known.includes(name))
+  if (unknown !== undefined) throw new SettingsError(`${unknown} is not a setting; there are ${NAMES.join(', ')}`)
+}
+
+function readDirectory(value: string): string {
+  if (value === '') throw new SettingsError('COFFER_DATA is empty; it names the data directory')
+  // Node's permission model reads an asterisk in an allowed path as a wildcard.
+  if (value.includes('*')) throw new SettingsError('COFFER_DATA must not contain an asterisk')
+  return resolve(value)
+}
+
+function readHost(value: string): string {
+  if (value === 'localhost' || isIP(value) !== 0) return value
+  throw new SettingsError(`COFFER_HOST is ${JSON.stringify(value)}; it must be an IP address or localhost`)
+}
+
+function readPort(value: string): number {
+  if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)
+  throw new SettingsError(`COFFER_PORT is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
+}
+
+function readLevel(value: string): LogLevel {
+  const level = LEVELS.find((level) => level === value)
+  if (level !== undefined) return level
+  throw new SettingsError(`COFFER_LOG is ${JSON.stringify(value)}; it must be one of ${LEVELS.join(', ')}`)
+}

@@ -1,0 +1,181 @@
+/**
+ * Keeps one firmware running: starts it confined, restarts it with back-off when it ends unasked, stops it cleanly.
+ *
+ * Confined means Node's permission model (Node.js documentation, "Permissions"): the firmware reads its program, reads
+ * and writes its store, and has network, threads and the SQLite addon. No other file, no child processes, no debugger.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { splitLines } from './lines.ts'
+import { readMessage } from './messages.ts'
+import type { ToBoot, ToFirmware } from './protocol.ts'
+
+/** How the supervisor waits; tests shorten it. */
+export interface Patience {
+  /** After the first crash; doubled with each further one. */
+  restartMs: number
+  restartMsMax: number
+  /** A firmware that ran this long has recovered: the next crash counts as the first again. */
+  steadyMs: number
+  pingMs: number
+  /** Silent for this long, it is hung. Generous: opening a large store on a slow device keeps it busy. */
+  silenceMsMax: number
+  /** For counters, checkpoint and wiping; then SIGKILL. */
+  stopMsMax: number
+}
+
+const PATIENCE: Patience = {
+  restartMs: 500,
+  restartMsMax: 60_000,
+  steadyMs: 60_000,
+  pingMs: 10_000,
+  silenceMsMax: 60_000,
+  stopMsMax: 15_000,
+}
+
+const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
+
+export interface SupervisorOptions {
+  command: Command
+  /** Inherited by the firmware, see lock.ts. */
+  lock: number
+  /** The first message; its secrets are wiped once it is sent. */
+  startMessage: () => Extract<ToFirmware, { type: 'start' }>
+  onMessage: (message: ToBoot) => void
+  /** The firmware ended unasked; it comes back by itself. */
+  onCrash: (explanation: string) => void
+  onLine: (text: string) => void
+  patience?: Patience
+}
+
+export interface Supervisor {
+  start(): void
+  /** Hands over a passphrase and wipes it. */
+  unlock(passphrase: Uint8Array): void
+  /** Resolves when no firmware runs: true when it ended by itself, false when it had to be killed. */
+  stop(): Promise<boolean>
+}
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const patience = options.patience ?? PATIENCE
+  let child: ChildProcess | null = null
+  let restart: NodeJS.Timeout | undefined
+  let stopping = false
+  let crashes = 0
+
+  const send = (message: ToFirmware) => {
+    // A channel that broke is followed by the end of the process, which is handled there.
+    if (child?.connected) child.send(message, () => {})
+  }
+
+  const start = () => {
+    stopping = false
+    const startedAt = performance.now()
+    const firmware = launch(options.command, options.lock)
+    child = firmware
+    let heardAt = startedAt
+    const watch = setInterval(() => {
+      if (performance.now() - heardAt > patience.silenceMsMax) {
+        options.onLine(`The firmware has not answered for ${patience.silenceMsMax / 1000} s and is killed.`)
+        firmware.kill('SIGKILL')
+      } else send({ type: 'ping' })
+    }, patience.pingMs)
+
+    for (const stream of [firmware.stdout!, firmware.stderr!]) {
+      const lines = splitLines(options.onLine)
+      stream.on('data', lines.write)
+      stream.on('end', lines.end)
+    }
+    firmware.on('message', (value) => {
+      heardAt = performance.now()
+      const message = readMessage(value)
+      if (message !== null) options.onMessage(message)
+    })
+    let failure = ''
+    firmware.on('error', (error: NodeJS.ErrnoException) => {
+      failure = `could not be started (${error.code ?? error.name})`
+    })
+    firmware.on('close', (code, signal) => {
+      clearInterval(watch)
+      child = null
+      if (stopping) return
+      if (performance.now() - startedAt >= patience.steadyMs) crashes = 0
+      restartLater(failure || `ended with ${signal ?? `exit code ${code}`}`)
+    })
+
+    const message = options.startMessage()
+    send(message)
+    message.deviceKey?.fill(0)
+  }
+
+  const restartLater = (what: string) => {
+    crashes++
+    const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
+    const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
+    options.onCrash(`The firmware ${what}${often}. It is started again in ${delayMs / 1000} s.`)
+    restart = setTimeout(start, delayMs)
+  }
+
+  const stop = async (): Promise<boolean> => {
+    stopping = true
+    clearTimeout(restart)
+    const firmware = child
+    if (firmware === null) return true
+    let killed = false
+    const closed = new Promise((resolve) => firmware.once('close', resolve))
+    send({ type: 'stop' })
+    const impatience = setTimeout(() => {
+      killed = true
+      firmware.kill('SIGKILL')
+    }, patience.stopMsMax)
+    await closed
+    clearTimeout(impatience)
+    return !killed
+  }
+
+  return {
+    start,
+    stop,
+    unlock: (passphrase) => {
+      send({ type: 'unlock', passphrase })
+      passphrase.fill(0)
+    },
+  }
+}
+
+export interface Command {
+  /** Put in front of everything, e.g. to change the user. */
+  launcher: readonly string[]
+  /** The file to run. */
+  program: string
+  /** Files and directories (ending in a slash) the firmware may read besides its store. */
+  readable: readonly string[]
+  storeDirectory: string
+  heapMegabytes: number
+}
+
+function launch({ launcher, program, readable, storeDirectory, heapMegabytes }: Command, lock: number): ChildProcess {
+  const [file, ...parameters] = [
+    ...launcher,
+    process.execPath,
+    '--permission',
+    ...[...readable, `${storeDirectory}/`].map((path) => `--allow-fs-read=${path}`),
+    `--allow-fs-write=${storeDirectory}/`,
+    '--allow-addons',
+    '--allow-worker',
+    '--allow-net',
+    '--disable-sigusr1',
+    '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
+    '--disable-warning=ExperimentalWarning', // --allow-net
+    `--max-old-space-size=${heapMegabytes}`,
+    program,
+  ]
+  return spawn(file!, parameters, {
+    cwd: storeDirectory,
+    env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock],
+    serialization: 'advanced',
+    // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
+    detached: true,
+  })
+}
