@@ -139,6 +139,33 @@ export const i64 = {
   extendI32U: unary('i32', 0xad),
 } as const
 
+export const v128 = {
+  load: vectorLoad(0),
+  store: vectorStore(11),
+  and: vectors(78),
+  or: vectors(80),
+  xor: vectors(81),
+  /** Two lanes with these 64 bits. */
+  constant: (low: bigint, high = low): Code => [0xfd, 0x0c, ...bytes64(low), ...bytes64(high)],
+} as const
+
+export const i64x2 = {
+  splat: (a: Operand): Code => instruction('i64', [a], 0xfd, 18),
+  shl: shift(203),
+  shrU: shift(205),
+  add: vectors(206),
+  sub: vectors(209),
+  eq: vectors(214),
+} as const
+
+export const f64x2 = {
+  add: vectors(240),
+  sub: vectors(241),
+  mul: vectors(242),
+  /** a * b + c, rounded once or twice as the processor likes: WebAssembly relaxed SIMD. */
+  relaxedMadd: (a: Operand, b: Operand, c: Operand): Code => instruction('v128', [a, b, c], 0xfd, ...unsigned(0x107)),
+} as const
+
 /** Runs the body once, and again while the condition, an i32, is not zero. */
 export function repeatWhile(body: readonly Code[], condition: Code): Code {
   return [0x03, 0x40, ...body.flat(), ...condition, 0x0d, 0x00, 0x0b]
@@ -221,4 +248,28 @@ function store(type: ValueType, opcode: number) {
     0x00,
     ...unsigned(offset),
   ]
+}
+
+function vectors(opcode: number) {
+  return (a: Operand, b: Operand): Code => instruction('v128', [a, b], 0xfd, ...unsigned(opcode))
+}
+
+function shift(opcode: number) {
+  return (a: Operand, bits: number): Code => [...lower(a, 'v128'), ...lower(bits, 'i32'), 0xfd, ...unsigned(opcode)]
+}
+
+function vectorLoad(opcode: number) {
+  return (address: Operand, offset = 0): Code => [...lower(address, 'i32'), 0xfd, opcode, 0x00, ...unsigned(offset)]
+}
+
+function vectorStore(opcode: number) {
+  return (address: Operand, value: Operand, offset = 0): Code => [
+    ...lower(address, 'i32'),
+    ...lower(value, 'v128'),
+    ...[0xfd, opcode, 0x00, ...unsigned(offset)],
+  ]
+}
+
+function bytes64(value: bigint): Uint8Array {
+  return new Uint8Array(BigUint64Array.of(BigInt.asUintN(64, value)).buffer)
 }
