@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openHost } from '../../boot/host.ts'
+import { LockError } from '../../boot/lock.ts'
+import type { Platform } from '../../boot/platform.ts'
+
+function makeDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-host-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+function open(t: TestContext, dataDirectory: string): Platform {
+  const platform = openHost({ dataDirectory, host: '127.0.0.1', port: 0, logLevel: 'info' })
+  t.after(() => {
+    try {
+      closeSync(platform.lock)
+    } catch {} // closed by the test
+  })
+  return platform
+}
+
+function keyOf(platform: Platform): Uint8Array {
+  const opened = platform.deviceKey()
+  assert.ok('key' in opened)
+  return opened.key
+}
+
+test('makes a data directory that only its owner can enter, with the store in a directory of its own', (t) => {
+  const directory = join(makeDirectory(t), 'a', 'b')
+  const { settings } = open(t, directory)
+  assert.equal(statSync(directory).mode & 0o777, 0o700)
+  assert.equal(settings.dataDirectory, join(directory, 'store'))
+  assert.equal(statSync(settings.dataDirectory).mode & 0o777, 0o700)
+})
+
+test('follows a symbolic link, so that the firmware may use the directory behind it', (t) => {
+  const directory = makeDirectory(t)
+  mkdirSync(join(directory, 'real'))
+  symlinkSync('real', join(directory, 'link'))
+  assert.equal(open(t, join(directory, 'link')).settings.dataDirectory, join(directory, 'real', 'store'))
+})
+
+test('refuses a data directory in use, and takes it once it is free', (t) => {
+  const directory = makeDirectory(t)
+  const first = open(t, directory)
+  assert.throws(
+    () => open(t, directory),
+    (error) => error instanceof LockError && error.message.includes(`another Coffer is running on ${directory}`),
+  )
+  closeSync(first.lock)
+  open(t, directory)
+})
+
+test('a reboot starts the firmware again, a shutdown ends', (t) => {
+  const platform = open(t, makeDirectory(t))
+  const key = keyOf(platform)
+  assert.equal(platform.perform('reboot'), 'start')
+  assert.equal(platform.perform('shutdown'), 'end')
+  assert.deepEqual(keyOf(platform), key)
+})
+
+test('a factory reset erases the store and the device key, and the next start makes a new one', (t) => {
+  const directory = makeDirectory(t)
+  const platform = open(t, directory)
+  const key = keyOf(platform)
+  writeFileSync(join(platform.settings.dataDirectory, 'records'), 'x')
+  assert.equal(platform.perform('factoryReset'), 'start')
+  assert.deepEqual(readdirSync(directory).sort(), ['lock', 'store'])
+  assert.deepEqual(readdirSync(platform.settings.dataDirectory), [])
+  assert.notDeepEqual(keyOf(platform), key)
+})
+
+test('an interrupted factory reset is finished at the next start', (t) => {
+  const directory = makeDirectory(t)
+  const first = open(t, directory)
+  writeFileSync(join(first.settings.dataDirectory, 'records'), 'x')
+  writeFileSync(join(directory, 'factory-reset'), '')
+  closeSync(first.lock)
+  const second = open(t, directory)
+  assert.equal(existsSync(join(directory, 'factory-reset')), false)
+  assert.deepEqual(readdirSync(second.settings.dataDirectory), [])
+  assert.equal(keyOf(second).length, 32)
+})

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { readMessage } from '../../boot/messages.ts'
+import type { ToBoot } from '../../boot/protocol.ts'
+
+const MESSAGES: ToBoot[] = [
+  { type: 'listening', address: '127.0.0.1', port: 8443 },
+  { type: 'state', state: 'Locked' },
+  { type: 'state', state: 'Failed', reason: 'the store is damaged' },
+  { type: 'unlockResult', result: 'wrong' },
+  { type: 'unlockResult', result: 'failed', message: 'the disk is full' },
+  { type: 'refused', reason: 'port taken' },
+  { type: 'request', action: 'reboot' },
+  { type: 'pong' },
+]
+
+test('reads every message of the protocol', () => {
+  for (const message of MESSAGES) assert.deepEqual(readMessage(message), message)
+})
+
+test('drops members that the protocol does not have', () => {
+  assert.deepEqual(readMessage({ type: 'pong', more: 1 }), { type: 'pong' })
+  assert.deepEqual(readMessage({ type: 'state', state: 'Locked', reason: 7 }), { type: 'state', state: 'Locked' })
+})
+
+test('makes texts printable', () => {
+  const message = readMessage({ type: 'state', state: 'Failed', reason: 'a\x1b[2J\nb' })
+  assert.deepEqual(message, { type: 'state', state: 'Failed', reason: 'a·[2J·b' })
+})
+
+test('refuses what is not of the protocol', () => {
+  const refused = [
+    null,
+    undefined,
+    'pong',
+    7,
+    [],
+    {},
+    { type: 'stop' },
+    { type: 'listening', address: '127.0.0.1', port: '8443' },
+    { type: 'listening', port: 8443 },
+    { type: 'state', state: 'locked' },
+    { type: 'unlockResult', result: 'maybe' },
+    { type: 'request', action: 'execute' },
+    { type: 'refused' },
+  ]
+  for (const value of refused) assert.equal(readMessage(value), null)
+})
+
+test('survives anything', () => {
+  fc.assert(fc.property(fc.anything(), (value) => void readMessage(value)))
+  const almost = fc.record({ type: fc.constantFrom(...MESSAGES.map(({ type }) => type)) }, { noNullPrototype: false })
+  fc.assert(fc.property(almost, fc.object(), (type, rest) => void readMessage({ ...rest, ...type })))
+})
