@@ -1,0 +1,127 @@
+/** Request bodies: read within bounds of size, memory and time, then parsed. RFC 8259; contract sections 1.1 and 1.5. */
+
+import type { Readable } from 'node:stream'
+import type { z } from 'zod'
+import { CofferError } from '../error.ts'
+
+export const BODY_BYTES_MAX = 1024 * 1024
+
+export interface BodyLimits {
+  /** A body may take this long however small it is. */
+  graceMs: number
+  /** After the grace, a body must have come at this rate on average. */
+  bytesPerSecondMin: number
+  /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
+  totalBytesMax: number
+}
+
+export const BODY_LIMITS: BodyLimits = {
+  graceMs: 10_000,
+  bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
+  totalBytesMax: 320 * 1024 * 1024, // four of the largest
+}
+
+const PACE_CHECK_MS = 500
+
+export interface BodyReader {
+  /** The whole body. Throws `tooLarge`, `timeout`, `busy`, or `invalid` when the client goes away. */
+  read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>>
+}
+
+export function createBodyReader(limits: BodyLimits): BodyReader {
+  let totalBytes = 0
+
+  async function read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
+    const chunks: Uint8Array[] = []
+    let receivedBytes = 0
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+
+    const onData = (chunk: Uint8Array) => {
+      chunks.push(chunk)
+      receivedBytes += chunk.length
+      totalBytes += chunk.length
+      if (receivedBytes > bytesMax) reject(tooLarge(bytesMax))
+      else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
+    }
+    const onEnd = () => resolve()
+    const onClose = () => reject(new CofferError('invalid', 'The request body ended early'))
+
+    const started = performance.now()
+    const pace = setInterval(
+      () => {
+        const elapsedMs = performance.now() - started
+        const dueBytes = ((elapsedMs - limits.graceMs) / 1000) * limits.bytesPerSecondMin
+        if (elapsedMs > limits.graceMs && receivedBytes < dueBytes)
+          reject(new CofferError('timeout', 'The request body came too slowly'))
+      },
+      Math.min(PACE_CHECK_MS, limits.graceMs),
+    )
+
+    stream.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    try {
+      await promise
+      return join(chunks, receivedBytes)
+    } finally {
+      clearInterval(pace)
+      totalBytes -= receivedBytes
+      stream.off('data', onData).off('end', onEnd).off('close', onClose)
+      // The error listener stays: a connection that breaks later must not end the process.
+    }
+  }
+
+  return { read }
+}
+
+/** One array of the body; the pieces are wiped, for they may hold a passphrase. */
+function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(bytes)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+    chunk.fill(0)
+  }
+  return whole
+}
+
+export const tooLarge = (bytesMax: number) =>
+  new CofferError('tooLarge', `The request body is larger than ${bytesMax} bytes`)
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** RFC 8259 and nothing more lenient. Nesting costs no stack: the runtime's parser is iterative and schemas are flat. */
+export function parseJson(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw new CofferError('invalid', 'The request body is empty')
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new CofferError('invalid', 'The request body is not UTF-8')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the body, which may hold a secret.
+    throw new CofferError('invalid', 'The request body is not JSON')
+  }
+}
+
+/** The parsed value; throws `invalid` with a message that names the member and never quotes its value. */
+export function matchSchema<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new CofferError('invalid', explain(parsed.error.issues[0], what))
+}
+
+/** A name sent by the client appears in the message up to this length. */
+const NAME_MAX = 64
+
+function explain(issue: z.core.$ZodIssue | undefined, what: string): string {
+  if (issue === undefined) return `${what}: not valid`
+  const member = issue.path.length === 0 ? what : issue.path.map((part) => String(part).slice(0, NAME_MAX)).join('.')
+  if (issue.code === 'unrecognized_keys') {
+    const names = issue.keys.slice(0, 4).map((name) => JSON.stringify(name.slice(0, NAME_MAX)))
+    return `${member}: unknown ${names.length > 1 ? 'members' : 'member'} ${names.join(', ')}`
+  }
+  return `${member}: ${issue.message}`
+}

@@ -1,0 +1,56 @@
+/** Errors become answers here and nowhere else. Contract section 1.6. */
+
+import { CofferError, type ErrorCode } from '../error.ts'
+import type { Log } from '../log.ts'
+import { jsonReply, type Reply } from './reply.ts'
+
+const STATUS: Record<ErrorCode, number> = {
+  invalid: 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  notFound: 404,
+  methodNotAllowed: 405,
+  notAcceptable: 406,
+  timeout: 408,
+  conflict: 409,
+  unavailable: 412,
+  tooLarge: 413,
+  targetTooLong: 414,
+  unsupportedType: 415,
+  tooManyAttempts: 429,
+  storage: 500,
+  notImplemented: 501,
+  busy: 503,
+  internal: 503,
+}
+
+const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
+  unauthenticated: { 'www-authenticate': 'Basic realm="Coffer"' },
+  tooManyAttempts: { 'retry-after': '1' },
+  busy: { 'retry-after': '1' },
+}
+
+/** The answer to an error. What nobody foresaw is logged, and the client learns nothing of it. */
+export function errorReply(error: unknown, log: Log): Reply {
+  if (!(error instanceof CofferError)) {
+    log.error('general', `unexpected exception: ${describe(error)}`)
+    return refusal('internal', 'Internal error')
+  }
+  if (error.code === 'internal' || error.code === 'storage') {
+    const cause = error.cause === undefined ? '' : `: ${describe(error.cause)}`
+    log.error('general', `${error.code}: ${error.message}${cause}`)
+  }
+  return refusal(error.code, error.message)
+}
+
+export function refusal(code: ErrorCode, message: string, headers?: Readonly<Record<string, string>>): Reply {
+  return jsonReply(STATUS[code], { message }, { ...HEADERS[code], ...headers })
+}
+
+/** Name, code and stack frames of an exception; its message may quote what a client sent. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error
+  const code = 'code' in error ? ` ${String(error.code)}` : ''
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  return `${error.name}${code} ${frames.map((frame) => frame.trim()).join(', ')}`
+}

@@ -1,0 +1,59 @@
+/** One HTTP request as the pipeline sees it, whether it came through a socket or, in tests, as a plain Request. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import type { Context } from 'hono'
+
+/** What the listener passes along with a request; absent in tests without sockets. */
+export interface Connection {
+  incoming?: IncomingMessage
+  outgoing?: ServerResponse
+}
+
+export interface Exchange {
+  method: string
+  /** Path and query exactly as sent. */
+  target: string
+  /** IP address of the client; `''` without a socket. */
+  address: string
+  /** Several lines of one name are joined by `, `. */
+  header(name: string): string | undefined
+  /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
+  openBody(): Readable
+}
+
+export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange {
+  const { incoming, outgoing } = context.env ?? {}
+  const request = context.req.raw
+  if (incoming === undefined) {
+    return {
+      method: request.method,
+      target: request.url.slice(request.url.indexOf('/', request.url.indexOf('//') + 2)),
+      address: '',
+      header: (name) => request.headers.get(name) ?? undefined,
+      openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
+    }
+  }
+  return {
+    method: request.method,
+    target: originForm(incoming.url ?? ''),
+    address: addressOf(incoming),
+    header: (name) => {
+      const value = incoming.headers[name]
+      return Array.isArray(value) ? value.join(', ') : value
+    },
+    openBody: () => {
+      if (incoming.headers.expect !== undefined) outgoing?.writeContinue()
+      return incoming
+    },
+  }
+}
+
+/** `https://host/path` as `/path`: RFC 9112 section 3.2.2 asks servers to take both. */
+const originForm = (target: string): string =>
+  target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '')
+
+/** Without the prefix of an IPv4 address on an IPv6 socket. */
+export const addressOf = (incoming: IncomingMessage): string =>
+  (incoming.socket.remoteAddress ?? '').replace(/^::ffff:/, '')

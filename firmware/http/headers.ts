@@ -1,0 +1,24 @@
+/** Headers of every answer of the TLS port. Contract section 1.3. */
+
+const FIXED = {
+  vary: 'Accept, Accept-Encoding, Accept-Charset, Accept-Language',
+  'strict-transport-security': 'max-age=31536000',
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  'x-xss-protection': '1; mode=block',
+  'x-permitted-cross-domain-policies': 'none',
+} as const
+
+/** `date` changes once a second, so the headers are made once a second. */
+export function createCommonHeaders(now: () => number): () => Readonly<Record<string, string>> {
+  let second = Number.NaN
+  let headers: Readonly<Record<string, string>> = FIXED
+  return () => {
+    const current = Math.floor(now() / 1000)
+    if (current !== second) {
+      second = current
+      headers = { date: new Date(current * 1000).toUTCString(), ...FIXED }
+    }
+    return headers
+  }
+}

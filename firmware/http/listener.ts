@@ -1,0 +1,302 @@
+/** The TLS port: HTTP/1.1 (RFC 9112) over TLS 1.2 and 1.3, bounded against slow and hostile clients. */
+
+import { constants, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import type { Log } from '../log.ts'
+import { refusal } from './errors.ts'
+import type { Connection } from './exchange.ts'
+import { createCommonHeaders } from './headers.ts'
+import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
+import { type Reply, toResponse } from './reply.ts'
+import { createTraffic, type Traffic } from './traffic.ts'
+
+export interface Identity {
+  /** PEM. */
+  key: string
+  /** PEM, leaf first. */
+  cert: string
+}
+
+export interface ListenerOptions {
+  app: { fetch: (request: Request, env: Connection) => Response | Promise<Response> }
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  identity: () => Identity
+  log: Log
+  /** The appliance's clock, for `date`. */
+  now: () => number
+  traffic?: Traffic
+  limits?: Partial<ListenerLimits>
+}
+
+export interface Listener {
+  readonly address: string
+  readonly port: number
+  /** New connections get the identity of now; those that are open keep theirs. */
+  renewIdentity(): void
+  /** Takes no more connections, lets running requests finish, then resolves. */
+  close(): Promise<void>
+}
+
+export interface ListenerLimits {
+  /** From the start of a connection or request to the end of its headers. */
+  headersMs: number
+  handshakeMs: number
+  keepAliveMs: number
+  /** A client that neither takes its answer nor sends what it announced is cut off after this. */
+  stallMs: number
+  /** A body nobody wants is discarded so that the client can finish and read its answer: at most so long, so much. */
+  drainMs: number
+  drainBytesMax: number
+  connectionsMax: number
+  /** Running requests may take this long when the listener closes. */
+  closeMs: number
+}
+
+export const LISTENER_LIMITS: ListenerLimits = {
+  headersMs: 10_000,
+  handshakeMs: 10_000,
+  keepAliveMs: 75_000,
+  stallMs: 30_000,
+  drainMs: 60_000,
+  drainBytesMax: 80 * 1024 * 1024, // the largest body an endpoint takes, encoded, and some
+  connectionsMax: 4096, // load generators keep 2000 open
+  closeMs: 10_000,
+}
+
+const HEADER_BYTES_MAX = 16 * 1024
+const EXPIRY_CHECKS = 4 // per headersMs
+const PIPELINED_MAX = 64 // more requests of one connection wait unread
+const LOGGED_PATH_MAX = 2000
+
+/** TLS 1.2 with forward secrecy and authenticated encryption only; those of 1.3 are all of that kind. */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+].join(':')
+
+const TICKET_KEY_BYTES = 48
+
+export async function listenTls(options: ListenerOptions): Promise<Listener> {
+  const { app, log, now } = options
+  const limits = { ...LISTENER_LIMITS, ...options.limits }
+  const traffic = options.traffic ?? createTraffic()
+  const commonHeaders = createCommonHeaders(now)
+  const sockets = new Set<Socket>() // every TCP connection, also during its handshake
+  let closing = false
+
+  /** Puts the common headers on every answer, those Node makes by itself included. */
+  class Answer extends ServerResponse {
+    #continued = false
+
+    constructor(...parameters: ConstructorParameters<typeof ServerResponse>) {
+      super(...parameters)
+      this.sendDate = false
+    }
+
+    override writeContinue(callback?: () => void): void {
+      this.#continued = true
+      super.writeContinue(callback)
+    }
+
+    override writeHead(status: number, ...rest: unknown[]): this {
+      const own = rest.at(-1)
+      const headers = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : {}
+      // A client that still waits for "100 Continue" may or may not send its body now: nobody could tell what follows.
+      const undecided = this.req.headers.expect !== undefined && !this.#continued && !this.req.complete
+      if (undecided || closing) this.shouldKeepAlive = false
+      return super.writeHead(status, { ...commonHeaders(), ...headers })
+    }
+  }
+
+  const server = createServer({
+    ...secureContext(options.identity()),
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: limits.handshakeMs,
+    ServerResponse: Answer,
+    requireHostHeader: false, // refused below, with a body like any other refusal
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: limits.headersMs,
+    requestTimeout: 0, // bodies are watched by their pace
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: Math.ceil(limits.headersMs / EXPIRY_CHECKS),
+  })
+  server.maxConnections = limits.connectionsMax
+  server.timeout = limits.stallMs
+  // Undocumented but long-lived: a client may close its side after its last request and still get the answer.
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
+    hostname: 'localhost', // HTTP/1.0 may leave it out
+    autoCleanupIncoming: false, // done here, within limits
+    errorHandler: () => toResponse(refusal('invalid', 'The request target or the host is malformed')),
+  })
+
+  function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const started = performance.now()
+    const { socket } = incoming
+    const client = clientOf(socket)
+    client.last = incoming
+    client.unanswered.add(outgoing)
+    if (client.unanswered.size === PIPELINED_MAX) socket.pause()
+    log.info('access', `request ${incoming.method} ${pathOf(incoming.url ?? '')}`)
+    outgoing.on('finish', () => {
+      if (!incoming.complete) drain(incoming, limits)
+    })
+    outgoing.on('close', () => {
+      if (client.unanswered.size === PIPELINED_MAX) socket.resume()
+      client.unanswered.delete(outgoing)
+      if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
+      if (client.unanswered.size === 0) client.parting?.()
+    })
+    if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
+      const { status, headers, body } = refusal('invalid', 'The host header is missing')
+      outgoing.writeHead(status, headers).end(body)
+    } else {
+      void toApp(incoming, outgoing)
+    }
+  }
+
+  /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
+  async function onClientError(error: Error, socket: Duplex): Promise<void> {
+    const client = clientOf(socket)
+    if (client.broken) return
+    client.broken = true
+    const reply = (await unknownMethodReply(error)) ?? parserErrorReply(error)
+    const insideBody = client.last !== undefined && !client.last.complete
+    const answeredBody = insideBody && client.unanswered.size === 0
+    if (reply === null || !socket.writable || answeredBody || (insideBody && client.unanswered.size > 1)) {
+      socket.destroy()
+      return
+    }
+    const part = () => {
+      answerRaw(socket, reply, commonHeaders())
+      record(reply.status, 0)
+    }
+    if (client.unanswered.size === 0 || insideBody) part()
+    else client.parting = part
+  }
+
+  /** The path and the state of the appliance come before the method: contract section 1.7. */
+  async function unknownMethodReply(error: Error): Promise<Reply | null> {
+    const target = targetOfUnknownMethod(error)
+    if (target === null) return null
+    log.info('access', `request of an unknown method ${pathOf(target)}`)
+    try {
+      // The name of the method makes no difference, and `get` would be taken for GET.
+      const response = await app.fetch(new Request(`https://localhost${target}`, { method: 'UNKNOWN' }), {})
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+    } catch {
+      return null
+    }
+  }
+
+  function record(status: number, seconds: number): void {
+    log.info('access', `response ${status} response time ${seconds.toFixed(6)}`)
+    traffic.record(status, seconds)
+  }
+
+  server.on('request', onRequest)
+  server.on('checkContinue', onRequest)
+  server.on('checkExpectation', onRequest) // RFC 9110 section 10.1.1 lets a server ignore what it does not know
+  server.on('connect', ({ method, socket }: IncomingMessage) => {
+    log.info('access', `request ${method}`)
+    answerRaw(socket, refusal('notImplemented', 'Unknown method'), commonHeaders())
+    record(501, 0)
+  })
+  server.on('clientError', (error, socket) => void onClientError(error, socket))
+  server.on('timeout', (socket: Socket) => {
+    const [current] = clientOf(socket).unanswered
+    // A client whose request is being worked on is not to blame.
+    if (current !== undefined && !current.headersSent) socket.setTimeout(limits.stallMs)
+    else socket.destroy()
+  })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+  const { address, port } = server.address() as AddressInfo
+
+  return {
+    address,
+    port,
+    renewIdentity: () => {
+      server.setSecureContext(secureContext(options.identity()))
+      server.setTicketKeys(randomBytes(TICKET_KEY_BYTES)) // a resumed session would not see the new certificate
+    },
+    close: async () => {
+      closing = true
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      const cut = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, limits.closeMs)
+      await closed
+      clearTimeout(cut)
+    },
+  }
+}
+
+/** A connection: what is known of it beyond the socket. */
+interface Client {
+  unanswered: Set<ServerResponse>
+  last: IncomingMessage | undefined
+  /** The parser gave up on it. */
+  broken: boolean
+  /** The last answer, to be sent when all others are. */
+  parting: (() => void) | undefined
+}
+
+const clients = new WeakMap<Duplex, Client>()
+
+function clientOf(socket: Duplex): Client {
+  let client = clients.get(socket)
+  if (client === undefined) {
+    client = { unanswered: new Set(), last: undefined, broken: false, parting: undefined }
+    clients.set(socket, client)
+  }
+  return client
+}
+
+/** Discards the rest of a body nobody wants, so that the client can finish sending, read its answer and go on. */
+function drain(incoming: IncomingMessage, { drainMs, drainBytesMax }: ListenerLimits): void {
+  let bytes = 0
+  const cut = () => incoming.socket.destroy()
+  const timer = setTimeout(cut, drainMs)
+  incoming.on('data', (chunk: Uint8Array) => {
+    bytes += chunk.length
+    if (bytes > drainBytesMax) cut()
+  })
+  incoming.on('error', () => {})
+  incoming.on('close', () => clearTimeout(timer))
+  incoming.on('end', () => clearTimeout(timer))
+  incoming.resume()
+}
+
+const secureContext = ({ key, cert }: Identity) => ({
+  key,
+  cert,
+  minVersion: 'TLSv1.2' as const,
+  ciphers: CIPHERS,
+  honorCipherOrder: true,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+})
+
+/** Without the query, which may hold a passphrase. */
+const pathOf = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)

@@ -1,0 +1,59 @@
+/** Media types: `content-type` (RFC 9110 section 8.3) and `accept` (section 12.5.1). Contract section 1.5. */
+
+/** `type/subtype` in lower case without parameters; `''` when there is none. */
+export function mediaType(contentType: string | undefined): string {
+  if (contentType === undefined) return ''
+  const end = contentType.indexOf(';')
+  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase()
+}
+
+interface Range {
+  type: string
+  subtype: string
+  quality: number
+}
+
+/** More ranges than any client sends; the rest is not looked at. */
+const RANGES_MAX = 100
+
+const RANGE = /^([!#$%&'*+\-.^_`|~0-9a-z]+)\/([!#$%&'*+\-.^_`|~0-9a-z]+)$/
+const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
+
+/** Those of `types` that `accept` takes, in the order given. Absent, empty and all-embracing headers take everything. */
+export function acceptable(types: readonly string[], accept: string | undefined): readonly string[] {
+  if (accept === undefined || accept === '*/*' || accept.trim() === '') return types
+  const ranges = readAccept(accept)
+  return types.filter((type) => quality(type, ranges) > 0)
+}
+
+/** Members that are no media range are left out; an unreadable quality counts as 1. */
+function readAccept(accept: string): Range[] {
+  const ranges: Range[] = []
+  for (const member of accept.split(',', RANGES_MAX)) {
+    const [range = '', ...parameters] = member.split(';')
+    const match = RANGE.exec(range.trim().toLowerCase())
+    if (match === null) continue
+    const weight = parameters.map((parameter) => /^\s*q\s*=\s*(.*?)\s*$/i.exec(parameter)?.[1]).find(Boolean)
+    const value = weight !== undefined && QUALITY.test(weight) ? Number(weight) : 1
+    ranges.push({ type: match[1]!, subtype: match[2]!, quality: value })
+  }
+  return ranges
+}
+
+/** The most specific range that covers a type decides; 0 when none does. */
+function quality(type: string, ranges: readonly Range[]): number {
+  const [major = '', minor = ''] = type.split('/')
+  let best = -1
+  let value = 0
+  for (const range of ranges) {
+    const exact = range.type === major && range.subtype === minor
+    const half = range.type === major && range.subtype === '*'
+    const any = range.type === '*' && range.subtype === '*'
+    const specificity = exact ? 2 : half ? 1 : any ? 0 : -1
+    if (specificity > best || (specificity === best && specificity >= 0 && range.quality > value)) {
+      best = specificity
+      value = range.quality
+    }
+  }
+  return value
+}

@@ -1,0 +1,322 @@
+/** The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. */
+
+import { Hono } from 'hono'
+import { CofferError } from '../error.ts'
+import type { Log } from '../log.ts'
+import type { Caller, State } from '../vocabulary.ts'
+import type { AttemptLimiter } from './attempts.ts'
+import {
+  BODY_BYTES_MAX,
+  BODY_LIMITS,
+  type BodyLimits,
+  createBodyReader,
+  matchSchema,
+  parseJson,
+  tooLarge,
+} from './body.ts'
+import { etagOf, judge, type Presence } from './conditions.ts'
+import { readBasic } from './credentials.ts'
+import { type ApiInfo, documentDeclarations } from './documents.ts'
+import type { Access, Body, Declaration, Request, Result } from './endpoint.ts'
+import { errorReply, refusal } from './errors.ts'
+import { type Connection, type Exchange, exchangeOf } from './exchange.ts'
+import { acceptable, mediaType } from './media.ts'
+import { parseMultipart } from './multipart.ts'
+import { bodyReply, emptyReply, JSON_TYPE, jsonReply, type Reply, toResponse } from './reply.ts'
+import { createRoutes, type Match } from './routes.ts'
+
+export const BASE_PATH = '/api/v1'
+
+/** A longer request target is answered with 414; contract section 1.5. */
+const TARGET_MAX = 2000
+
+const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
+
+export interface ApiOptions<S> {
+  declarations: readonly Declaration<S>[]
+  services: S
+  state: () => State
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped when the promise settles. */
+  authenticate: (userId: string, passphrase: Uint8Array) => Promise<Caller | null>
+  /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
+  admit?: (caller: Caller) => boolean
+  limiter: AttemptLimiter
+  log: Log
+  info: ApiInfo
+  bodyLimits?: Partial<BodyLimits>
+}
+
+export type Api = Hono<{ Bindings: Connection }>
+
+/** Every path of the TLS port: `/api/v1/...` of the declarations, the API documents, and 404 for the rest. */
+export function createApi<S>(options: ApiOptions<S>): Api {
+  const bodies = createBodyReader({ ...BODY_LIMITS, ...options.bodyLimits })
+  const routes = createRoutes<Resource<S>>()
+  for (const declaration of options.declarations) {
+    add(
+      routes.at(BASE_PATH + declaration.path, () => new Map()),
+      declaration,
+    )
+  }
+  for (const declaration of documentDeclarations<S>(options.declarations, options.info, BASE_PATH)) {
+    add(
+      routes.at(declaration.path, () => new Map()),
+      declaration,
+    )
+  }
+
+  const app: Api = new Hono()
+  app.all('*', async (context) => {
+    const exchange = exchangeOf(context)
+    try {
+      return toResponse(await respond(exchange))
+    } catch (error) {
+      return toResponse(errorReply(error, options.log))
+    }
+  })
+  app.onError((error) => toResponse(errorReply(error, options.log)))
+  return app
+
+  async function respond(exchange: Exchange): Promise<Reply> {
+    // 1 to 5
+    const [path, queryText] = splitTarget(exchange.target)
+    const matches = routes.match(path)
+    if (matches.length === 0) throw new CofferError('notFound', 'No such path')
+    const state = options.state()
+    const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
+    const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
+    const declaration = match.value.get(method)
+    if (!isAvailable(matches, declaration, state)) throw new CofferError('unavailable', UNAVAILABLE)
+    if (!KNOWN_METHODS.has(exchange.method)) throw new CofferError('notImplemented', 'Unknown method')
+    if (exchange.target.length > TARGET_MAX)
+      throw new CofferError('targetTooLong', `The request target is longer than ${TARGET_MAX} characters`)
+    if (declaration === undefined)
+      return refusal('methodNotAllowed', 'Method not allowed', { allow: allowed(matches).join(', ') })
+
+    // 6 and 7
+    const { services, limiter } = options
+    const { address } = exchange
+    const access = accessIn(declaration, state)
+    if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
+    const caller = access === 'public' ? nobody : await authenticate(exchange)
+    const request: Request<S, unknown, unknown, unknown> = {
+      services,
+      caller,
+      address,
+      params: match.params,
+      query: {},
+      body: undefined,
+    }
+    if (access !== 'public') {
+      authorize(access, caller)
+      declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
+    }
+
+    // 8 to 10
+    const bytesMax = declaration.body?.bytesMax ?? BODY_BYTES_MAX
+    const type = mediaType(exchange.header('content-type'))
+    if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
+    if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+    const types = answerTypes(declaration, exchange.header('accept'))
+
+    // 11 to 13
+    if (match.malformed) throw new CofferError('invalid', 'The path holds no valid ID')
+    const { params, query } = declaration
+    if (params !== undefined) request.params = matchSchema(params, match.params, 'path')
+    if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
+    declaration.exists?.(request)
+    const version = declaration.version?.(request)
+    const etag = version === undefined || version === null ? undefined : etagOf(version)
+    const verdict = conditions(exchange, declaration, version, etag)
+    if (verdict === 412) throw new CofferError('unavailable', 'A condition of the request does not hold')
+    if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
+
+    // 14 and 15
+    if (declaration.body !== undefined) request.body = await readBody(declaration, declaration.body, exchange, bytesMax)
+    const result = await handle(declaration, request)
+    return replyOf(result, types, responseHeaders(declaration, etag))
+  }
+
+  async function authenticate(exchange: Exchange): Promise<Caller> {
+    const { address } = exchange
+    const credentials = readBasic(exchange.header('authorization'))
+    if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
+    const { userId, passphrase } = credentials
+    try {
+      const verify = () => options.authenticate(userId, passphrase)
+      const caller = await options.limiter.attempt(address, userId, verify)
+      if (caller !== null) return caller
+    } finally {
+      passphrase.fill(0)
+    }
+    options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
+    throw new CofferError('unauthenticated', 'Wrong credentials')
+  }
+
+  function authorize(access: Access, caller: Caller): void {
+    if (!access.roles.includes(caller.role)) throw new CofferError('forbidden', 'Your role may not do this')
+    if (access.scope === 'root' && caller.namespace !== '')
+      throw new CofferError('forbidden', 'Users of a namespace may not do this')
+    if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
+  }
+
+  async function readBody(declaration: Declaration<S>, body: Body<unknown>, exchange: Exchange, bytesMax: number) {
+    const bytes = await bodies.read(exchange.openBody(), bytesMax)
+    const contentType = exchange.header('content-type')
+    const type = mediaType(contentType)
+    if (body.kind === 'raw') return body.parse(bytes, type)
+    try {
+      if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
+        return body.parts(await parseMultipart(bytes, contentType!))
+      const value = parseJson(bytes)
+      try {
+        return matchSchema(body.schema, value, 'body')
+      } catch (error) {
+        if (declaration.attemptsAs !== undefined) options.limiter.fail(exchange.address, declaration.attemptsAs)
+        throw error
+      }
+    } finally {
+      bytes.fill(0)
+    }
+  }
+
+  /** Runs the handler; where attempts are limited, `forbidden` is a failed one. */
+  async function handle(declaration: Declaration<S>, request: Request<S, unknown, unknown, unknown>): Promise<Result> {
+    if (declaration.attemptsAs === undefined) return declaration.handle(request)
+    let refused: unknown
+    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async () => {
+      try {
+        return await declaration.handle(request)
+      } catch (error) {
+        if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
+        refused = error
+        return null
+      }
+    })
+    if (result === null) throw refused
+    return result
+  }
+}
+
+/** The endpoints of one path, by method. */
+type Resource<S> = Map<string, Declaration<S>>
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
+
+const MULTIPART_TYPE = 'multipart/form-data'
+
+/** Public endpoints get this; no handler of theirs may ask who calls. */
+const nobody = undefined as unknown as Caller
+
+function add<S>(resource: Resource<S>, declaration: Declaration<S>): void {
+  if (resource.has(declaration.method)) throw new Error(`Declared twice: ${declaration.method} ${declaration.path}`)
+  resource.set(declaration.method, declaration)
+}
+
+/**
+ * Check 2. The endpoint is that of path and method. For a method the path does not offer, the path is available when any
+ * endpoint on it is: so PATCH gets 412 where nothing answers now, and 501 where something does.
+ */
+function isAvailable<S>(
+  matches: readonly Match<Resource<S>>[],
+  endpoint: Declaration<S> | undefined,
+  state: State,
+): boolean {
+  if (endpoint !== undefined) return endpoint.states.includes(state)
+  return matches.some((match) => match.value.values().some((other) => other.states.includes(state)))
+}
+
+function allowed<S>(matches: readonly Match<Resource<S>>[]): string[] {
+  const methods = new Set(matches.flatMap((match) => [...match.value.keys()]))
+  if (methods.has('GET')) methods.add('HEAD')
+  return [...methods].sort()
+}
+
+const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
+  access === 'public' || access.publicIn?.includes(state) ? 'public' : access
+
+function checkType(body: Body<unknown>, type: string): void {
+  const types = bodyTypes(body)
+  if (!types.includes(type)) throw new CofferError('unsupportedType', `The content type must be ${types.join(' or ')}`)
+}
+
+function bodyTypes(body: Body<unknown>): readonly string[] {
+  switch (body.kind) {
+    case 'json':
+      return [JSON_TYPE]
+    case 'jsonOrMultipart':
+      return [JSON_TYPE, MULTIPART_TYPE]
+    case 'raw':
+      return body.types
+  }
+}
+
+/** Types of the answer the client takes; empty for an answer without a body. */
+function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
+  if ('empty' in answers) return []
+  const offered = 'types' in answers ? answers.types : [JSON_TYPE]
+  const types = acceptable(offered, accept)
+  if (types.length === 0) throw new CofferError('notAcceptable', `The answer has type ${offered.join(' or ')}`)
+  return types
+}
+
+function splitTarget(target: string): [path: string, query: string] {
+  const end = target.indexOf('?')
+  return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
+}
+
+/** Names and values of the query; the last of one name wins. */
+function readQuery(text: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const [name, value] = end === -1 ? [pair, ''] : [pair.slice(0, end), pair.slice(end + 1)]
+    query[decodeQuery(name)] = decodeQuery(value)
+  }
+  return query
+}
+
+function decodeQuery(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new CofferError('invalid', 'query: bad percent-encoding')
+  }
+}
+
+function conditions<S>(
+  exchange: Exchange,
+  { method, version: declared }: Declaration<S>,
+  version: string | null | undefined,
+  etag: string | undefined,
+): 'proceed' | 412 | 304 {
+  const ifMatch = exchange.header('if-match')
+  const ifNoneMatch = exchange.header('if-none-match')
+  if (ifMatch === undefined && ifNoneMatch === undefined) return 'proceed'
+  return judge({ ifMatch, ifNoneMatch }, presence(), method === 'GET')
+
+  function presence(): Presence {
+    if (etag !== undefined) return { etag }
+    if (declared !== undefined && version === null) return 'missing'
+    // Only a PUT may make what is not there; anything else has found its resource by now.
+    return method === 'PUT' ? 'unknown' : 'present'
+  }
+}
+
+function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | undefined): Record<string, string> {
+  return {
+    ...(etag !== undefined && method === 'GET' && { etag }),
+    ...(noCache && { 'cache-control': 'no-cache' }),
+  }
+}
+
+function replyOf(result: Result, types: readonly string[], headers: Record<string, string>): Reply {
+  if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
+  if ('bytes' in result) {
+    const bytes = result.bytes as Uint8Array<ArrayBuffer>
+    return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
+  }
+  if ('json' in result && result.json !== undefined) return jsonReply(result.status, result.json, headers)
+  return emptyReply(result.status, headers)
+}
