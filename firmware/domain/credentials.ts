@@ -1,0 +1,102 @@
+/** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract sections 7.2 and 7.6. */
+
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import nacl from 'tweetnacl'
+import type { Caller } from '../vocabulary.ts'
+import type { Context } from './context.ts'
+import { namespaceOf } from './identifiers.ts'
+import { matchesPassphrase, type PassphraseDigest } from './passphrase.ts'
+import type { Users } from './users.ts'
+
+const REMEMBERED_MS = 300_000 // clients send credentials with each request; one derivation in five minutes is no load
+const REMEMBERED_MAX = 10_000 // users; about 3 MB
+
+interface Remembered {
+  mac: Uint8Array
+  untilMs: number
+}
+
+export class Credentials {
+  readonly #context: Context
+  readonly #users: Users
+  readonly #key: Uint8Array
+  /** By user id, oldest first. */
+  readonly #remembered = new Map<string, Remembered>()
+  /** Derivations under way, by mac: equal requests at the same time share one. */
+  readonly #underWay = new Map<string, Promise<boolean>>()
+  /** Stands in for an unknown user, so that finding out takes as long as for a wrong passphrase. */
+  readonly #nobody: PassphraseDigest
+
+  constructor(context: Context, users: Users) {
+    this.#context = context
+    this.#users = users
+    this.#key = context.random(32)
+    this.#nobody = { salt: context.random(16), digest: context.random(32), cost: context.passphraseCost }
+  }
+
+  /** Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a lock came between. */
+  async verify(userId: string, passphrase: Uint8Array): Promise<Caller | null> {
+    const user = this.#users.find(userId)
+    const expected = user?.passphrase ?? this.#nobody
+    const mac = this.#mac(userId, expected, passphrase)
+    if (!this.#isRemembered(userId, mac)) {
+      const right = await this.#derive(mac, expected, passphrase)
+      this.#context.assertOpen()
+      if (user === undefined || !right) {
+        this.#context.log.warning(
+          'users',
+          `authentication failed for ${userId}: ${user ? 'passphrase' : 'no such user'}`,
+        )
+        return null
+      }
+      // Deleted or given another passphrase meanwhile.
+      if (this.#users.find(userId)?.passphrase !== expected) return null
+      this.#remember(userId, mac)
+    }
+    return user === undefined ? null : { userId, namespace: namespaceOf(userId), role: user.role }
+  }
+
+  close(): void {
+    this.#key.fill(0)
+    this.#remembered.clear()
+  }
+
+  /** The salt changes with every passphrase set, so an older one is forgotten with it. */
+  #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): Uint8Array {
+    // User ids hold no zero byte and salts have one length: no two triples give the same bytes.
+    return hmac
+      .create(sha256, this.#key)
+      .update(new TextEncoder().encode(`${userId}\0`))
+      .update(salt)
+      .update(passphrase)
+      .digest()
+  }
+
+  #isRemembered(userId: string, mac: Uint8Array): boolean {
+    const remembered = this.#remembered.get(userId)
+    return (
+      remembered !== undefined && remembered.untilMs > this.#context.monotonicMs() && nacl.verify(remembered.mac, mac)
+    )
+  }
+
+  #remember(userId: string, mac: Uint8Array): void {
+    this.#remembered.delete(userId)
+    for (const [oldest, { untilMs }] of this.#remembered) {
+      if (untilMs > this.#context.monotonicMs() && this.#remembered.size < REMEMBERED_MAX) break
+      this.#remembered.delete(oldest)
+    }
+    this.#remembered.set(userId, { mac, untilMs: this.#context.monotonicMs() + REMEMBERED_MS })
+  }
+
+  #derive(mac: Uint8Array, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
+    const name = mac.toHex()
+    const shared = this.#underWay.get(name)
+    if (shared !== undefined) return shared
+    const derivation = matchesPassphrase(expected, passphrase, this.#context.pool).finally(() =>
+      this.#underWay.delete(name),
+    )
+    this.#underWay.set(name, derivation)
+    return derivation
+  }
+}

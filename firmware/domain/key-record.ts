@@ -1,0 +1,85 @@
+/** A key as it is stored: its metadata, apart from the private key and the certificate. JSON inside a sealed record. */
+
+import type { KeyTypeName, MechanismName } from '../crypto/algorithms.ts'
+import type { KeyType, PublicKey } from '../crypto/types.ts'
+import type { Namespace } from '../vocabulary.ts'
+
+/** The content types a certificate is stored and answered with. Contract section 5 row 12. */
+export const CERTIFICATE_TYPES = ['application/x-pem-file', 'application/octet-stream'] as const
+export type CertificateType = (typeof CERTIFICATE_TYPES)[number]
+
+/** What the index holds of a key: small, because there may be 100,000 of them. */
+export interface KeyMetadata {
+  namespace: Namespace
+  id: string
+  type: KeyType
+  /** The spelling of the type at creation. */
+  typeName: KeyTypeName
+  mechanisms: readonly MechanismName[]
+  tags: readonly string[]
+  label: string
+  operations: number
+  certificate: CertificateType | null
+}
+
+/** Names are short: with 100,000 keys they are a tenth of what an unlock reads. */
+interface Stored {
+  n?: string
+  i: string
+  t: KeyType
+  s?: KeyTypeName
+  m: readonly MechanismName[]
+  g?: readonly string[]
+  l?: string
+  o?: number
+  c?: CertificateType
+  /** Public key: modulus and exponent, or data. */
+  p?: [string, string] | [string]
+}
+
+export function encodeKey(key: KeyMetadata, publicKey: PublicKey): Uint8Array {
+  const stored: Stored = {
+    ...(key.namespace !== '' && { n: key.namespace }),
+    i: key.id,
+    t: key.type,
+    ...(key.typeName !== key.type && { s: key.typeName }),
+    m: key.mechanisms,
+    ...(key.tags.length > 0 && { g: key.tags }),
+    ...(key.label !== '' && { l: key.label }),
+    ...(key.operations > 0 && { o: key.operations }),
+    ...(key.certificate !== null && { c: key.certificate }),
+    ...(publicKey !== null && { p: encodePublic(publicKey) }),
+  }
+  return new TextEncoder().encode(JSON.stringify(stored))
+}
+
+const decoder = new TextDecoder()
+
+const parse = (value: Uint8Array): Stored => JSON.parse(decoder.decode(value)) as Stored
+
+export function decodeKey(value: Uint8Array): KeyMetadata {
+  const { n, i, t, s, m, g, l, o, c } = parse(value)
+  return {
+    namespace: n ?? '',
+    id: i,
+    type: t,
+    typeName: s ?? t,
+    mechanisms: m,
+    tags: g ?? [],
+    label: l ?? '',
+    operations: o ?? 0,
+    certificate: c ?? null,
+  }
+}
+
+/** Read when it is asked for: the public keys of 100,000 RSA keys would fill the memory. */
+export function decodePublic(value: Uint8Array): PublicKey {
+  const { p } = parse(value)
+  if (p === undefined) return null
+  const [first, second] = p
+  if (second === undefined) return { data: Uint8Array.fromBase64(first) }
+  return { modulus: Uint8Array.fromBase64(first), publicExponent: Uint8Array.fromBase64(second) }
+}
+
+const encodePublic = (key: NonNullable<PublicKey>): [string, string] | [string] =>
+  'data' in key ? [key.data.toBase64()] : [key.modulus.toBase64(), key.publicExponent.toBase64()]

@@ -1,0 +1,396 @@
+/** Keys: made, imported, listed, labelled, restricted, moved, deleted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
+
+import {
+  type KeyTypeName,
+  type MechanismName,
+  mechanismFits,
+  resolveGenerate,
+  resolveImport,
+  sortMechanisms,
+} from '../crypto/algorithms.ts'
+import { importPem } from '../crypto/import-pem.ts'
+import type { KeyHandle, KeyPair, KeyType, PublicKey } from '../crypto/types.ts'
+import { CofferError } from '../error.ts'
+import type { Change } from '../store/store.ts'
+import type { Caller, Namespace } from '../vocabulary.ts'
+import { type Context, damaged } from './context.ts'
+import { generatedId, keyName } from './identifiers.ts'
+import { type KeyEntry, KeyIndex, nextRef, type Shelf } from './key-index.ts'
+import { type CertificateType, decodePublic, encodeKey, type KeyMetadata } from './key-record.ts'
+
+export interface NewKey {
+  mechanisms: readonly MechanismName[]
+  tags: readonly string[]
+  label: string
+}
+
+/** The private part of an imported key; wiped by the import. */
+export type KeyMaterial = { primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } | { data: Uint8Array }
+
+export interface KeyFilter {
+  prefix?: string
+  /** Exactly this label; `''` selects keys without one. */
+  label?: string
+  /** Only keys that an Operator with these tags may use. */
+  usableWith?: readonly string[]
+}
+
+const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
+
+const FLUSH_BATCH = 500 // records in one transaction: bounds the time the server stands still
+
+/** `POST /keys/generate` has the path of a key of this name. Contract 1.2. */
+const RESERVED_ID = 'generate'
+
+/** A key without tags is usable by every Operator of its namespace. Contract 7.4. */
+export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
+  key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
+
+export class Keys {
+  readonly #context: Context
+  readonly #index: KeyIndex
+  /** Keys whose count of operations is ahead of the stored one. */
+  readonly #counted = new Set<KeyEntry>()
+
+  constructor(context: Context) {
+    this.#context = context
+    this.#index = new KeyIndex(context)
+  }
+
+  /** Throws `notFound`; `storage` when the key's record is damaged. */
+  get(namespace: Namespace, id: string): Readonly<KeyEntry> {
+    return this.#entry(namespace, id)
+  }
+
+  version(namespace: Namespace, id: string): string | null {
+    const entry = this.#index.shelf(namespace).entries.get(id)
+    return entry === undefined ? null : `${this.#context.versionText(entry.version)}-${entry.operations}`
+  }
+
+  listVersion(namespace: Namespace): string {
+    return this.#context.versionText(this.#index.shelf(namespace).version)
+  }
+
+  list(namespace: Namespace, { prefix = '', label, usableWith }: KeyFilter): string[] {
+    const { ids, entries } = this.#index.shelf(namespace)
+    const selected = ids.startingWith(prefix)
+    if (label === undefined && usableWith === undefined) return selected
+    return selected.filter((id) => {
+      const entry = entries.get(id)!
+      return (label === undefined || entry.label === label) && (!usableWith || isUsableWith(entry, usableWith))
+    })
+  }
+
+  publicKey(namespace: Namespace, id: string): PublicKey {
+    return this.#readPublic(this.#entry(namespace, id))
+  }
+
+  /** For the crypto pool, which asks for the private bytes once. */
+  handle(entry: Readonly<KeyEntry>): KeyHandle {
+    const load = () => {
+      this.#context.assertOpen()
+      // Named now, not when the handle was made: the key may have moved while the request waited.
+      const bytes = this.#context.records.get('privateKeys', keyName(entry.namespace, entry.id))
+      if (bytes === null) throw noSuchKey()
+      return bytes
+    }
+    return { ref: entry.ref, type: entry.type, load }
+  }
+
+  /** Returns the id. Throws `invalid`, `conflict` (id taken). */
+  async generate(
+    caller: Caller,
+    id: string | undefined,
+    key: NewKey,
+    typeName: KeyTypeName,
+    length?: number,
+  ): Promise<string> {
+    const { type, bits } = resolveGenerate(typeName, length)
+    if (key.mechanisms.length === 0) throw new CofferError('invalid', 'mechanisms: at least one is needed')
+    assertFit(key.mechanisms, type)
+    return this.#create(caller, id, key, typeName, () => this.#context.pool.generate(type, bits))
+  }
+
+  async importFields(
+    caller: Caller,
+    id: string | undefined,
+    key: NewKey,
+    typeName: KeyTypeName,
+    material: KeyMaterial,
+  ): Promise<string> {
+    try {
+      const type = resolveImport(typeName, 'data' in material ? material.data.length : 0)
+      assertFit(key.mechanisms, type)
+      return await this.#create(caller, id, key, typeName, () => this.#importPair(type, material))
+    } finally {
+      for (const secret of Object.values(material)) secret.fill(0)
+    }
+  }
+
+  /** The type follows from the key. `pem` is wiped. */
+  async importPem(caller: Caller, id: string | undefined, key: NewKey, pem: Uint8Array): Promise<string> {
+    try {
+      return await this.#create(caller, id, key, null, () => importPem(pem, this.#context.pool))
+    } finally {
+      pem.fill(0)
+    }
+  }
+
+  #importPair(type: KeyType, material: KeyMaterial): Promise<KeyPair> {
+    const { pool } = this.#context
+    if (type === 'RSA') {
+      if ('data' in material) throw new CofferError('invalid', 'RSA keys have primeP, primeQ and publicExponent')
+      return pool.importRsa(material.primeP, material.primeQ, material.publicExponent)
+    }
+    if (!('data' in material)) throw new CofferError('invalid', `${type} keys have data only`)
+    return pool.importRaw(type, material.data)
+  }
+
+  async #create(
+    caller: Caller,
+    wanted: string | undefined,
+    { mechanisms, tags, label }: NewKey,
+    typeName: KeyTypeName | null,
+    make: () => Promise<KeyPair>,
+  ): Promise<string> {
+    const shelf = this.#index.shelf(caller.namespace)
+    const id = wanted ?? generatedId(this.#context.random)
+    this.#assertFree(shelf, id)
+    const pair = await make()
+    try {
+      this.#context.assertOpen()
+      if (!this.#index.holds(shelf)) throw new CofferError('forbidden', 'The namespace was deleted')
+      this.#assertFree(shelf, id)
+      assertFit(mechanisms, pair.type)
+      const metadata: KeyMetadata = {
+        namespace: shelf.namespace,
+        id,
+        type: pair.type,
+        typeName: typeName ?? pair.type,
+        mechanisms: sortMechanisms(mechanisms),
+        tags,
+        label,
+        operations: 0,
+        certificate: null,
+      }
+      const name = keyName(shelf.namespace, id)
+      this.#context.records.commit([
+        { collection: 'keys', name, value: encodeKey(metadata, pair.public) },
+        { collection: 'privateKeys', name, value: pair.private },
+      ])
+      shelf.entries.set(id, { ...metadata, ref: nextRef(), version: this.#context.nextVersion() })
+      shelf.ids.insert(id)
+      this.#listChanged(shelf)
+      this.#log(caller, `created ${id} (${metadata.typeName}) by ${caller.userId}`)
+    } finally {
+      pair.private.fill(0)
+    }
+    return id
+  }
+
+  #assertFree(shelf: Shelf, id: string): void {
+    if (id === RESERVED_ID) throw new CofferError('invalid', `No key can be called ${RESERVED_ID}`)
+    if (this.#find(shelf, id) !== undefined) throw new CofferError('conflict', 'The key exists already')
+  }
+
+  remove(caller: Caller, id: string): void {
+    const shelf = this.#index.shelf(caller.namespace)
+    const entry = this.#entry(caller.namespace, id)
+    this.#context.records.commit(removal(entry))
+    shelf.entries.delete(id)
+    shelf.ids.remove(id)
+    this.#listChanged(shelf)
+    this.#forget(entry)
+    this.#log(caller, `removed ${id} by ${caller.userId}`)
+  }
+
+  /** Every key of a namespace, in one transaction with `also`. */
+  removeAll(namespace: Namespace, also: readonly Change[]): void {
+    const entries = [...this.#index.shelf(namespace).entries.values()]
+    this.#context.records.commit([...entries.flatMap(removal), ...also])
+    this.#index.drop(namespace)
+    for (const entry of entries) this.#forget(entry)
+  }
+
+  /** Throws `conflict` when the target is taken, also by the key itself. */
+  move(caller: Caller, id: string, newId: string): void {
+    const { records } = this.#context
+    const shelf = this.#index.shelf(caller.namespace)
+    const entry = this.#entry(caller.namespace, id)
+    this.#assertFree(shelf, newId)
+    const [from, to] = [keyName(entry.namespace, id), keyName(entry.namespace, newId)]
+    const privateKey = this.#read('privateKeys', entry)
+    try {
+      const added: Change[] = [
+        { collection: 'keys', name: to, value: encodeKey({ ...entry, id: newId }, this.#readPublic(entry)) },
+        { collection: 'privateKeys', name: to, value: privateKey },
+      ]
+      if (entry.certificate !== null)
+        added.push({ collection: 'certificates', name: to, value: this.#read('certificates', entry) })
+      records.commit([...added, ...added.map(({ collection }) => ({ collection, name: from, value: null }))])
+    } finally {
+      privateKey.fill(0)
+    }
+    this.#counted.delete(entry)
+    shelf.entries.delete(id)
+    shelf.ids.remove(id)
+    entry.id = newId
+    shelf.entries.set(newId, entry)
+    shelf.ids.insert(newId)
+    this.#changed(shelf, entry)
+    this.#log(caller, `moved ${id} to ${newId} by ${caller.userId}`)
+  }
+
+  /** Returns false when the key has this label already. */
+  setLabel(caller: Caller, id: string, label: string): boolean {
+    const entry = this.#entry(caller.namespace, id)
+    if (entry.label === label) return false
+    this.#update(caller, entry, { label })
+    this.#log(caller, `changed the label of ${id} by ${caller.userId}`)
+    return true
+  }
+
+  /** Returns false when the tag was there already. */
+  addTag(caller: Caller, id: string, tag: string): boolean {
+    const entry = this.#entry(caller.namespace, id)
+    if (entry.tags.includes(tag)) return false
+    this.#update(caller, entry, { tags: [...entry.tags, tag].sort() })
+    this.#log(caller, `added tag ${tag} to ${id} by ${caller.userId}`)
+    return true
+  }
+
+  /** Throws `notFound` for a missing key or tag. */
+  removeTag(caller: Caller, id: string, tag: string): void {
+    const entry = this.#entry(caller.namespace, id)
+    if (!entry.tags.includes(tag)) throw new CofferError('notFound', 'The key does not have this tag')
+    this.#update(caller, entry, { tags: entry.tags.filter((other) => other !== tag) })
+    this.#log(caller, `removed tag ${tag} from ${id} by ${caller.userId}`)
+  }
+
+  /** The stored bytes and their type. Throws `notFound` for a missing key or certificate. */
+  certificate(namespace: Namespace, id: string): { type: CertificateType; bytes: Uint8Array } {
+    const entry = this.#entry(namespace, id)
+    return { type: this.certificateType(namespace, id), bytes: this.#read('certificates', entry) }
+  }
+
+  certificateType(namespace: Namespace, id: string): CertificateType {
+    const { certificate } = this.#entry(namespace, id)
+    if (certificate === null) throw new CofferError('notFound', 'The key has no certificate')
+    return certificate
+  }
+
+  /** Throws `conflict` when there is one: it is deleted first. */
+  setCertificate(caller: Caller, id: string, type: CertificateType, bytes: Uint8Array): void {
+    const entry = this.#entry(caller.namespace, id)
+    if (entry.certificate !== null) throw new CofferError('conflict', 'The key has a certificate already')
+    const name = keyName(entry.namespace, id)
+    this.#update(caller, entry, { certificate: type }, [{ collection: 'certificates', name, value: bytes }])
+    this.#log(caller, `stored the certificate of ${id} by ${caller.userId}`)
+  }
+
+  /** Throws `notFound` for a missing key or certificate. */
+  removeCertificate(caller: Caller, id: string): void {
+    this.certificateType(caller.namespace, id)
+    const entry = this.#entry(caller.namespace, id)
+    const name = keyName(entry.namespace, id)
+    this.#update(caller, entry, { certificate: null }, [{ collection: 'certificates', name, value: null }])
+    this.#log(caller, `removed the certificate of ${id} by ${caller.userId}`)
+  }
+
+  /** Counts a successful operation; visible at once, stored by `flush`. */
+  count(used: Readonly<KeyEntry>): void {
+    const entry = used as KeyEntry
+    if (entry.operations >= OPERATIONS_MAX) return
+    entry.operations++
+    // Deleted while it was used: nothing is left to count.
+    if (this.#index.shelf(entry.namespace).entries.get(entry.id) === entry) this.#counted.add(entry)
+  }
+
+  /** Stores the counts of operations. */
+  flush(): void {
+    while (this.#counted.size > 0) {
+      const batch = [...this.#counted].slice(0, FLUSH_BATCH)
+      for (const entry of batch) this.#counted.delete(entry)
+      try {
+        this.#context.records.commit(batch.flatMap((entry) => this.#countChange(entry)))
+      } catch (error) {
+        for (const entry of batch) this.#counted.add(entry)
+        throw error
+      }
+    }
+  }
+
+  /** One record that cannot be read must not keep the counts of all others from the disk. */
+  #countChange(entry: KeyEntry): Change[] {
+    const name = keyName(entry.namespace, entry.id)
+    try {
+      return [{ collection: 'keys', name, value: encodeKey(entry, this.#readPublic(entry)) }]
+    } catch (error) {
+      if (!(error instanceof CofferError && error.code === 'storage')) throw error
+      this.#context.log.error('keys', `the operations of ${entry.id} are not stored: ${error.message}`)
+      return []
+    }
+  }
+
+  #update(caller: Caller, entry: KeyEntry, change: Partial<KeyMetadata>, also: readonly Change[] = []): void {
+    const value = encodeKey({ ...entry, ...change }, this.#readPublic(entry))
+    this.#context.records.commit([{ collection: 'keys', name: keyName(entry.namespace, entry.id), value }, ...also])
+    Object.assign(entry, change)
+    this.#counted.delete(entry)
+    this.#changed(this.#index.shelf(caller.namespace), entry)
+  }
+
+  #changed(shelf: Shelf, entry: KeyEntry): void {
+    entry.version = this.#context.nextVersion()
+    this.#listChanged(shelf)
+  }
+
+  #listChanged(shelf: Shelf): void {
+    shelf.version = this.#context.nextVersion()
+  }
+
+  #forget(entry: KeyEntry): void {
+    this.#counted.delete(entry)
+    this.#context.pool.forget(entry.ref)
+  }
+
+  #find({ namespace, entries }: Shelf, id: string): KeyEntry | undefined {
+    const entry = entries.get(id)
+    if (entry === undefined && this.#context.records.isDamaged('keys', keyName(namespace, id))) throw damaged('key')
+    return entry
+  }
+
+  #entry(namespace: Namespace, id: string): KeyEntry {
+    const entry = this.#find(this.#index.shelf(namespace), id)
+    if (entry === undefined) throw noSuchKey()
+    return entry
+  }
+
+  #readPublic(entry: KeyEntry): PublicKey {
+    return decodePublic(this.#read('keys', entry))
+  }
+
+  /** A record that the index knows of; when it is gone, the store is damaged. */
+  #read(collection: Change['collection'], { namespace, id }: KeyEntry): Uint8Array {
+    const value = this.#context.records.get(collection, keyName(namespace, id))
+    if (value === null) throw damaged('key')
+    return value
+  }
+
+  #log({ namespace }: Caller, text: string): void {
+    this.#context.log.info('keys', namespace === '' ? text : `${text} in namespace ${namespace}`)
+  }
+}
+
+function assertFit(mechanisms: readonly MechanismName[], type: KeyType): void {
+  for (const mechanism of mechanisms)
+    if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
+}
+
+const noSuchKey = (): CofferError => new CofferError('notFound', 'No such key')
+
+function removal({ namespace, id, certificate }: KeyEntry): Change[] {
+  const name = keyName(namespace, id)
+  const collections = ['keys', 'privateKeys', ...(certificate === null ? [] : ['certificates' as const])] as const
+  return collections.map((collection) => ({ collection, name, value: null }))
+}

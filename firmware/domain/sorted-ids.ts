@@ -1,0 +1,40 @@
+/** Ids in ascending byte order, as every list of the API shows them. Contract section 1.1. */
+
+/** Ids are ASCII, so the order of JavaScript strings is the order of bytes. */
+export class SortedIds {
+  readonly #ids: string[]
+
+  constructor(ids: Iterable<string>) {
+    this.#ids = [...ids].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  }
+
+  insert(id: string): void {
+    this.#ids.splice(this.#position(id), 0, id)
+  }
+
+  remove(id: string): void {
+    const position = this.#position(id)
+    if (this.#ids[position] === id) this.#ids.splice(position, 1)
+  }
+
+  /** A copy of the ids that start with `prefix`. */
+  startingWith(prefix: string): string[] {
+    if (prefix === '') return this.#ids.slice()
+    const first = this.#position(prefix)
+    let end = first
+    while (end < this.#ids.length && this.#ids[end]!.startsWith(prefix)) end++
+    return this.#ids.slice(first, end)
+  }
+
+  /** The first position whose id is not below `id`. */
+  #position(id: string): number {
+    let low = 0
+    let high = this.#ids.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#ids[middle]! < id) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

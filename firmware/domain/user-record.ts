@@ -1,0 +1,52 @@
+/** A user as it is stored: one sealed record, JSON inside. */
+
+import type { Role } from '../vocabulary.ts'
+import type { PassphraseDigest } from './passphrase.ts'
+
+/** Values are never changed in place: a change makes a new object. */
+export interface User {
+  readonly id: string
+  readonly realName: string
+  readonly role: Role
+  /** Sorted; Operators only. */
+  readonly tags: readonly string[]
+  readonly passphrase: PassphraseDigest
+}
+
+interface Stored {
+  id: string
+  realName: string
+  role: Role
+  tags: string[]
+  salt: string
+  digest: string
+  N: number
+  r: number
+  p: number
+}
+
+export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint8Array {
+  const { salt, digest, cost } = passphrase
+  const stored: Stored = {
+    id,
+    realName,
+    role,
+    tags: [...tags],
+    salt: salt.toBase64(),
+    digest: digest.toBase64(),
+    N: cost.N,
+    r: cost.r,
+    p: cost.p,
+  }
+  return new TextEncoder().encode(JSON.stringify(stored))
+}
+
+export function decodeUser(value: Uint8Array): User {
+  const { id, realName, role, tags, salt, digest, N, r, p } = JSON.parse(new TextDecoder().decode(value)) as Stored
+  const passphrase = {
+    salt: Uint8Array.fromBase64(salt),
+    digest: Uint8Array.fromBase64(digest),
+    cost: { N, r, p },
+  }
+  return { id, realName, role, tags, passphrase }
+}
