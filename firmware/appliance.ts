@@ -1,0 +1,374 @@
+/** The appliance's states, and the keys that come and go with them. Contract section 2. */
+
+import { type Clock, createClock } from './clock.ts'
+import { type Random, systemRandom } from './crypto/random.ts'
+import { equalBytes, wipe } from './crypto/seal.ts'
+import type { CryptoPool, ScryptCost } from './crypto/types.ts'
+import { ATTENDED, type DeviceArea, openDeviceArea, type TlsIdentity, UNATTENDED } from './device-area.ts'
+import { CofferError } from './error.ts'
+import { newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
+import type { Log } from './log.ts'
+import { createQueue } from './queue.ts'
+import type { Change, RecordStore } from './store/store.ts'
+import { openStore, type StoreFile } from './store/store-file.ts'
+import { holdsRecords, openVault, type Vault } from './store/vault.ts'
+import type { State } from './vocabulary.ts'
+
+export type { TlsIdentity } from './device-area.ts'
+
+const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
+const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
+
+/** What each trigger needs and where it leads. A start leads to any state; from Failed only a restart leads out. */
+const TRANSITIONS = {
+  provision: { from: 'Unprovisioned', to: 'Operational' },
+  unlock: { from: 'Locked', to: 'Operational' },
+  lock: { from: 'Operational', to: 'Locked' },
+} as const satisfies Record<string, { from: State; to: State }>
+type Trigger = keyof typeof TRANSITIONS
+
+/** What the appliance must know of the domain it opens. */
+export interface OpenDomain {
+  /** Persists the operation counters. */
+  flush(): void
+  /** Wipes what is remembered. */
+  close(): void
+}
+
+export interface DomainServices {
+  pool: CryptoPool
+  random: Random
+  log: Log
+  clock: Clock
+}
+
+export interface ApplianceOptions<D extends OpenDomain> {
+  dataDirectory: string
+  /** Null when it is lost: the appliance is then Failed. The caller may wipe it afterwards. */
+  deviceKey: Uint8Array | null
+  pool: CryptoPool
+  log: Log
+  openDomain: (records: RecordStore, services: DomainServices) => D
+  /** The records that provisioning begins with. */
+  firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>
+  makeTlsIdentity: () => TlsIdentity | Promise<TlsIdentity>
+  clock?: Clock
+  random?: Random
+  unlockCost?: ScryptCost
+  /** Where SQLite's native code lies, when not in its package. */
+  nativeBinding?: string
+}
+
+export interface Provisioning {
+  unlockPassphrase: Uint8Array
+  adminPassphrase: Uint8Array
+  systemTimeMs: number
+}
+
+/** The open store; absent when Failed. */
+interface Disk {
+  store: StoreFile
+  device: DeviceArea
+}
+
+/** All there is while Operational. */
+interface Session<D> extends Disk {
+  vault: Vault
+  domain: D
+}
+
+/**
+ * Opens the store or makes a new one, and starts unattended where that is on. A store that cannot be used leads to the
+ * state Failed, never to an error.
+ */
+export async function openAppliance<D extends OpenDomain>(options: ApplianceOptions<D>): Promise<Appliance<D>> {
+  const appliance = new Appliance(options)
+  await appliance.start()
+  return appliance
+}
+
+export class Appliance<D extends OpenDomain> {
+  readonly clock: Clock
+  readonly #options: ApplianceOptions<D>
+  readonly #services: DomainServices
+  readonly #log: Log
+  readonly #random: Random
+  readonly #derivations = createQueue(DERIVATIONS_MAX)
+  readonly #listeners: ((state: State) => void)[] = []
+  #state: State = 'Failed'
+  #failure: string | undefined
+  #disk: Disk | undefined
+  #session: Session<D> | undefined
+  #tlsIdentity: TlsIdentity | undefined
+  #flushTimer: NodeJS.Timeout | undefined
+
+  constructor(options: ApplianceOptions<D>) {
+    this.#options = options
+    this.#log = options.log
+    this.#random = options.random ?? systemRandom
+    this.clock = options.clock ?? createClock()
+    this.#services = { pool: options.pool, random: this.#random, log: options.log, clock: this.clock }
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  /** Why the appliance is Failed; for the operator, names no path. */
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
+  /** Called once, by `openAppliance`. */
+  async start(): Promise<void> {
+    try {
+      this.#disk = this.#openDisk()
+      this.#restoreClock(this.#disk)
+      this.#boot(this.#disk)
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#tlsIdentity = await this.#restoreTlsIdentity()
+    this.#flushTimer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /** The domain, or `unavailable` unless Operational. */
+  open(): D {
+    return this.#expectSession().domain
+  }
+
+  /** The identity made at the first start; a temporary one where that cannot be read. */
+  tlsIdentity(): TlsIdentity {
+    return this.#tlsIdentity!
+  }
+
+  /** `listener` is called after each change of state. */
+  onState(listener: (state: State) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** All or nothing: key slot, first administrator and time in one transaction. */
+  provision({ unlockPassphrase, adminPassphrase, systemTimeMs }: Provisioning): Promise<void> {
+    const requestedAtMs = this.clock.now()
+    return this.#derivations.run(async () => {
+      this.#expect('provision')
+      const domainKey = newDomainKey(this.#random)
+      try {
+        const slot = await this.#sealSlot(domainKey, unlockPassphrase)
+        const records = await this.#options.firstAdministrator(adminPassphrase, this.#services)
+        const { store, device } = this.#expect('provision')
+        const vault = this.#openVault(store, domainKey)
+        const timeMs = systemTimeMs + this.clock.now() - requestedAtMs // the derivations took their time
+        store.transaction(() => {
+          device.put(ATTENDED, slot)
+          device.putTimeOffsetMs(this.#offsetOf(timeMs))
+          vault.commit(records)
+        })
+        this.clock.set(timeMs)
+        this.#admit('provision', vault)
+      } finally {
+        if (this.#session === undefined) wipe(domainKey)
+      }
+    })
+  }
+
+  /** Throws `forbidden` when the passphrase is wrong. */
+  unlock(passphrase: Uint8Array): Promise<void> {
+    return this.#derivations.run(async () => {
+      const domainKey = await this.#openSlot(this.#expect('unlock').device, passphrase)
+      try {
+        const { store } = this.#expect('unlock')
+        this.#admit('unlock', this.#openVault(store, domainKey))
+      } finally {
+        if (this.#session === undefined) wipe(domainKey)
+      }
+    })
+  }
+
+  lock(): void {
+    this.#expect('lock')
+    this.#endSession()
+    this.#enter(TRANSITIONS.lock.to)
+  }
+
+  /** Throws `forbidden` when the current passphrase is wrong. */
+  changeUnlockPassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
+    return this.#derivations.run(async () => {
+      const session = this.#expectSession()
+      const domainKey = await this.#openSlot(session.device, current)
+      try {
+        const slot = await this.#sealSlot(domainKey, next)
+        if (this.#expectSession() !== session) throw unavailable() // locked and unlocked meanwhile
+        if (!equalBytes(domainKey, session.vault.domainKey)) {
+          throw new CofferError('storage', 'The sealed domain key is not the one in use')
+        }
+        session.store.transaction(() => session.device.put(ATTENDED, slot))
+        session.store.checkpoint() // nothing the former passphrase opens stays behind
+      } finally {
+        wipe(domainKey)
+      }
+    })
+  }
+
+  get unattendedBoot(): boolean {
+    return this.#expectSession().device.has(UNATTENDED)
+  }
+
+  setUnattendedBoot(on: boolean): void {
+    const { vault, store, device } = this.#expectSession()
+    store.transaction(() => (on ? device.put(UNATTENDED, vault.domainKey) : device.remove(UNATTENDED)))
+    if (!on) store.checkpoint() // nothing the device key alone opens stays behind
+  }
+
+  setTime(timeMs: number): void {
+    const { store, device } = this.#expectSession()
+    store.transaction(() => device.putTimeOffsetMs(this.#offsetOf(timeMs)))
+    this.clock.set(timeMs)
+  }
+
+  /** Counters flushed, log checkpointed, keys wiped. The appliance cannot be used afterwards; a second call does nothing. */
+  close(): void {
+    clearInterval(this.#flushTimer)
+    if (this.#session !== undefined) this.#endSession()
+    this.#closeDisk()
+  }
+
+  #openDisk(): Disk {
+    const { dataDirectory, deviceKey, nativeBinding } = this.#options
+    if (deviceKey === null) {
+      throw new CofferError('storage', 'The device key is missing: nothing can be opened without it')
+    }
+    const store = openStore({ dataDirectory, deviceKey, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
+    return { store, device: openDeviceArea(store, deviceKey, this.#random, this.#noteDamage) }
+  }
+
+  #closeDisk(): void {
+    const disk = this.#disk
+    this.#disk = undefined
+    if (disk === undefined) return
+    disk.device.close()
+    this.#attempt('closing the store', () => disk.store.close())
+  }
+
+  #restoreClock({ device }: Disk): void {
+    this.#attempt('restoring the time', () => {
+      const offsetMs = device.readTimeOffsetMs()
+      if (offsetMs !== null) this.clock.set(this.clock.now() - this.clock.offsetMs + offsetMs)
+    })
+  }
+
+  #boot({ store, device }: Disk): void {
+    if (device.has(ATTENDED)) {
+      this.#state = 'Locked'
+      this.#attempt('starting unattended', () => {
+        const domainKey = device.get(UNATTENDED)
+        if (domainKey !== null) this.#admit('unlock', this.#openVault(store, domainKey))
+      })
+    } else if (device.has(UNATTENDED) || holdsRecords(store)) {
+      throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
+    } else this.#state = 'Unprovisioned'
+  }
+
+  #fail(error: unknown): void {
+    this.#closeDisk()
+    this.#state = 'Failed'
+    this.#failure = error instanceof CofferError ? error.message : 'The store cannot be opened'
+    this.#log.error('general', `failed: ${describe(error)}`)
+  }
+
+  async #restoreTlsIdentity(): Promise<TlsIdentity> {
+    const stored = this.#attempt('reading the TLS identity', () => this.#disk?.device.readTlsIdentity() ?? null)
+    if (stored) return stored
+    const identity = await this.#options.makeTlsIdentity()
+    const disk = this.#disk
+    // One that cannot be read is kept as it is: this one serves until the next start.
+    if (stored === null && disk !== undefined) {
+      this.#attempt('storing the TLS identity', () =>
+        disk.store.transaction(() => disk.device.putTlsIdentity(identity)),
+      )
+    }
+    return identity
+  }
+
+  #openVault(store: StoreFile, domainKey: Uint8Array): Vault {
+    return openVault(store, domainKey, this.#random, this.#noteDamage)
+  }
+
+  /** Opens the domain; without it the appliance is Locked. */
+  #admit(trigger: Trigger, vault: Vault): void {
+    try {
+      this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
+    } catch (error) {
+      vault.close()
+      this.#enter('Locked')
+      throw error
+    }
+    this.#enter(TRANSITIONS[trigger].to)
+  }
+
+  #endSession(): void {
+    const { vault, domain } = this.#session!
+    this.#attempt('persisting counters', () => domain.flush())
+    this.#session = undefined
+    domain.close()
+    vault.close()
+    this.#options.pool.forgetAll()
+  }
+
+  #flush(): void {
+    this.#attempt('persisting counters', () => this.#session?.domain.flush())
+  }
+
+  #sealSlot(domainKey: Uint8Array, passphrase: Uint8Array): Promise<Uint8Array> {
+    const { pool, unlockCost = UNLOCK_COST } = this.#options
+    return sealForPassphrase(domainKey, passphrase, { pool, random: this.#random, cost: unlockCost })
+  }
+
+  async #openSlot(device: DeviceArea, passphrase: Uint8Array): Promise<Uint8Array> {
+    const slot = device.get(ATTENDED)
+    if (slot === null) throw new CofferError('storage', 'The sealed domain key is missing')
+    const domainKey = await openWithPassphrase(slot, passphrase, this.#options.pool)
+    if (domainKey === null) throw new CofferError('forbidden', 'Wrong passphrase')
+    return domainKey
+  }
+
+  #offsetOf(timeMs: number): number {
+    return this.clock.offsetMs + timeMs - this.clock.now()
+  }
+
+  #expect(trigger: Trigger): Disk {
+    if (this.#state !== TRANSITIONS[trigger].from || this.#disk === undefined) throw unavailable()
+    return this.#disk
+  }
+
+  #expectSession(): Session<D> {
+    if (this.#session === undefined) throw unavailable()
+    return this.#session
+  }
+
+  #enter(state: State): void {
+    if (this.#state === state) return
+    this.#state = state
+    this.#log.info('general', `state ${state}`)
+    for (const listener of this.#listeners) listener(state)
+  }
+
+  readonly #noteDamage = (message: string): void => this.#log.error('general', message)
+
+  /** Does what must not stop a start or a stop; undefined and an entry in the log when it fails. */
+  #attempt<T>(what: string, action: () => T): T | undefined {
+    try {
+      return action()
+    } catch (error) {
+      this.#log.error('general', `${what}: ${describe(error)}`)
+      return undefined
+    }
+  }
+}
+
+const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`
+}

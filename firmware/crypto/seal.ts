@@ -1,0 +1,64 @@
+/** Sealing with XSalsa20-Poly1305 (NaCl's secretbox), and keys derived by HKDF-SHA-256 (RFC 5869) to seal with. */
+
+import { hkdf } from '@noble/hashes/hkdf.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import nacl from 'tweetnacl'
+import type { Random } from './random.ts'
+
+export const SEAL_KEY_BYTES = 32
+const NONCE_BYTES = 24 // long enough to be drawn at random for any number of records
+const TAG_BYTES = 16
+const PAD_BYTES = 32 // zero bytes that NaCl's interface wants before the message
+
+/** What a sealed message is longer than the message. */
+export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
+
+/** Returns a random nonce followed by the box. */
+export function seal(key: Uint8Array, message: Uint8Array, random: Random): Uint8Array {
+  expectKey(key)
+  const padded = new Uint8Array(PAD_BYTES + message.length)
+  const box = new Uint8Array(padded.length)
+  const nonce = random(NONCE_BYTES)
+  try {
+    padded.set(message, PAD_BYTES)
+    lowlevel.crypto_secretbox(box, padded, padded.length, nonce, key)
+  } finally {
+    wipe(padded)
+  }
+  const boxOffset = PAD_BYTES - TAG_BYTES
+  const sealed = new Uint8Array(NONCE_BYTES + box.length - boxOffset)
+  sealed.set(nonce)
+  sealed.set(box.subarray(boxOffset), NONCE_BYTES)
+  return sealed
+}
+
+/** The message, or null when the key is another one or any bit of the sealed bytes has changed. */
+export function unseal(key: Uint8Array, sealed: Uint8Array): Uint8Array | null {
+  expectKey(key)
+  if (sealed.length < SEAL_OVERHEAD_BYTES) return null
+  return nacl.secretbox.open(sealed.subarray(NONCE_BYTES), sealed.subarray(0, NONCE_BYTES), key)
+}
+
+/** A key for one purpose, independent of those for any other purpose. */
+export const deriveSealKey = (secret: Uint8Array, purpose: string): Uint8Array =>
+  hkdf(sha256, secret, undefined, utf8ToBytes(purpose), SEAL_KEY_BYTES)
+
+/** Takes the same time wherever equally long arguments differ. */
+export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && (a.length === 0 || nacl.verify(a, b))
+
+export function wipe(...secrets: Uint8Array[]): void {
+  for (const secret of secrets) secret.fill(0)
+}
+
+function expectKey(key: Uint8Array): void {
+  if (key.length !== SEAL_KEY_BYTES) throw new TypeError(`key must have ${SEAL_KEY_BYTES} bytes`)
+}
+
+// The public secretbox leaves a copy of the message behind that nobody can wipe; the call below it does not.
+const { lowlevel } = nacl as unknown as {
+  lowlevel: {
+    crypto_secretbox(box: Uint8Array, padded: Uint8Array, bytes: number, nonce: Uint8Array, key: Uint8Array): void
+  }
+}

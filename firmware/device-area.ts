@@ -1,0 +1,67 @@
+/** What the device itself can open, in every state: key slots, TLS identity, time offset. Sealed by the device key. */
+
+import { concatBytes } from '@noble/hashes/utils.js'
+import type { Random } from './crypto/random.ts'
+import { CofferError } from './error.ts'
+import { createSealedTable, type SealedTable } from './store/sealed-table.ts'
+import type { StoreFile } from './store/store-file.ts'
+
+/** Both PEM: the private key, and the certificate chain with the leaf first. */
+export interface TlsIdentity {
+  key: Uint8Array
+  cert: Uint8Array
+}
+
+export const ATTENDED = 'domain key 0'
+export const UNATTENDED = 'domain key 1'
+const TLS_IDENTITY = 'tls identity'
+const TIME_OFFSET = 'time offset'
+const LENGTH_BYTES = 4
+
+/** Writing methods are called within a transaction of the store. */
+export interface DeviceArea extends SealedTable {
+  readTimeOffsetMs(): number | null
+  putTimeOffsetMs(offsetMs: number): void
+  readTlsIdentity(): TlsIdentity | null
+  putTlsIdentity(identity: TlsIdentity): void
+}
+
+export function openDeviceArea(
+  store: StoreFile,
+  deviceKey: Uint8Array,
+  random: Random,
+  onDamage: (message: string) => void,
+): DeviceArea {
+  const table = createSealedTable(store.database, 'device', deviceKey, random, onDamage)
+  return {
+    ...table,
+    readTimeOffsetMs() {
+      const bytes = table.get(TIME_OFFSET)
+      return bytes === null ? null : new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0)
+    },
+    putTimeOffsetMs(offsetMs) {
+      const bytes = new DataView(new ArrayBuffer(8))
+      bytes.setFloat64(0, offsetMs)
+      table.put(TIME_OFFSET, new Uint8Array(bytes.buffer))
+    },
+    readTlsIdentity() {
+      const bytes = table.get(TLS_IDENTITY)
+      return bytes === null ? null : decodeIdentity(bytes)
+    },
+    putTlsIdentity(identity) {
+      table.put(TLS_IDENTITY, encodeIdentity(identity))
+    },
+  }
+}
+
+function encodeIdentity({ key, cert }: TlsIdentity): Uint8Array {
+  const length = new DataView(new ArrayBuffer(LENGTH_BYTES))
+  length.setUint32(0, key.length)
+  return concatBytes(new Uint8Array(length.buffer), key, cert)
+}
+
+function decodeIdentity(bytes: Uint8Array): TlsIdentity {
+  const certOffset = LENGTH_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
+  if (certOffset > bytes.length) throw new CofferError('storage', 'The stored TLS identity is damaged')
+  return { key: bytes.slice(LENGTH_BYTES, certOffset), cert: bytes.slice(certOffset) }
+}

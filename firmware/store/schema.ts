@@ -1,0 +1,47 @@
+/** The schema of the store, as the migrations that lead to it. The place of the version is SQLite's `user_version`. */
+
+import type { Database } from 'better-sqlite3'
+
+/** "Cofr": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
+export const APPLICATION_ID = 0x436f6672
+
+/** Brings a store from version `index` to `index + 1`. */
+export type Migration = (database: Database) => void
+
+const createSealedTable = (table: string): string =>
+  // Without row ids the rows lie in the order of their hashed names: the file does not show which came first.
+  `CREATE TABLE "${table}" (slot BLOB NOT NULL PRIMARY KEY, sealed BLOB NOT NULL) STRICT, WITHOUT ROWID`
+
+/**
+ * Append only; a released migration never changes. Each must change the schema: a store whose schema is not that of its
+ * version is refused, which also catches an edited version.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  (database) => {
+    database.exec('CREATE TABLE identity (device BLOB NOT NULL) STRICT')
+    for (const table of ['device', 'users', 'namespaces', 'keys', 'privateKeys', 'certificates', 'configuration']) {
+      database.exec(createSealedTable(table))
+    }
+  },
+]
+
+export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number
+
+/** Runs what is missing, each migration in one transaction. */
+export function migrate(database: Database, migrations: readonly Migration[]): void {
+  for (let version = readVersion(database); version < migrations.length; version++) {
+    database.transaction(() => {
+      database.pragma(`application_id = ${APPLICATION_ID}`)
+      migrations[version]!(database)
+      database.pragma(`user_version = ${version + 1}`)
+    })()
+  }
+}
+
+/** Every statement that made the schema, in one text to compare. */
+export const describeSchema = (database: Database): string =>
+  database
+    .prepare("SELECT type || ' ' || name || ' ' || sql FROM sqlite_schema ORDER BY type, name")
+    .pluck()
+    .all()
+    .join('\n')

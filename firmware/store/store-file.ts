@@ -1,0 +1,172 @@
+/** The store's file: made whole or not at all, opened by one process, changed in durable transactions. */
+
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import Sqlite, { type Database } from 'better-sqlite3'
+import { CofferError } from '../error.ts'
+import { onDisk } from './failure.ts'
+import { createIdentity, inspectIdentity } from './identity.ts'
+import { inspectStore } from './inspect.ts'
+import { MIGRATIONS, type Migration, migrate } from './schema.ts'
+
+const LOCK_WAIT_MS = 1000 // a predecessor that was killed needs a moment to be gone
+const CHECKPOINT_DELAY_MS = 1000 // how long a removed record may still be read from the log
+
+export interface StoreOptions {
+  dataDirectory: string
+  deviceKey: Uint8Array
+  /** Where SQLite's native code lies, when not in its package. */
+  nativeBinding?: string
+  migrations?: readonly Migration[]
+}
+
+export interface StoreFile {
+  readonly database: Database
+  /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
+  transaction(changes: () => void): void
+  /** Moves the log into the database, so that nothing removed or replaced is left in it; tries again while it cannot. */
+  checkpoint(): void
+  close(): void
+}
+
+export const storePath = (dataDirectory: string): string => join(dataDirectory, 'store.db')
+
+/** True when there is something that a new store must not replace. */
+export const storeExists = (dataDirectory: string): boolean =>
+  existsSync(storePath(dataDirectory)) || existsSync(`${storePath(dataDirectory)}-wal`)
+
+/**
+ * Opens the store, or makes it where there is none. Throws `storage` with the reason when it is in use, foreign,
+ * damaged, from newer software or of another device; its files are then as before.
+ */
+export function openStore({
+  dataDirectory,
+  deviceKey,
+  nativeBinding,
+  migrations = MIGRATIONS,
+}: StoreOptions): StoreFile {
+  const options: Sqlite.Options = { timeout: LOCK_WAIT_MS, ...(nativeBinding === undefined ? {} : { nativeBinding }) }
+  const path = storePath(dataDirectory)
+  return onDisk(() => {
+    const made = mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
+    if (made !== undefined) sync(dirname(made))
+    const lock = lockDirectory(join(dataDirectory, 'store.lock'), options)
+    try {
+      if (storeExists(dataDirectory)) {
+        if (!existsSync(path)) throw new CofferError('storage', 'The store is missing, its log is still there')
+        inspectStore(path, migrations, options, (database) => inspectIdentity(database, deviceKey))
+      } else create(path, dataDirectory, deviceKey, migrations, options)
+      return openFile(path, migrations, options, lock)
+    } catch (error) {
+      lock.close()
+      throw error
+    }
+  })
+}
+
+/** A lock of the operating system, gone with the process: SQLite takes it on an empty file beside the store. */
+function lockDirectory(path: string, options: Sqlite.Options): Database {
+  closeSync(openSync(path, 'a', 0o600))
+  const lock = new Sqlite(path, options)
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+/** Under another name first: a start that is cut short leaves no half-made store in the place of a store. */
+function create(
+  path: string,
+  dataDirectory: string,
+  deviceKey: Uint8Array,
+  migrations: readonly Migration[],
+  options: Sqlite.Options,
+): void {
+  const draft = `${path}.new`
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  closeSync(openSync(draft, 'wx', 0o600)) // SQLite gives its log the same mode
+  const database = new Sqlite(draft, options)
+  try {
+    configure(database)
+    database.transaction(() => {
+      migrate(database, migrations)
+      createIdentity(database, deviceKey)
+    })()
+    database.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    database.close()
+  }
+  sync(draft)
+  renameSync(draft, path)
+  sync(dataDirectory)
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function configure(database: Database): void {
+  for (const setting of [
+    'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file
+    'journal_mode = WAL',
+    'synchronous = FULL',
+    'secure_delete = ON', // removed records are overwritten, not only unlinked
+    'temp_store = MEMORY',
+    'cell_size_check = ON',
+    'trusted_schema = OFF',
+    'cache_size = -16000', // kibibytes; the file's own default is not ours to trust
+  ]) {
+    database.pragma(setting)
+  }
+}
+
+function openFile(path: string, migrations: readonly Migration[], options: Sqlite.Options, lock: Database): StoreFile {
+  const database = new Sqlite(path, { ...options, fileMustExist: true })
+  let pending: NodeJS.Timeout | undefined
+
+  const checkpoint = (): void => {
+    clearTimeout(pending)
+    pending = undefined
+    try {
+      database.pragma('wal_checkpoint(TRUNCATE)')
+    } catch {
+      checkpointLater() // no room for it: the log keeps everything until there is
+    }
+  }
+  const checkpointLater = (): void => {
+    pending ??= setTimeout(checkpoint, CHECKPOINT_DELAY_MS).unref()
+  }
+
+  try {
+    configure(database)
+    migrate(database, migrations)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  checkpoint()
+  return {
+    database,
+    transaction(changes) {
+      onDisk(() => database.transaction(changes).immediate())
+      checkpointLater()
+    },
+    checkpoint,
+    close() {
+      clearTimeout(pending)
+      try {
+        if (database.open) onDisk(() => database.close()) // the last connection moves the log and removes it
+      } finally {
+        lock.close()
+      }
+    },
+  }
+}

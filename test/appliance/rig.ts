@@ -1,0 +1,177 @@
+/** An appliance over a temporary directory with a small real domain: notes by name, sealed like any record. */
+
+import { createHash, scrypt } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { type Appliance, type ApplianceOptions, openAppliance } from '../../firmware/appliance.ts'
+import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
+import { CofferError, type ErrorCode } from '../../firmware/error.ts'
+import { createLog } from '../../firmware/log.ts'
+import type { RecordStore } from '../../firmware/store/store.ts'
+
+export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+export const text = (bytes: Uint8Array | null): string | null => bytes && new TextDecoder().decode(bytes)
+
+export const DEVICE_KEY = new Uint8Array(32).fill(7)
+export const UNLOCK = utf8('unlock passphrase for tests')
+export const ADMIN = utf8('admin passphrase for tests')
+export const PROVISIONING = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTimeMs: Date.UTC(2030, 0, 2) }
+const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
+
+/** Notes with their names listed at unlock, their contents read on demand, and one counter kept in memory. */
+export class Notes {
+  readonly names = new Set<string>()
+  readonly #records: RecordStore
+  counted = 0
+  flushes = 0
+  closed = false
+
+  constructor(records: RecordStore) {
+    this.#records = records
+    for (const value of records.list('users')) this.names.add(text(value)!)
+    const counter = records.get('configuration', 'counter')
+    if (counter !== null) this.counted = Number(text(counter))
+  }
+
+  write(name: string, content: string): void {
+    this.#records.commit([
+      { collection: 'users', name, value: utf8(name) },
+      { collection: 'privateKeys', name, value: utf8(content) },
+    ])
+    this.names.add(name)
+  }
+
+  remove(name: string): void {
+    this.#records.commit([
+      { collection: 'users', name, value: null },
+      { collection: 'privateKeys', name, value: null },
+    ])
+    this.names.delete(name)
+  }
+
+  read(name: string): string | null {
+    return text(this.#records.get('privateKeys', name))
+  }
+
+  isDamaged(name: string): boolean {
+    return this.#records.isDamaged('users', name)
+  }
+
+  flush(): void {
+    this.flushes++
+    this.#records.commit([{ collection: 'configuration', name: 'counter', value: utf8(String(this.counted)) }])
+  }
+
+  close(): void {
+    this.closed = true
+    this.names.clear()
+  }
+}
+
+export interface TestPool extends CryptoPool {
+  running: number
+  runningMax: number
+  forgotten: number
+  /** Delays each derivation until it resolves. */
+  gate: Promise<void>
+}
+
+export function createTestPool(): TestPool {
+  const unused = (): never => {
+    throw new Error('not used by the appliance')
+  }
+  const pool: TestPool = {
+    running: 0,
+    runningMax: 0,
+    forgotten: 0,
+    gate: Promise.resolve(),
+    sign: unused,
+    decrypt: unused,
+    encrypt: unused,
+    generate: unused,
+    importRsa: unused,
+    importRaw: unused,
+    forget: unused,
+    async scrypt(passphrase, salt, { N, r, p }) {
+      pool.runningMax = Math.max(pool.runningMax, ++pool.running)
+      await pool.gate
+      const key = await new Promise<Uint8Array>((resolve, reject) =>
+        scrypt(passphrase, salt, 32, { N, r, p, maxmem: 2 ** 28 }, (error, key) =>
+          error ? reject(error) : resolve(key),
+        ),
+      )
+      pool.running--
+      return new Uint8Array(key)
+    },
+    forgetAll: () => {
+      pool.forgotten++
+    },
+    close: async () => {},
+  }
+  return pool
+}
+
+export interface Rig {
+  directory: string
+  pool: TestPool
+  /** Messages of the log, oldest first. */
+  messages: string[]
+  identitiesMade: number
+  open(options?: Partial<ApplianceOptions<Notes>>): Promise<Appliance<Notes>>
+}
+
+/** Everything opened through the rig is closed, and its directory removed, after the test. */
+export function createRig(t: TestContext, directory = mkdtempSync(join(tmpdir(), 'coffer-test-'))): Rig {
+  const opened: Appliance<Notes>[] = []
+  t.after(() => {
+    for (const appliance of opened) appliance.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const rig: Rig = {
+    directory,
+    pool: createTestPool(),
+    messages: [],
+    identitiesMade: 0,
+    async open(options = {}) {
+      const appliance = await openAppliance<Notes>({
+        dataDirectory: directory,
+        deviceKey: DEVICE_KEY,
+        pool: rig.pool,
+        log: createLog('debug', ({ message }) => rig.messages.push(message)),
+        openDomain: (records) => new Notes(records),
+        firstAdministrator: async () => [
+          { collection: 'users', name: 'admin', value: utf8('admin') },
+          { collection: 'privateKeys', name: 'admin', value: utf8('first') },
+        ],
+        makeTlsIdentity: () => {
+          rig.identitiesMade++
+          return { key: utf8(`key ${rig.identitiesMade}`), cert: utf8(`chain ${rig.identitiesMade}`) }
+        },
+        unlockCost: CHEAP,
+        ...options,
+      })
+      opened.push(appliance)
+      return appliance
+    },
+  }
+  return rig
+}
+
+export const hasCode =
+  (code: ErrorCode, message?: RegExp) =>
+  (error: unknown): boolean =>
+    error instanceof CofferError && error.code === code && (message === undefined || message.test(error.message))
+
+/** Names and contents of a directory's files, but for the lock. */
+export const digestDirectory = (directory: string): string[] =>
+  readdirSync(directory)
+    .filter((name) => name !== 'store.lock')
+    .sort()
+    .map(
+      (name) =>
+        `${name} ${createHash('sha256')
+          .update(readFileSync(join(directory, name)))
+          .digest('hex')}`,
+    )
