@@ -11,20 +11,22 @@ export type Operand = Code | Local | number | bigint
 /** A local variable or parameter of the function being defined. */
 export class Local {
   readonly get: Code
+  readonly #type: ValueType
   readonly #index: Code
 
-  constructor(index: number) {
+  constructor(type: ValueType, index: number) {
+    this.#type = type
     this.#index = unsigned(index)
     this.get = [0x20, ...this.#index]
   }
 
-  set(value: Code): Code {
-    return [...value, 0x21, ...this.#index]
+  set(value: Operand): Code {
+    return [...lower(value, this.#type), 0x21, ...this.#index]
   }
 
   /** Sets and leaves the value on the stack. */
-  tee(value: Code): Code {
-    return [...value, 0x22, ...this.#index]
+  tee(value: Operand): Code {
+    return [...lower(value, this.#type), 0x22, ...this.#index]
   }
 }
 
@@ -61,9 +63,12 @@ export class WasmModule {
   ): Callee {
     const index = unsigned(this.#bodies.length)
     const locals: Code[] = []
-    const local: NewLocal = (type) => new Local(parameters.length + locals.push([0x01, VALUE_TYPES[type]]) - 1)
+    const local: NewLocal = (type) => {
+      locals.push([0x01, VALUE_TYPES[type]])
+      return new Local(type, parameters.length + locals.length - 1)
+    }
     const code = body(
-      parameters.map((_, i) => new Local(i)),
+      parameters.map((type, i) => new Local(type, i)),
       local,
     ).flat()
     this.#types.push([0x60, ...vector(parameters.map(valueType)), ...vector(results.map(valueType))])
@@ -103,6 +108,7 @@ export function instruction(type: ValueType, operands: readonly Operand[], ...op
 
 export const i32 = {
   load: load(0x28),
+  load16U: load(0x2f),
   store: store('i32', 0x36),
   store8: store('i32', 0x3a),
   eqz: unary('i32', 0x45),
@@ -124,6 +130,7 @@ export const i32 = {
 
 export const i64 = {
   load: load(0x29),
+  load32S: load(0x34),
   load32U: load(0x35),
   store: store('i64', 0x37),
   store32: store('i64', 0x3e),
@@ -136,6 +143,7 @@ export const i64 = {
   shl: binary('i64', 0x86),
   shrS: binary('i64', 0x87),
   shrU: binary('i64', 0x88),
+  extendI32S: unary('i32', 0xac),
   extendI32U: unary('i32', 0xad),
 } as const
 
