@@ -1,18 +1,52 @@
 /** The API documents as endpoints: OpenAPI, RAML and a readable page, made from the declarations on first use. */
 
-import type { Declaration } from './endpoint.ts'
+import { stringify } from 'yaml'
+import { STATES } from '../vocabulary.ts'
+import { documentPage } from './document-page.ts'
+import { type Declaration, endpoint } from './endpoint.ts'
+import { type ApiInfo, openApiDocument } from './openapi.ts'
+import { ramlDocument } from './raml.ts'
 
-export interface ApiInfo {
-  title: string
-  /** Of the software. */
-  version: string
-  vendor: string
+/** With full paths: the page stands outside the base path of the API. */
+export function documentDeclarations<S>(
+  declarations: readonly Declaration<S>[],
+  info: ApiInfo,
+  basePath: string,
+): Declaration<S>[] {
+  const model = once(() => openApiDocument(declarations, info, basePath))
+  const document = (path: string, type: string, summary: string, render: () => string): Declaration<S> => {
+    const text = once(render)
+    return endpoint<S, unknown, unknown, unknown>({
+      method: 'GET',
+      path,
+      summary,
+      states: STATES,
+      access: 'public',
+      version: text,
+      answers: { status: 200, types: [type] },
+      handle: () => ({ status: 200, bytes: new TextEncoder().encode(text()), type }),
+    })
+  }
+  return [
+    document(`${basePath}/openapi.json`, 'application/json', 'OpenAPI 3.1', () => JSON.stringify(model(), null, 2)),
+    document(`${basePath}/openapi.yaml`, 'application/yaml', 'OpenAPI 3.1 as YAML', () => toYaml(model())),
+    document(
+      `${basePath}/api.raml`,
+      'application/raml+yaml',
+      'RAML 1.0',
+      () => `#%RAML 1.0\n${toYaml(ramlDocument(model()))}`,
+    ),
+    document('/docs', 'text/html', 'Readable page', () => documentPage(model())),
+  ]
 }
 
-export function documentDeclarations<S>(
-  _declarations: readonly Declaration<S>[],
-  _info: ApiInfo,
-  _basePath: string,
-): Declaration<S>[] {
-  return []
+/** Without anchors: not every reader of these formats follows them. */
+const toYaml = (value: unknown): string => stringify(value, { aliasDuplicateObjects: false, lineWidth: 120 })
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }

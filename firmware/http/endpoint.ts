@@ -49,7 +49,7 @@ export type Result =
   | { status: 200 | 201; bytes: Uint8Array; type: string }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
   | { status: 201; location?: string; json?: unknown }
-  | { status: 204 | 304 }
+  | { status: 200 | 204 | 304 }
 
 export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   method: Method
