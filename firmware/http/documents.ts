@@ -40,8 +40,9 @@ export function documentDeclarations<S>(
   ]
 }
 
-/** Without anchors: not every reader of these formats follows them. */
-const toYaml = (value: unknown): string => stringify(value, { aliasDuplicateObjects: false, lineWidth: 120 })
+/** For readers of YAML 1.1 too: `on` is quoted; without anchors, which not every one of them follows. */
+const toYaml = (value: unknown): string =>
+  stringify(value, { schema: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 120 })
 
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined

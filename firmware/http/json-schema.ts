@@ -33,42 +33,50 @@ export interface JsonSchema {
 const LOCAL = '#/$defs/'
 export const COMPONENTS = '#/components/schemas/'
 
+type Side = 'input' | 'output'
+
 export function createSchemaSet() {
   const components: Record<string, JsonSchema> = {}
+  const originals = new Map<string, string>()
 
   /** The schema itself, referring to components for whatever in it has a name. */
-  function inline(schema: z.ZodType, side: 'input' | 'output'): JsonSchema {
-    const {
-      $schema: _,
-      $defs = {},
-      id: _id,
-      ...json
-    } = z.toJSONSchema(schema, { io: side, unrepresentable: 'any' }) as {
-      $schema?: string
-      $defs?: Record<string, JsonSchema>
-      id?: string
-    } & JsonSchema
-    const names = new Map<string, string>()
-    for (const name of Object.keys($defs)) names.set(name, componentName(name, $defs[name]!, side))
+  function inline(schema: z.ZodType, side: Side): JsonSchema {
+    const { $schema: _, $defs = {}, ...json } = convert(schema, side)
+    const names = new Map(Object.entries($defs).map(([name, definition]) => [name, nameFor(name, definition, side)]))
     for (const [name, definition] of Object.entries($defs)) {
-      components[names.get(name)!] = relocate(withoutId(definition), names) as JsonSchema
+      components[names.get(name)!] = relocate(definition, names) as JsonSchema
     }
     return relocate(json, names) as JsonSchema
   }
 
   /** One name may look different when it is sent and when it is received. */
-  function componentName(name: string, definition: JsonSchema, side: 'input' | 'output'): string {
-    const known = components[name]
-    const same = known === undefined || JSON.stringify(known) === JSON.stringify(withoutId(definition))
-    return same ? name : `${name}${side === 'input' ? 'Request' : 'Answer'}`
+  function nameFor(name: string, definition: JsonSchema, side: Side): string {
+    const original = JSON.stringify(definition)
+    const free = [name, `${name}${side === 'input' ? 'Request' : 'Answer'}`].find(
+      (candidate) => (originals.get(candidate) ?? original) === original,
+    )
+    if (free === undefined) throw new Error(`Two schemas are called ${name}`)
+    originals.set(free, original)
+    return free
   }
 
   return { components, inline }
 }
 
-function withoutId(definition: JsonSchema & { id?: unknown }): JsonSchema {
-  const { id: _, ...rest } = definition
-  return rest
+interface Converted extends JsonSchema {
+  $schema?: string
+  $defs?: Record<string, JsonSchema>
+}
+
+function convert(schema: z.ZodType, side: Side): Converted {
+  return z.toJSONSchema(schema, {
+    io: side,
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.id // it is the name of the component
+      if (side === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+    },
+  }) as Converted
 }
 
 /** References into the schema become references into the document. */

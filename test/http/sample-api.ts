@@ -1,0 +1,338 @@
+/** A small API with every kind of declaration, for the tests of the pipeline. */
+
+import { z } from 'zod'
+import { CofferError } from '../../firmware/error.ts'
+import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from '../../firmware/http/attempts.ts'
+import { endpoint } from '../../firmware/http/endpoint.ts'
+import { type Api, type ApiOptions, createApi } from '../../firmware/http/pipeline.ts'
+import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/http/schema.ts'
+import { createLog, type Entry, type Log } from '../../firmware/log.ts'
+import { type Caller, STATES, type State } from '../../firmware/vocabulary.ts'
+
+/** What the handlers work on. */
+export interface Sample {
+  state: State
+  nowMs: number
+  /** Keys by id, with what is their representation. */
+  keys: Map<string, string>
+  /** Called by the handlers that leave a trace. */
+  calls: string[]
+  verifications: number
+}
+
+export interface SampleApi {
+  app: Api
+  sample: Sample
+  limiter: AttemptLimiter
+  log: Log
+  entries: Entry[]
+}
+
+const keyParams = z.object({ id })
+const createId = z.object({ id }).meta({ id: 'CreateId' })
+
+const keyExists = ({ services, params }: { services: Sample; params: { id: string } }) => {
+  if (!services.keys.has(params.id)) throw new CofferError('notFound', 'No such key')
+}
+
+export const declarations = [
+  endpoint({
+    method: 'GET',
+    path: '/info',
+    summary: 'Vendor and product.',
+    states: STATES,
+    access: 'public',
+    version: () => 'always the same',
+    answers: { status: 200, json: z.object({ vendor: z.string() }).meta({ id: 'Info' }) },
+    handle: () => ({ status: 200, json: { vendor: 'Test' } }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'Answers while Operational.',
+    states: ['Operational'],
+    access: 'public',
+    noCache: true,
+    answers: { status: 200, empty: true },
+    handle: () => ({ status: 200 }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/unlock',
+    summary: 'Unlocks.',
+    states: ['Locked'],
+    access: 'public',
+    attemptsAs: UNLOCK_USER,
+    body: { kind: 'json', schema: z.strictObject({ passphrase }).meta({ id: 'PassphraseBody' }) },
+    noCache: true,
+    answers: { status: 204, empty: true },
+    handle: async ({ body }) => {
+      if (Buffer.from(body.passphrase).toString() !== 'right passphrase')
+        throw new CofferError('forbidden', 'Wrong passphrase')
+      return { status: 204 }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/system/restore',
+    summary: 'Open while there is nobody to ask.',
+    states: ['Unprovisioned', 'Operational'],
+    access: { roles: ['Administrator'], scope: 'root', publicIn: ['Unprovisioned'] },
+    body: { kind: 'raw', types: ['application/octet-stream'], parse: (bytes) => bytes },
+    answers: { status: 204, empty: true },
+    handle: ({ services, caller, body }: { services: Sample; caller: Caller | undefined; body: Uint8Array }) => {
+      services.calls.push(`restore by ${caller?.userId ?? 'anyone'}: ${body.length}`)
+      return { status: 204 }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/keys',
+    summary: 'Lists keys.',
+    states: ['Operational'],
+    access: { roles: ['Administrator', 'Operator'], scope: 'any' },
+    query: z.object({ filter: z.string().optional(), label: label.optional() }),
+    answers: { status: 200, json: z.array(z.object({ id })).meta({ id: 'KeyList' }) },
+    handle: ({
+      query,
+      services,
+    }: {
+      query: { filter?: string | undefined; label?: string | undefined }
+      services: Sample
+    }) => {
+      services.calls.push(`list ${JSON.stringify(query)}`)
+      return { status: 200, json: [...services.keys.keys()].sort().map((id) => ({ id })) }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/keys/generate',
+    summary: 'Generates a key.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    creates: true,
+    body: {
+      kind: 'json',
+      schema: z.strictObject({ id: id.optional(), tags: tags.optional(), created: timestamp.optional() }),
+    },
+    noCache: true,
+    answers: { status: 201, json: createId },
+    handle: ({ body, services }: { body: { id?: string | undefined }; services: Sample }) => {
+      const created = body.id ?? 'generated'
+      if (services.keys.has(created)) throw new CofferError('conflict', 'The key exists')
+      services.keys.set(created, 'new')
+      return { status: 201, location: `/keys/${created}`, json: { id: created } }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/keys/:prefix*',
+    summary: 'Lists keys whose id starts so.',
+    states: ['Operational'],
+    access: { roles: ['Administrator', 'Operator'], scope: 'any' },
+    params: z.object({ prefix: id }),
+    answers: { status: 200, json: z.array(z.object({ id })) },
+    handle: ({ params, services }: { params: { prefix: string }; services: Sample }) => ({
+      status: 200,
+      json: [...services.keys.keys()].filter((name) => name.startsWith(params.prefix)).map((id) => ({ id })),
+    }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/keys/:id',
+    summary: 'Reads a key.',
+    states: ['Operational'],
+    access: { roles: ['Administrator', 'Operator'], scope: 'any' },
+    params: keyParams,
+    exists: keyExists,
+    version: ({ params, services }) => services.keys.get(params.id) ?? null,
+    answers: { status: 200, json: z.object({ id, text: z.string() }) },
+    handle: ({ params, services }: { params: { id: string }; services: Sample }) => ({
+      status: 200,
+      json: { id: params.id, text: services.keys.get(params.id) },
+    }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/keys/:id',
+    summary: 'Stores a key.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    params: keyParams,
+    version: ({ params, services }: { params: { id: string }; services: Sample }) =>
+      services.keys.get(params.id) ?? null,
+    creates: true,
+    body: {
+      kind: 'jsonOrMultipart',
+      schema: z.strictObject({ text: z.string() }),
+      parts: (parts) => {
+        if (parts.length !== 2) throw new CofferError('invalid', 'Two parts are expected')
+        return { text: parts.map(({ name, bytes }) => `${name}=${Buffer.from(bytes).toString()}`).join() }
+      },
+    },
+    answers: { status: 204, empty: true },
+    handle: ({ params, body, services }: { params: { id: string }; body: { text: string }; services: Sample }) => {
+      services.keys.set(params.id, body.text)
+      return { status: 204 }
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/keys/:id',
+    summary: 'Removes a key.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    params: keyParams,
+    exists: keyExists,
+    version: ({ params, services }) => services.keys.get(params.id) ?? null,
+    answers: { status: 204, empty: true },
+    handle: ({ params, services }: { params: { id: string }; services: Sample }) => {
+      services.keys.delete(params.id)
+      return { status: 204 }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/keys/:id/sign',
+    summary: 'Signs.',
+    states: ['Operational'],
+    access: { roles: ['Operator'], scope: 'any' },
+    params: keyParams,
+    exists: keyExists,
+    body: {
+      kind: 'json',
+      bytesMax: 67 * 1024 * 1024,
+      schema: z.strictObject({ mode: z.enum(['EdDSA', 'PKCS1']), message: base64Text }).meta({ id: 'SignRequest' }),
+    },
+    noCache: true,
+    answers: { status: 200, json: z.object({ signature: base64Text }) },
+    handle: ({ body }) => ({ status: 200, json: { signature: `${body.message.length}` } }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/keys/:id/cert',
+    summary: 'Stores a certificate.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    params: keyParams,
+    creates: true,
+    body: {
+      kind: 'raw',
+      types: ['application/x-pem-file', 'application/octet-stream'],
+      parse: (bytes, type) => ({ bytes, type }),
+    },
+    answers: { status: 201, empty: true },
+    handle: ({ body, services }: { body: { bytes: Uint8Array; type: string }; services: Sample }) => {
+      services.calls.push(`certificate ${body.type} ${body.bytes.length}`)
+      return { status: 201 }
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/keys/:id/cert',
+    summary: 'Reads a certificate.',
+    states: ['Operational'],
+    access: { roles: ['Administrator', 'Operator'], scope: 'any' },
+    params: keyParams,
+    answers: { status: 200, types: ['application/x-pem-file', 'application/octet-stream'] },
+    handle: () => ({ status: 200, bytes: new Uint8Array([1, 2, 3]), type: 'application/octet-stream' }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/keys/:id/tags/:tag',
+    summary: 'Adds a tag.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    params: z.object({ id, tag: id }),
+    answers: { status: 204, empty: true },
+    handle: ({ params }) => ({ status: params.tag === 'there' ? 304 : 204 }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/users/:user',
+    summary: 'Reads a user; Operators only themselves.',
+    states: ['Operational'],
+    access: { roles: ['Administrator', 'Operator'], scope: 'any' },
+    authorize: ({ caller, params }) => {
+      if (caller.role === 'Operator' && caller.userId !== params.user) throw new CofferError('forbidden', 'Not yours')
+    },
+    params: z.object({ user: userId }),
+    answers: { status: 200, json: z.object({ user: userId }) },
+    handle: ({ params }) => ({ status: 200, json: params }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/users/:namespace~',
+    summary: 'Adds a user to a namespace.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'any' },
+    params: z.object({ namespace: id }),
+    answers: { status: 201, json: createId },
+    handle: ({ params }) => ({ status: 201, json: { id: `${params.namespace}~new` } }),
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/config/time',
+    summary: 'For callers outside any namespace.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'root' },
+    creates: true,
+    body: { kind: 'json', schema: z.strictObject({ time: timestamp }) },
+    answers: { status: 204, empty: true },
+    handle: ({ body, services }: { body: { time: number }; services: Sample }) => {
+      services.calls.push(`time ${body.time}`)
+      return { status: 204 }
+    },
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/fault',
+    summary: 'Fails in the way the body says.',
+    states: ['Operational'],
+    access: 'public',
+    body: { kind: 'raw', types: [], parse: (bytes) => Buffer.from(bytes).toString() },
+    answers: { status: 204, empty: true },
+    handle: ({ body }) => {
+      if (body === 'storage') throw new CofferError('storage', 'The disk is full')
+      if (body === 'busy') throw new CofferError('busy', 'Try again')
+      throw new TypeError(`secret ${body}`)
+    },
+  }),
+]
+
+const CALLERS: Record<string, Caller> = {
+  admin: { userId: 'admin', namespace: '', role: 'Administrator' },
+  operator: { userId: 'operator', namespace: '', role: 'Operator' },
+  metrics: { userId: 'metrics', namespace: '', role: 'Metrics' },
+  'ns~admin': { userId: 'ns~admin', namespace: 'ns', role: 'Administrator' },
+  'gone~admin': { userId: 'gone~admin', namespace: 'gone', role: 'Administrator' },
+}
+
+export const PASSPHRASE = 'test passphrase: ü'
+
+/** The value of an `authorization` header. */
+export const basic = (user: string, passphrase = PASSPHRASE): string =>
+  `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
+
+export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi {
+  const sample: Sample = { state: 'Operational', nowMs: 0, keys: new Map([['k', 'one']]), calls: [], verifications: 0 }
+  const entries: Entry[] = []
+  const log = createLog('debug', (entry) => entries.push(entry))
+  const limiter = createAttemptLimiter(() => sample.nowMs)
+  const app = createApi<Sample>({
+    declarations,
+    services: sample,
+    state: () => sample.state,
+    authenticate: async (user, passphrase) => {
+      sample.verifications++
+      const right = Buffer.from(passphrase).toString() === PASSPHRASE
+      return (right ? CALLERS[user] : undefined) ?? null
+    },
+    admit: ({ namespace }) => namespace !== 'gone',
+    limiter,
+    log,
+    info: { title: 'Sample', version: '1.2', vendor: 'Test' },
+    ...options,
+  })
+  return { app, sample, limiter, log, entries }
+}
