@@ -1,0 +1,282 @@
+/**
+ * Who may call what in which state: transcribed by hand from sections 3.1 to 3.4 and 7.3 of the contract. Nothing here
+ * is derived from the server's own declarations.
+ */
+
+export type StateLetter = 'U' | 'L' | 'Op' | 'F'
+
+/** A caller: a letter for the role, `n` inside an existing namespace, `x` inside one that was never created. */
+export type Caller = 'none' | 'wrong' | 'A' | 'O' | 'M' | 'B' | 'nA' | 'nO' | 'nM' | 'nB' | 'xA' | 'xO' | 'xM' | 'xB'
+
+export const CALLERS: readonly Caller[] = [
+  ...(['none', 'wrong', 'A', 'O', 'M', 'B'] as const),
+  ...(['nA', 'nO', 'nM', 'nB', 'xA', 'xO', 'xM', 'xB'] as const),
+]
+
+/**
+ * What a path names, made fresh for every call that must succeed:
+ * - `{key}`: a key in the caller's namespace (`{tagged}` with tag `t1`, `{certified}` with a certificate), `{newKey}`: a free id;
+ * - `{operator}`: a root Operator, `{nsOperator}`: one in the namespace of the `n` callers, `{otherOperator}`: one in
+ *   another existing namespace, `{voidOperator}`: one in a namespace that does not exist; `...Tagged`: with tag `t1`;
+ * - `{self}`: the caller; `{newUser}`: a free local id; `{newNs}`, `{ns}`: a free and an existing namespace.
+ */
+export interface Row {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  path: string
+  states: readonly StateLetter[]
+  /** `Pub`, or the callers that succeed while Operational; any other is refused: 401 without valid credentials, else 403. */
+  who: 'Pub' | readonly Caller[]
+  /** States in which no credentials are needed although `who` names callers. */
+  publicIn?: readonly StateLetter[]
+  success: 200 | 201 | 204
+  /** Callers that pass authentication and role and are then answered otherwise. */
+  instead?: Partial<Record<Caller, number>>
+  json?: unknown
+  body?: { type: string; text: string }
+  /** The call leaves its state; the runner brings it back. */
+  leaves?: boolean
+}
+
+const Op = ['Op'] as const
+const everyState = ['U', 'L', 'Op', 'F'] as const
+
+const scalar = Buffer.alloc(32, 7).toString('base64')
+const keyImport = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: scalar } }
+const keyGenerate = { type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
+const user = { realName: 'somebody', role: 'Operator', passphrase: 'passphrase of somebody' }
+const certificate = { type: 'application/octet-stream', text: 'any bytes' }
+
+/** PKCS#8 of an Ed25519 key, a test key of all sevens. */
+const pem = [
+  '-----BEGIN PRIVATE KEY-----',
+  Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]).toString('base64'),
+  '-----END PRIVATE KEY-----\n',
+].join('\n')
+const multipart = {
+  type: 'multipart/form-data; boundary=matrix',
+  text: [
+    '--matrix\r\ncontent-disposition: form-data; name="arguments"\r\n\r\n{"mechanisms":["EdDSA_Signature"]}',
+    `\r\n--matrix\r\ncontent-disposition: form-data; name="key_file"; filename="key.pem"\r\n\r\n${pem}\r\n--matrix--\r\n`,
+  ].join(''),
+}
+
+/** 3.1 Public and lifecycle. */
+const lifecycle: Row[] = [
+  { method: 'GET', path: '/info', states: everyState, who: 'Pub', success: 200 },
+  { method: 'GET', path: '/health/alive', states: ['U', 'L'], who: 'Pub', success: 200 },
+  { method: 'GET', path: '/health/ready', states: Op, who: 'Pub', success: 200 },
+  { method: 'GET', path: '/health/state', states: everyState, who: 'Pub', success: 200 },
+  {
+    method: 'GET',
+    path: '/health/diagnose',
+    states: everyState,
+    who: ['A'],
+    publicIn: ['U', 'L', 'F'],
+    success: 200,
+  },
+  { method: 'GET', path: '/metrics', states: Op, who: ['M', 'nM'], success: 200 },
+  {
+    method: 'POST',
+    path: '/provision',
+    states: ['U'],
+    who: 'Pub',
+    success: 204,
+    json: {
+      unlockPassphrase: 'unlock passphrase',
+      adminPassphrase: 'administrator passphrase',
+      systemTime: '2026-11-21T12:00:00Z',
+    },
+    leaves: true,
+  },
+  {
+    method: 'POST',
+    path: '/unlock',
+    states: ['L'],
+    who: 'Pub',
+    success: 204,
+    json: { passphrase: 'unlock passphrase' },
+    leaves: true,
+  },
+  { method: 'POST', path: '/lock', states: Op, who: ['A'], success: 204, leaves: true },
+  { method: 'POST', path: '/random', states: Op, who: ['O', 'nO'], success: 200, json: { length: 16 } },
+]
+
+/** 3.2 Keys: always in the caller's namespace. */
+const readers = ['A', 'O', 'nA', 'nO'] as const
+const managers = ['A', 'nA'] as const
+const users = ['O', 'nO'] as const
+const keys: Row[] = [
+  { method: 'GET', path: '/keys', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/keys?filter', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/keys?label=none', states: Op, who: readers, success: 200 },
+  { method: 'POST', path: '/keys', states: Op, who: managers, success: 201, json: keyImport },
+  { method: 'POST', path: '/keys', states: Op, who: managers, success: 201, body: multipart },
+  { method: 'POST', path: '/keys/generate', states: Op, who: managers, success: 201, json: keyGenerate },
+  { method: 'GET', path: '/keys/some*', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/keys/{key}', states: Op, who: readers, success: 200 },
+  { method: 'PUT', path: '/keys/{newKey}', states: Op, who: managers, success: 204, json: keyImport },
+  { method: 'PUT', path: '/keys/{newKey}', states: Op, who: managers, success: 204, body: multipart },
+  { method: 'DELETE', path: '/keys/{key}', states: Op, who: managers, success: 204 },
+  { method: 'PUT', path: '/keys/{key}/label', states: Op, who: managers, success: 204, json: { label: 'new' } },
+  { method: 'DELETE', path: '/keys/{key}/label', states: Op, who: managers, success: 204 },
+  { method: 'GET', path: '/keys/{key}/public.pem', states: Op, who: readers, success: 200 },
+  {
+    method: 'POST',
+    path: '/keys/{key}/csr.pem',
+    states: Op,
+    who: readers,
+    success: 200,
+    json: { commonName: 'example.org' },
+  },
+  {
+    method: 'POST',
+    path: '/keys/{aes}/decrypt',
+    states: Op,
+    who: users,
+    success: 200,
+    json: { mode: 'AES_CBC', encrypted: Buffer.alloc(16).toString('base64'), iv: Buffer.alloc(16).toString('base64') },
+  },
+  {
+    method: 'POST',
+    path: '/keys/{aes}/encrypt',
+    states: Op,
+    who: users,
+    success: 200,
+    json: { mode: 'AES_CBC', message: Buffer.alloc(16).toString('base64') },
+  },
+  {
+    method: 'POST',
+    path: '/keys/{key}/sign',
+    states: Op,
+    who: users,
+    success: 200,
+    json: { mode: 'EdDSA', message: 'bWVzc2FnZQ==' },
+  },
+  { method: 'GET', path: '/keys/{certified}/cert', states: Op, who: readers, success: 200 },
+  { method: 'PUT', path: '/keys/{key}/cert', states: Op, who: managers, success: 201, body: certificate },
+  { method: 'DELETE', path: '/keys/{certified}/cert', states: Op, who: managers, success: 204 },
+  { method: 'POST', path: '/keys/{key}/move', states: Op, who: managers, success: 200, json: { newId: '{newKey}' } },
+  { method: 'PUT', path: '/keys/{key}/restrictions/tags/t1', states: Op, who: managers, success: 204 },
+  { method: 'DELETE', path: '/keys/{tagged}/restrictions/tags/t1', states: Op, who: managers, success: 204 },
+]
+
+/** 3.3 Namespaces and users, with the rules of 7.3 on whose users they are. */
+const namespaces: Row[] = [
+  { method: 'GET', path: '/namespaces', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/namespaces/{newNs}', states: Op, who: ['A'], success: 204 },
+  { method: 'DELETE', path: '/namespaces/{ns}', states: Op, who: ['A'], success: 204 },
+  { method: 'GET', path: '/users', states: Op, who: managers, success: 200 },
+  { method: 'POST', path: '/users', states: Op, who: managers, success: 201, json: user },
+
+  { method: 'GET', path: '/users/{self}', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/users/{operator}', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/users/{nsOperator}', states: Op, who: ['A', 'nA'], success: 200 },
+  { method: 'GET', path: '/users/{otherOperator}', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/users/{voidOperator}', states: Op, who: ['A'], success: 200 },
+
+  { method: 'PUT', path: '/users/{newUser}', states: Op, who: ['A'], success: 201, json: user },
+  { method: 'PUT', path: '/users/inside~{newUser}', states: Op, who: ['nA'], success: 201, json: user },
+  { method: 'PUT', path: '/users/other~{newUser}', states: Op, who: [], success: 201, json: user },
+  { method: 'PUT', path: '/users/void~{newUser}', states: Op, who: ['A'], success: 201, json: user },
+
+  { method: 'POST', path: '/users/inside~', states: Op, who: ['nA'], success: 201, json: user },
+  { method: 'POST', path: '/users/other~', states: Op, who: [], success: 201, json: user },
+  { method: 'POST', path: '/users/void~', states: Op, who: ['A'], success: 201, json: user },
+
+  {
+    method: 'DELETE',
+    path: '/users/{self}',
+    states: Op,
+    who: managers,
+    success: 204,
+    instead: { A: 400, nA: 400 }, // nobody deletes himself
+  },
+  { method: 'DELETE', path: '/users/{operator}', states: Op, who: ['A'], success: 204 },
+  { method: 'DELETE', path: '/users/{nsOperator}', states: Op, who: ['nA'], success: 204 },
+  { method: 'DELETE', path: '/users/{otherOperator}', states: Op, who: [], success: 204 },
+  { method: 'DELETE', path: '/users/{voidOperator}', states: Op, who: ['A'], success: 204 },
+
+  ...(
+    [
+      ['{self}', readers],
+      ['{operator}', ['A']],
+      ['{nsOperator}', ['nA']],
+      ['{otherOperator}', []],
+      ['{voidOperator}', ['A']],
+    ] as const
+  ).map(
+    ([target, who]): Row => ({
+      method: 'POST',
+      path: `/users/${target}/passphrase`,
+      states: Op,
+      who,
+      success: 204,
+      json: { passphrase: '{passphrase}' },
+    }),
+  ),
+
+  {
+    method: 'GET',
+    path: '/users/{self}/tags',
+    states: Op,
+    who: readers,
+    success: 200,
+    instead: { A: 404, nA: 404 }, // not Operators
+  },
+  { method: 'GET', path: '/users/{operator}/tags', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/users/{nsOperator}/tags', states: Op, who: ['A', 'nA'], success: 200 },
+  { method: 'GET', path: '/users/{otherOperator}/tags', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/users/{voidOperator}/tags', states: Op, who: ['A'], success: 200 },
+
+  {
+    method: 'PUT',
+    path: '/users/{self}/tags/t2',
+    states: Op,
+    who: managers,
+    success: 204,
+    instead: { A: 400, nA: 400 }, // not Operators
+  },
+  { method: 'PUT', path: '/users/{operator}/tags/t1', states: Op, who: ['A'], success: 204 },
+  { method: 'PUT', path: '/users/{nsOperator}/tags/t1', states: Op, who: ['nA'], success: 204 },
+  { method: 'PUT', path: '/users/{otherOperator}/tags/t1', states: Op, who: [], success: 204 },
+  { method: 'PUT', path: '/users/{voidOperator}/tags/t1', states: Op, who: ['A'], success: 204 },
+
+  { method: 'DELETE', path: '/users/{operatorTagged}/tags/t1', states: Op, who: ['A'], success: 204 },
+  { method: 'DELETE', path: '/users/{nsOperatorTagged}/tags/t1', states: Op, who: ['nA'], success: 204 },
+  { method: 'DELETE', path: '/users/{otherOperatorTagged}/tags/t1', states: Op, who: [], success: 204 },
+  { method: 'DELETE', path: '/users/{voidOperatorTagged}/tags/t1', states: Op, who: ['A'], success: 204 },
+]
+
+/** 3.4 Configuration: unlock passphrase, unattended boot and time. */
+const configuration: Row[] = [
+  {
+    method: 'PUT',
+    path: '/config/unlock-passphrase',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { newPassphrase: 'unlock passphrase', currentPassphrase: 'unlock passphrase' },
+  },
+  { method: 'GET', path: '/config/unattended-boot', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/unattended-boot', states: Op, who: ['A'], success: 204, json: { status: 'off' } },
+  { method: 'GET', path: '/config/time', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/config/time',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { time: '2026-11-21T12:00:00Z' },
+  },
+]
+
+export const ROWS: readonly Row[] = [...lifecycle, ...keys, ...namespaces, ...configuration]
+
+/** What a row answers to a caller in a state. */
+export function expected(row: Row, state: StateLetter, caller: Caller): number {
+  if (!row.states.includes(state)) return 412
+  if (row.who === 'Pub' || row.publicIn?.includes(state)) return row.success
+  if (caller === 'none' || caller === 'wrong') return 401
+  if (!row.who.includes(caller)) return 403
+  return row.instead?.[caller] ?? row.success
+}
