@@ -3,8 +3,10 @@
 import { type Clock, createClock } from './clock.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { equalBytes, wipe } from './crypto/seal.ts'
+import type { TlsIdentity } from './crypto/tls-identity.ts'
 import type { CryptoPool, ScryptCost } from './crypto/types.ts'
-import { ATTENDED, type DeviceArea, openDeviceArea, type TlsIdentity, UNATTENDED } from './device-area.ts'
+import { ATTENDED, type DeviceArea, openDeviceArea, UNATTENDED } from './device-area.ts'
+import type { Operational } from './domain/operational.ts'
 import { CofferError } from './error.ts'
 import { newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
 import type { Log } from './log.ts'
@@ -13,8 +15,6 @@ import type { Change, RecordStore } from './store/store.ts'
 import { openStore, type StoreFile } from './store/store-file.ts'
 import { holdsRecords, openVault, type Vault } from './store/vault.ts'
 import type { State } from './vocabulary.ts'
-
-export type { TlsIdentity } from './device-area.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
@@ -42,7 +42,7 @@ export interface DomainServices {
   clock: Clock
 }
 
-export interface ApplianceOptions<D extends OpenDomain> {
+export interface ApplianceOptions<D extends OpenDomain = Operational> {
   dataDirectory: string
   /** Null when it is lost: the appliance is then Failed. The caller may wipe it afterwards. */
   deviceKey: Uint8Array | null
@@ -87,7 +87,7 @@ export async function openAppliance<D extends OpenDomain>(options: ApplianceOpti
   return appliance
 }
 
-export class Appliance<D extends OpenDomain> {
+export class Appliance<D extends OpenDomain = Operational> {
   readonly clock: Clock
   readonly #options: ApplianceOptions<D>
   readonly #services: DomainServices
@@ -368,7 +368,9 @@ export class Appliance<D extends OpenDomain> {
 
 const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')
 
+/** Messages of unexpected errors may quote what was being worked on; those of the disk and our own do not. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  if (!(error instanceof CofferError)) return 'code' in error ? error.message : `unexpected ${error.name}`
   return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`
 }

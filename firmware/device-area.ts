@@ -1,16 +1,10 @@
 /** What the device itself can open, in every state: key slots, TLS identity, time offset. Sealed by the device key. */
 
-import { concatBytes } from '@noble/hashes/utils.js'
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from './crypto/random.ts'
-import { CofferError } from './error.ts'
+import type { TlsIdentity } from './crypto/tls-identity.ts'
 import { createSealedTable, type SealedTable } from './store/sealed-table.ts'
 import type { StoreFile } from './store/store-file.ts'
-
-/** Both PEM: the private key, and the certificate chain with the leaf first. */
-export interface TlsIdentity {
-  key: Uint8Array
-  cert: Uint8Array
-}
 
 export const ATTENDED = 'domain key 0'
 export const UNATTENDED = 'domain key 1'
@@ -54,14 +48,19 @@ export function openDeviceArea(
   }
 }
 
+/** Two PEM texts; the key's length tells them apart. */
 function encodeIdentity({ key, cert }: TlsIdentity): Uint8Array {
   const length = new DataView(new ArrayBuffer(LENGTH_BYTES))
-  length.setUint32(0, key.length)
-  return concatBytes(new Uint8Array(length.buffer), key, cert)
+  const keyBytes = utf8ToBytes(key)
+  length.setUint32(0, keyBytes.length)
+  return concatBytes(new Uint8Array(length.buffer), keyBytes, utf8ToBytes(cert))
 }
 
 function decodeIdentity(bytes: Uint8Array): TlsIdentity {
   const certOffset = LENGTH_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
-  if (certOffset > bytes.length) throw new CofferError('storage', 'The stored TLS identity is damaged')
-  return { key: bytes.slice(LENGTH_BYTES, certOffset), cert: bytes.slice(certOffset) }
+  const decoder = new TextDecoder()
+  return {
+    key: decoder.decode(bytes.subarray(LENGTH_BYTES, certOffset)),
+    cert: decoder.decode(bytes.subarray(certOffset)),
+  }
 }

@@ -147,7 +147,7 @@ export function createRig(t: TestContext, directory = mkdtempSync(join(tmpdir(),
         ],
         makeTlsIdentity: () => {
           rig.identitiesMade++
-          return { key: utf8(`key ${rig.identitiesMade}`), cert: utf8(`chain ${rig.identitiesMade}`) }
+          return { key: `key ${rig.identitiesMade}`, cert: `chain ${rig.identitiesMade}` }
         },
         unlockCost: CHEAP,
         ...options,

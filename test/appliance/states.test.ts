@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { CofferError } from '../../firmware/error.ts'
 import type { State } from '../../firmware/vocabulary.ts'
-import { createRig, hasCode, Notes, PROVISIONING, text, UNLOCK, utf8 } from './rig.ts'
+import { createRig, hasCode, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const WRONG = utf8('another passphrase')
 
@@ -114,7 +115,7 @@ test('a lock succeeds even when counters cannot be persisted', async (t) => {
   const appliance = await rig.open()
   await appliance.provision(PROVISIONING)
   appliance.open().flush = () => {
-    throw new Error('no room')
+    throw new CofferError('storage', 'no room')
   }
   appliance.lock()
   assert.equal(appliance.state, 'Locked')
@@ -183,11 +184,11 @@ test('the costs of the unlock key travel with its slot', async (t) => {
 test('the TLS identity is made once, survives restarts, and is not in clear on the disk', async (t) => {
   const rig = createRig(t)
   const first = await rig.open()
-  assert.equal(text(first.tlsIdentity().key), 'key 1')
+  assert.equal(first.tlsIdentity().key, 'key 1')
   first.close()
   const second = await rig.open()
-  assert.equal(text(second.tlsIdentity().key), 'key 1')
-  assert.equal(text(second.tlsIdentity().cert), 'chain 1')
+  assert.equal(second.tlsIdentity().key, 'key 1')
+  assert.equal(second.tlsIdentity().cert, 'chain 1')
   assert.equal(rig.identitiesMade, 1)
 })
 
