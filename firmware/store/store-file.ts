@@ -69,6 +69,7 @@ function lockDirectory(path: string, options: Sqlite.Options): Database {
   closeSync(openSync(path, 'a', 0o600))
   const lock = new Sqlite(path, options)
   try {
+    lock.pragma('journal_mode = MEMORY') // nothing is ever written: no journal either
     lock.exec('BEGIN EXCLUSIVE')
     return lock
   } catch (error) {

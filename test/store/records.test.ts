@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import type { Statement } from 'better-sqlite3'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { CofferError, type ErrorCode } from '../../firmware/error.ts'
+import { COLLECTIONS } from '../../firmware/store/store.ts'
+import { openVault, type Vault } from '../../firmware/store/vault.ts'
+import { createStoreRig, text, utf8 } from './rig.ts'
+
+const hasCode = (code: ErrorCode, message: RegExp) => (error: unknown) =>
+  error instanceof CofferError && error.code === code && message.test(error.message)
+const DAMAGED = hasCode('storage', /is damaged$/)
+const DISPLACED = hasCode('storage', /is not in its place$/)
+
+interface Row {
+  slot: Uint8Array
+  sealed: Uint8Array
+}
+
+/** Records `n0` to `n<count - 1>` among the keys, with the rows they lie in. */
+function fill(t: TestContext, count: number) {
+  const rig = createStoreRig(t)
+  const store = rig.open()
+  const vault = rig.vault(store)
+  const rows: Row[] = []
+  const known = new Set<string>()
+  for (let n = 0; n < count; n++) {
+    vault.commit([{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`) }])
+    if (count > 20) continue
+    const row = (store.database.prepare('SELECT slot, sealed FROM keys').all() as Row[]).find(
+      ({ slot }) => !known.has(slot.toHex()),
+    )!
+    known.add(row.slot.toHex())
+    rows.push(row)
+  }
+  const update: Statement<[Uint8Array, Uint8Array]> = store.database.prepare(
+    'UPDATE keys SET sealed = ? WHERE slot = ?',
+  )
+  const rename: Statement<[Uint8Array, Uint8Array]> = store.database.prepare('UPDATE keys SET slot = ? WHERE slot = ?')
+  /** As after a restart: nothing is remembered. */
+  const reopen = (): Vault => rig.vault(store)
+  return { rig, store, vault, rows, update, rename, reopen }
+}
+
+const listed = (vault: Vault): string[] => Array.from(vault.list('keys'), (value) => text(value)!).sort()
+
+test('what is committed is read back, by name and in the list, replaced and removed', (t) => {
+  const { vault, reopen } = fill(t, 3)
+  assert.equal(text(vault.get('keys', 'n1')), 'value 1')
+  assert.equal(vault.get('keys', 'n3'), null)
+  assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
+  vault.commit([
+    { collection: 'keys', name: 'n1', value: utf8('changed') },
+    { collection: 'keys', name: 'n2', value: null },
+    { collection: 'keys', name: 'never was', value: null },
+  ])
+  for (const v of [vault, reopen()]) {
+    assert.deepEqual(listed(v), ['changed', 'value 0'])
+    assert.equal(v.get('keys', 'n2'), null)
+  }
+})
+
+test('collections are apart: the same name holds other values', (t) => {
+  const rig = createStoreRig(t)
+  const vault = rig.vault(rig.open())
+  vault.commit(COLLECTIONS.map((collection) => ({ collection, name: 'same', value: utf8(collection) })))
+  for (const collection of COLLECTIONS) assert.equal(text(vault.get(collection, 'same')), collection)
+  vault.commit([{ collection: 'users', name: 'same', value: null }])
+  assert.equal(text(vault.get('keys', 'same')), 'keys')
+})
+
+test('empty and large values, and names of any characters, come back as they were', (t) => {
+  const rig = createStoreRig(t)
+  const vault = rig.vault(rig.open())
+  for (const [name, length] of [
+    ['', 0],
+    ['a/b', 1],
+    ['\0', 4096],
+    ['ü~𝄞', 1_100_000],
+  ] as const) {
+    const value = systemRandom(length)
+    vault.commit([{ collection: 'certificates', name, value }])
+    assert.deepEqual(vault.get('certificates', name), value)
+  }
+})
+
+test('a list longer than one page is complete, and can be changed while it is read', (t) => {
+  const { vault } = fill(t, 1100)
+  let count = 0
+  for (const value of vault.list('keys')) {
+    count++
+    const name = text(value)!.replace('value ', 'n')
+    if (count % 2 === 0) vault.commit([{ collection: 'keys', name, value: null }])
+  }
+  assert.equal(count, 1100)
+  assert.equal(listed(vault).length, 550)
+})
+
+test('a commit that fails half-way changes nothing', (t) => {
+  const { vault } = fill(t, 2)
+  const broken = { collection: 'keys', name: 'n1', value: undefined as unknown as Uint8Array } as const
+  assert.throws(() => vault.commit([{ collection: 'keys', name: 'n0', value: null }, broken]))
+  assert.deepEqual(listed(vault), ['value 0', 'value 1'])
+})
+
+test('another domain key opens nothing and finds nothing', (t) => {
+  const { store } = fill(t, 2)
+  const other = openVault(store, systemRandom(32), systemRandom, () => {})
+  assert.deepEqual(Array.from(other.list('keys')), [])
+  assert.equal(other.get('keys', 'n0'), null)
+})
+
+test('an edited record is damaged: not read, not listed, not missing; the others stay', (t) => {
+  const { rig, rows, update, reopen } = fill(t, 4)
+  for (const position of [0, 23, 24, 39, 40, 41, 57, rows[1]!.sealed.length - 1]) {
+    const edited = Uint8Array.from(rows[1]!.sealed)
+    edited[position]! ^= 1
+    update.run(edited, rows[1]!.slot)
+    const vault = reopen()
+    assert.throws(() => vault.get('keys', 'n1'), DAMAGED)
+    assert.deepEqual(listed(vault), ['value 0', 'value 2', 'value 3'])
+    assert.equal(vault.isDamaged('keys', 'n1'), true)
+    assert.equal(vault.isDamaged('keys', 'n0'), false)
+    assert.equal(vault.isDamaged('keys', 'n9'), false)
+  }
+  assert.equal(rig.reports.length, 8)
+  assert.match(rig.reports[0]!, /^a stored record of keys is damaged$/)
+})
+
+test('a truncated record is damaged, down to nothing', (t) => {
+  const { rows, update, reopen } = fill(t, 2)
+  for (let length = 0; length < rows[1]!.sealed.length; length++) {
+    update.run(rows[1]!.sealed.subarray(0, length), rows[1]!.slot)
+    assert.throws(() => reopen().get('keys', 'n1'), DAMAGED)
+    assert.deepEqual(listed(reopen()), ['value 0'])
+  }
+})
+
+test('two swapped records are not in their places; the others stay', (t) => {
+  const { rows, update, reopen } = fill(t, 4)
+  update.run(rows[0]!.sealed, rows[1]!.slot)
+  update.run(rows[1]!.sealed, rows[0]!.slot)
+  const vault = reopen()
+  for (const name of ['n0', 'n1']) {
+    assert.throws(() => vault.get('keys', name), DISPLACED)
+    assert.equal(vault.isDamaged('keys', name), true)
+  }
+  assert.deepEqual(listed(vault), ['value 2', 'value 3'])
+})
+
+test('a record of another collection in a place is damaged', (t) => {
+  const { store, rows, reopen, vault } = fill(t, 1)
+  vault.commit([{ collection: 'users', name: 'n0', value: utf8('user') }])
+  store.database.prepare('UPDATE users SET sealed = ?').run(rows[0]!.sealed)
+  assert.throws(() => reopen().get('users', 'n0'), DAMAGED)
+})
+
+test('a record whose row name was edited is not missing under its name', (t) => {
+  const { rows, rename, reopen } = fill(t, 4)
+  const edited = Uint8Array.from(rows[2]!.slot)
+  edited[15]! ^= 1
+  rename.run(edited, rows[2]!.slot)
+  assert.throws(() => reopen().get('keys', 'n2'), DISPLACED)
+  assert.equal(reopen().isDamaged('keys', 'n2'), true)
+  assert.deepEqual(listed(reopen()), ['value 0', 'value 1', 'value 3'])
+})
+
+test('a damaged record can be replaced or removed, and then is none', (t) => {
+  const { rows, update, reopen } = fill(t, 2)
+  for (const row of rows) update.run(new Uint8Array(60), row.slot)
+  const vault = reopen()
+  assert.deepEqual(listed(vault), [])
+  vault.commit([
+    { collection: 'keys', name: 'n0', value: utf8('again') },
+    { collection: 'keys', name: 'n1', value: null },
+  ])
+  assert.equal(text(vault.get('keys', 'n0')), 'again')
+  assert.equal(vault.isDamaged('keys', 'n0'), false)
+  assert.equal(vault.get('keys', 'n1'), null)
+})
+
+test('a closed vault has no key left, reads nothing and writes nothing', (t) => {
+  const { store, vault } = fill(t, 2)
+  vault.close()
+  const unavailable = hasCode('unavailable', /^Service not available$/)
+  assert.deepEqual(vault.domainKey, new Uint8Array(32))
+  assert.throws(() => vault.get('keys', 'n0'), unavailable)
+  assert.throws(() => listed(vault), unavailable)
+  assert.throws(() => vault.isDamaged('keys', 'n0'), unavailable)
+  assert.throws(() => vault.commit([]), unavailable)
+  assert.throws(() => vault.commit([{ collection: 'keys', name: 'n0', value: null }]), unavailable)
+  assert.equal(store.database.prepare('SELECT count(*) FROM keys').pluck().get(), 2)
+})
+
+test('neither names nor values are in any file, raw, in hex or in base64', (t) => {
+  const rig = createStoreRig(t)
+  const store = rig.open()
+  const vault = rig.vault(store)
+  const secrets = ['a name to look for', 'a value to look for', 'a replaced value', 'a removed name']
+  vault.commit([{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[2]!) }])
+  vault.commit([{ collection: 'keys', name: secrets[3]!, value: utf8(secrets[1]!) }])
+  vault.commit([{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[1]!) }])
+  vault.commit([{ collection: 'keys', name: secrets[3]!, value: null }])
+  const expectSealed = (): void => {
+    for (const name of readdirSync(rig.directory)) {
+      const bytes = readFileSync(join(rig.directory, name))
+      for (const secret of secrets) {
+        const plain = Buffer.from(secret)
+        for (const form of [plain, plain.toString('hex'), plain.toString('base64').replace(/=+$/, '')]) {
+          assert.equal(bytes.includes(form), false, `${secret} in ${name}`)
+        }
+      }
+    }
+  }
+  expectSealed()
+  vault.close()
+  store.close()
+  expectSealed()
+})
+
+test('after a checkpoint nothing is left of the sealed bytes of removed and replaced records', (t) => {
+  const { rig, store, vault, rows } = fill(t, 10)
+  const marks = rows.map(({ sealed }) => Buffer.from(sealed.subarray(0, 40)))
+  const found = (): number =>
+    readdirSync(rig.directory)
+      .map((name) => readFileSync(join(rig.directory, name)))
+      .reduce((sum, bytes) => sum + marks.filter((mark) => bytes.includes(mark)).length, 0)
+  assert.ok(found() >= 10)
+  for (let n = 0; n < 10; n++) {
+    vault.commit([{ collection: 'keys', name: `n${n}`, value: n % 2 === 0 ? null : utf8('replaced') }])
+  }
+  store.checkpoint()
+  assert.equal(found(), 0)
+})
+
+test('the log is moved into the store soon after a change', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { rig } = fill(t, 1)
+  const logBytes = (): number => readFileSync(`${rig.path}-wal`).length
+  assert.ok(logBytes() > 0)
+  t.mock.timers.tick(1000)
+  assert.equal(logBytes(), 0)
+})
