@@ -1,0 +1,290 @@
+/** Request bodies: JSON, schemas, multipart, and the bounds on size, memory and time. */
+
+import assert from 'node:assert/strict'
+import { PassThrough, Readable } from 'node:stream'
+import test from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { z } from 'zod'
+import { CofferError } from '../../firmware/error.ts'
+import { BODY_LIMITS, createBodyReader, matchSchema, parseJson } from '../../firmware/http/body.ts'
+import { parseMultipart } from '../../firmware/http/multipart.ts'
+import { base64, id, integer, label, passphrase, readTimestamp, tags, timestamp } from '../../firmware/http/schema.ts'
+
+const utf8 = (text: string) => new TextEncoder().encode(text)
+
+const withCode = (code: string) => (error: unknown) => error instanceof CofferError && error.code === code
+
+const refusal = (schema: z.ZodType, value: unknown): string => {
+  try {
+    matchSchema(schema, value, 'body')
+  } catch (error) {
+    assert.ok(withCode('invalid')(error))
+    return (error as CofferError).message
+  }
+  return 'accepted'
+}
+
+test('JSON is read as RFC 8259 has it and nothing more lenient', () => {
+  const bad = [
+    '',
+    ' ',
+    '{',
+    '{}}}',
+    '{} x',
+    "{'a':1}",
+    '{a:1}',
+    '{"a":1,}',
+    '[1,]',
+    '// c\n1',
+    '01',
+    'NaN',
+    '"\n"',
+    '\ufeff{}',
+    'undefined',
+    '"\\x"',
+  ]
+  for (const text of bad) assert.throws(() => parseJson(utf8(text)), withCode('invalid'), JSON.stringify(text))
+  assert.throws(() => parseJson(new Uint8Array([0x22, 0xff, 0x22])), /not UTF-8/)
+  assert.throws(() => parseJson(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22])), /not UTF-8/)
+  assert.deepEqual(parseJson(utf8(' {"a":1,"a":2} ')), { a: 2 })
+})
+
+test('no message of a refused body quotes it', () => {
+  assert.throws(
+    () => parseJson(utf8('{"passphrase": hunter2}')),
+    (error: Error) => !JSON.stringify([error.message, error.cause, error.stack]).includes('hunter2'),
+  )
+  const schema = z.strictObject({ passphrase, mode: z.enum(['a']), data: base64(), n: integer(1, 2) })
+  for (const name of ['passphrase', 'mode', 'data', 'n']) {
+    const value = { passphrase: 'long enough', mode: 'a', data: '', n: 1, [name]: 'hunter2' }
+    if (name === 'passphrase') value.passphrase = 'hunter2'
+    const message = refusal(schema, value)
+    assert.match(message, new RegExp(`^${name}: `))
+    assert.doesNotMatch(message, /hunter2/)
+  }
+})
+
+test('JSON of any depth neither overflows the stack nor passes a schema', () => {
+  const deep = parseJson(utf8('['.repeat(300_000) + ']'.repeat(300_000)))
+  assert.match(refusal(z.strictObject({ id }), deep), /^body: /)
+  const nested = parseJson(utf8(`${'{"id":'.repeat(100_000)}1${'}'.repeat(100_000)}`))
+  assert.match(refusal(z.strictObject({ id }), nested), /^id: /)
+})
+
+test('any JSON value comes back, and any bytes are read or refused', () => {
+  fc.assert(fc.property(fc.json(), (text) => assert.deepEqual(parseJson(utf8(text)), JSON.parse(text))))
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      try {
+        parseJson(bytes)
+      } catch (error) {
+        assert.ok(withCode('invalid')(error))
+      }
+    }),
+  )
+})
+
+test('unknown members are refused by name, those of Object.prototype included', () => {
+  const schema = z.strictObject({ id: id.optional(), inner: z.strictObject({ id }).optional() })
+  const parse = (text: string) => refusal(schema, parseJson(utf8(text)))
+  assert.equal(parse('{"id":"a"}'), 'accepted')
+  assert.equal(parse('{"more":1}'), 'body: unknown member "more"')
+  assert.equal(parse('{"a":1,"b":2}'), 'body: unknown members "a", "b"')
+  assert.match(parse('{"__proto__":{"id":"a"}}'), /unknown member "__proto__"/)
+  assert.match(parse('{"constructor":1}'), /unknown member "constructor"/)
+  assert.equal(parse('{"inner":{"id":"a","x":1}}'), 'inner: unknown member "x"')
+  assert.ok(parse(`{"${'x'.repeat(10_000)}":1}`).length < 200)
+  for (const other of ['null', '[]', '"id"', '1', 'true']) assert.match(parse(other), /^body: /)
+})
+
+test('building blocks of schemas keep their bounds', () => {
+  const accepts = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
+  const cases: [z.ZodType, unknown[], unknown[]][] = [
+    [id, ['a', '0', 'A_.-9', 'x'.repeat(128)], ['', '-a', '.a', 'a b', 'ä', 'a~b', 'a\n', 'x'.repeat(129), 1, null]],
+    [
+      passphrase,
+      ['x'.repeat(10), 'x'.repeat(200), 'üüüüü', '€€€€'],
+      ['x'.repeat(9), 'x'.repeat(201), `${'x'.repeat(199)}ü`, 'ü'.repeat(101), '', 1, null, `\ud800${'x'.repeat(20)}`],
+    ],
+    [label, ['', 'x'.repeat(32), 'ü'.repeat(16)], ['x'.repeat(33), 'ü'.repeat(17), '\udc00', 1, null]],
+    [integer(1, 1024), [1, 1024, 2.0], [0, 1025, 1.5, '1', null, Number.NaN, true, [1]]],
+    [base64(1, 2), ['QQ==', 'QUI='], ['', 'QUJD', 'Q', 'QQ', 1, null]],
+    [tags, [[], ['a', 'b', 'a']], [['-'], [1], 'a', null, Array.from({ length: 1025 }, (_, n) => `t${n}`)]],
+  ]
+  for (const [schema, good, bad] of cases) {
+    for (const value of good) assert.ok(accepts(schema, value), JSON.stringify(value))
+    for (const value of bad) assert.ok(!accepts(schema, value), JSON.stringify(value))
+  }
+  assert.deepEqual(tags.parse(['b', 'a', 'B', 'b']), ['B', 'a', 'b'])
+  assert.deepEqual(passphrase.parse('pässphrase'), utf8('pässphrase'))
+})
+
+test('times are RFC 3339 in UTC', () => {
+  const good: [string, string][] = [
+    ['2024-05-17T12:34:56Z', '2024-05-17T12:34:56.000Z'],
+    ['2024-05-17t12:34:56z', '2024-05-17T12:34:56.000Z'],
+    ['2024-05-17T12:34:56.999999+00:00', '2024-05-17T12:34:56.000Z'],
+    ['2024-05-17T12:34:56.123456789-00:00', '2024-05-17T12:34:56.000Z'],
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['1969-12-31T23:59:59Z', '1969-12-31T23:59:59.000Z'],
+    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+  ]
+  for (const [text, expected] of good) assert.equal(readTimestamp(text), Date.parse(expected), text)
+  const bad = [
+    '',
+    '2024',
+    '2024-05-17',
+    '2024-05-17T12:34:56',
+    '2024-05-17T12:34:56+01:00',
+    '2024-05-17T12:34:56+0000',
+    '2024-05-17 12:34:56Z',
+    '2024-02-30T00:00:00Z',
+    '2023-02-29T00:00:00Z',
+    '2024-13-01T00:00:00Z',
+    '2024-00-01T00:00:00Z',
+    '2024-05-17T24:00:00Z',
+    '2024-05-17T12:60:00Z',
+    '2024-05-17T12:34:61Z',
+    '2024-05-17T12:34:56.Z',
+    '12024-05-17T12:34:56Z',
+    ' 2024-05-17T12:34:56Z',
+    '2024-05-17T12:34:56Z\n',
+  ]
+  for (const text of bad) assert.equal(readTimestamp(text), null, text)
+  assert.ok(!timestamp.safeParse(1).success)
+  const times = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59Z'), noInvalidDate: true })
+  fc.assert(
+    fc.property(times, (date) =>
+      assert.equal(readTimestamp(date.toISOString()), Math.floor(date.getTime() / 1000) * 1000),
+    ),
+  )
+})
+
+test('a body is read whole, whatever pieces it comes in, and the pieces are wiped', async () => {
+  const reader = createBodyReader(BODY_LIMITS)
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (pieces) => {
+      const whole = Buffer.concat(pieces)
+      const copies = pieces.map((piece) => Uint8Array.from(piece))
+      assert.deepEqual(Buffer.from(await reader.read(Readable.from(copies), 10_000)), whole)
+      assert.ok(copies.every((copy) => copy.every((byte) => byte === 0)))
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('a body over its limit, one that breaks off, and one that fails are refused', async () => {
+  const reader = createBodyReader(BODY_LIMITS)
+  await assert.rejects(reader.read(Readable.from([new Uint8Array(6), new Uint8Array(5)]), 10), withCode('tooLarge'))
+  const broken = new PassThrough()
+  broken.write('abc')
+  setImmediate(() => broken.destroy())
+  await assert.rejects(reader.read(broken, 10), withCode('invalid'))
+  const failing = new PassThrough()
+  setImmediate(() => failing.destroy(new Error('reset')))
+  await assert.rejects(reader.read(failing, 10), withCode('invalid'))
+})
+
+test('a body that comes too slowly is given up, one at the least rate is not', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 100, bytesPerSecondMin: 1000 })
+  const silent = new PassThrough()
+  await assert.rejects(reader.read(silent, 1000), withCode('timeout'))
+  const slow = new PassThrough()
+  const read = reader.read(slow, 10_000)
+  for (let sent = 0; sent < 6; sent++) {
+    slow.write(new Uint8Array(100))
+    await sleep(50)
+  }
+  slow.end()
+  assert.equal((await read).length, 600)
+})
+
+test('all bodies together stay within the memory bound, and it is given back', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100 })
+  const first = new PassThrough()
+  const reading = reader.read(first, 1000)
+  first.write(new Uint8Array(80))
+  await sleep(5)
+  await assert.rejects(reader.read(Readable.from([new Uint8Array(30)]), 1000), withCode('busy'))
+  first.end()
+  assert.equal((await reading).length, 80)
+  assert.equal((await reader.read(Readable.from([new Uint8Array(100)]), 1000)).length, 100)
+})
+
+const BOUNDARY = 'test-boundary'
+const TYPE = `multipart/form-data; boundary=${BOUNDARY}`
+
+const multipart = (...parts: [head: string, body: string][]): string =>
+  `${parts.map(([head, body]) => `--${BOUNDARY}\r\n${head}\r\n\r\n${body}\r\n`).join('')}--${BOUNDARY}--\r\n`
+
+const named = (name: string) => `content-disposition: form-data; name="${name}"`
+
+test('parts of a form come as bytes in their order, whatever type they say', async () => {
+  const body = multipart(
+    [`${named('arguments')}\r\ncontent-type: application/json; charset=utf-16`, '{"a":"ü"}'],
+    [`${named('key_file')}; filename="../../etc/x"\r\ncontent-type: text/plain`, 'line\r\n--test\r\n'],
+  )
+  const parts = await parseMultipart(utf8(body), TYPE)
+  assert.deepEqual(
+    parts.map(({ name, bytes }) => [name, Buffer.from(bytes).toString()]),
+    [
+      ['arguments', '{"a":"ü"}'],
+      ['key_file', 'line\r\n--test\r\n'],
+    ],
+  )
+})
+
+test('malformed forms are refused, never waited for', { timeout: 20_000 }, async () => {
+  const whole = multipart([named('a'), 'one'], [named('b'), 'two'])
+  const refused = (text: string, type = TYPE) => assert.rejects(parseMultipart(utf8(text), type), withCode('invalid'))
+  await refused(whole, 'multipart/form-data')
+  await refused(whole, 'multipart/form-data; boundary=')
+  await refused('')
+  await refused('x')
+  await refused(whole, 'multipart/form-data; boundary=other')
+  await refused(multipart(...Array.from({ length: 6 }, (_, n): [string, string] => [named(`p${n}`), 'x'])))
+  for (let length = 0; length < whole.length - `--\r\n`.length; length++) await refused(whole.slice(0, length))
+})
+
+test('any bytes as a form are parsed or refused, never waited for', { timeout: 60_000 }, async () => {
+  const whole = Buffer.from(multipart([named('a'), 'one'], [named('b'), 'two']))
+  const edits = fc.array(fc.tuple(fc.nat(whole.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 })
+  const edited = edits.map((list) => {
+    const copy = Uint8Array.from(whole)
+    for (const [index, value] of list) copy[index] = value
+    return copy
+  })
+  const pieces = fc
+    .array(fc.constantFrom(`--${BOUNDARY}`, `--${BOUNDARY}--`, '\r\n', '\r\n\r\n', named('a'), 'x', '--', ':'))
+    .map((list) => utf8(list.join('')))
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(edited, pieces, fc.uint8Array()), async (body) => {
+      try {
+        for (const { bytes } of await parseMultipart(body, TYPE)) assert.ok(bytes.length <= body.length)
+      } catch (error) {
+        assert.ok(withCode('invalid')(error), String(error))
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a random part content comes back byte by byte', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (content) => {
+      fc.pre(!Buffer.from(content).includes(BOUNDARY))
+      const body = Buffer.concat([
+        Buffer.from(`--${BOUNDARY}\r\n${named('file')}\r\n\r\n`),
+        content,
+        Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+      ])
+      const parts = await parseMultipart(body, TYPE)
+      assert.deepEqual(
+        parts.map(({ bytes }) => [...bytes]),
+        [[...content]],
+      )
+    }),
+    { numRuns: 200 },
+  )
+})
