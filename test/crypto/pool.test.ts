@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash, scryptSync, verify } from 'node:crypto'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { schnorr } from '@noble/curves/secp256k1.js'
+import { build } from 'esbuild'
+import { CURVES } from '../../firmware/crypto/algorithms.ts'
+import { createPool } from '../../firmware/crypto/pool.ts'
+import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import type { CryptoPool, EcKeyType, KeyHandle, KeyPair, KeyType } from '../../firmware/crypto/types.ts'
+import { CofferError, type ErrorCode } from '../../firmware/error.ts'
+import { file, toHex } from './support.ts'
+
+const ENTRY = new URL('../../firmware/crypto/worker.ts', import.meta.url)
+
+async function withPool(work: (pool: CryptoPool) => Promise<void>, workers = 1, entry = ENTRY): Promise<void> {
+  const pool = createPool({ workers, entry })
+  try {
+    await work(pool)
+  } finally {
+    await pool.close()
+  }
+}
+
+let lastRef = 0
+/** A stored key that counts how often its bytes are asked for. */
+function stored(pair: KeyPair): KeyHandle & { loads: number; handedOut: Uint8Array[] } {
+  const handle = {
+    ref: ++lastRef,
+    type: pair.type,
+    loads: 0,
+    handedOut: [] as Uint8Array[],
+    load: () => {
+      handle.loads++
+      const bytes = pair.private.slice()
+      handle.handedOut.push(bytes)
+      return bytes
+    },
+  }
+  return handle
+}
+
+const code =
+  (expected: ErrorCode, text = '') =>
+  (error: unknown) =>
+    error instanceof CofferError && error.code === expected && error.message.includes(text)
+
+test('every curve type is generated, used and imported through the pool', () =>
+  withPool(async (pool) => {
+    for (const type of Object.keys(CURVES) as EcKeyType[]) {
+      const pair = await pool.generate(type)
+      const hash = CURVES[type].hash
+      const signature = await pool.sign(stored(pair), 'ECDSA', createHash(hash).update('text').digest())
+      assert.ok(verify(hash, Buffer.from('text'), publicKeyPem(type, pair.public), signature), type)
+      assert.deepEqual(await pool.importRaw(type, pair.private), pair)
+    }
+    const pair = await pool.generate('Curve25519')
+    const signature = await pool.sign(stored(pair), 'EdDSA', Buffer.from('text'))
+    assert.ok(verify(null, Buffer.from('text'), publicKeyPem('Curve25519', pair.public), signature))
+    assert.deepEqual(await pool.importRaw('Curve25519', pair.private), pair)
+    const k1 = await pool.generate('EC_P256K1')
+    assert.ok(k1.public !== null && 'data' in k1.public)
+    const schnorrSignature = await pool.sign(stored(k1), 'BIP340', Buffer.from('text'))
+    assert.ok(schnorr.verify(schnorrSignature, Buffer.from('text'), k1.public.data.subarray(1, 33)))
+  }))
+
+test('Generic keys have ceil(length / 8) random bytes and encrypt and decrypt', () =>
+  withPool(async (pool) => {
+    for (const bits of [128, 129, 256, 512, 8192]) {
+      const pair = await pool.generate('Generic', bits)
+      assert.equal(pair.private.length, Math.ceil(bits / 8))
+      assert.equal(pair.public, null)
+    }
+    const [first, second] = [await pool.generate('Generic', 256), await pool.generate('Generic', 256)]
+    assert.notDeepEqual(first, second)
+    const [key, iv, message] = [stored(first), systemRandom(16), systemRandom(64)]
+    const encrypted = await pool.encrypt(key, 'AES_CBC', message, iv)
+    assert.notDeepEqual(encrypted, message)
+    assert.deepEqual(await pool.decrypt(key, 'AES_CBC', encrypted, iv), message)
+    for (const bytes of [16, 1024]) {
+      const data = systemRandom(bytes)
+      assert.deepEqual(await pool.importRaw('Generic', data), { type: 'Generic', private: data, public: null })
+    }
+    for (const bytes of [0, 15, 1025]) {
+      await assert.rejects(pool.importRaw('Generic', new Uint8Array(bytes)), code('invalid', 'data'))
+    }
+    for (const bits of [127, 8193, undefined]) {
+      await assert.rejects(pool.generate('Generic', bits), code('invalid', 'length'))
+    }
+  }))
+
+test('scrypt through the pool agrees with OpenSSL', () =>
+  withPool(async (pool) => {
+    const [passphrase, salt] = [systemRandom(20), systemRandom(16)]
+    const cost = { N: 1024, r: 8, p: 2 }
+    assert.equal(toHex(await pool.scrypt(passphrase, salt, cost)), toHex(scryptSync(passphrase, salt, 32, cost)))
+  }))
+
+test('refusals come back as they were made', () =>
+  withPool(async (pool) => {
+    const p256 = stored(await pool.generate('EC_P256'))
+    const generic = stored(await pool.generate('Generic', 512))
+    await assert.rejects(pool.sign(p256, 'ECDSA', new Uint8Array(31)), code('invalid', 'exactly 32 bytes'))
+    await assert.rejects(pool.sign(p256, 'EdDSA', new Uint8Array(32)), code('invalid', 'mode'))
+    await assert.rejects(pool.decrypt(p256, 'AES_CBC', new Uint8Array(16), new Uint8Array(16)), code('invalid', 'mode'))
+    await assert.rejects(pool.sign(generic, 'ECDSA', new Uint8Array(32)), code('invalid', 'mode'))
+    await assert.rejects(pool.decrypt(generic, 'PKCS1', new Uint8Array(32)), code('invalid', 'mode'))
+    const block = new Uint8Array(16)
+    await assert.rejects(pool.encrypt(generic, 'AES_CBC', block, block), code('invalid', '16, 24 or 32'))
+    await assert.rejects(pool.importRaw('EC_P256', new Uint8Array(32)), code('invalid', 'data'))
+    const cost = { N: 3, r: 1, p: 1 }
+    await assert.rejects(pool.scrypt(block, block, cost), code('invalid', 'costs'))
+  }))
+
+test('a damaged stored key fails by itself, quotes nothing and leaves the worker working', () =>
+  withPool(async (pool) => {
+    const good = stored(await pool.generate('EC_P256'))
+    const bytes = new Uint8Array(32).fill(0xff)
+    const bad = stored({ type: 'EC_P256', private: bytes, public: null })
+    const decimal = BigInt(`0x${toHex(bytes)}`).toString()
+    await assert.rejects(pool.sign(bad, 'ECDSA', new Uint8Array(32)), (error: unknown) => {
+      assert.ok(code('internal')(error))
+      const text = `${(error as Error).message} ${(error as Error).stack} ${String((error as Error).cause)}`
+      return !text.includes(decimal) && !text.includes('ffffffff')
+    })
+    assert.ok(await pool.sign(good, 'ECDSA', new Uint8Array(32)))
+  }))
+
+test('a store that cannot give the key fails that operation only', () =>
+  withPool(async (pool) => {
+    const pair = await pool.generate('Curve25519')
+    const gone: KeyHandle = {
+      ref: ++lastRef,
+      type: 'Curve25519',
+      load: () => {
+        throw new CofferError('storage', 'The record is damaged')
+      },
+    }
+    await assert.rejects(pool.sign(gone, 'EdDSA', new Uint8Array(1)), code('storage', 'damaged'))
+    const broken = { ...gone, load: () => assert.fail('0123456789abcdef') }
+    await assert.rejects(pool.sign(broken, 'EdDSA', new Uint8Array(1)), code('internal', 'cannot be read'))
+    assert.ok(await pool.sign(stored(pair), 'EdDSA', new Uint8Array(1)))
+  }))
+
+const sign = (pool: CryptoPool, key: KeyHandle) => pool.sign(key, 'EdDSA', new Uint8Array(32))
+
+test('a worker asks for the bytes of a key once, and again after the key was forgotten', () =>
+  withPool(async (pool) => {
+    const [key, other] = [stored(await pool.generate('Curve25519')), stored(await pool.generate('Curve25519'))]
+    for (let i = 0; i < 5; i++) await Promise.all([sign(pool, key), sign(pool, other)])
+    assert.deepEqual([key.loads, other.loads], [1, 1])
+    pool.forget(key.ref)
+    await Promise.all([sign(pool, key), sign(pool, other)])
+    assert.deepEqual([key.loads, other.loads], [2, 1])
+    pool.forgetAll()
+    for (let i = 0; i < 3; i++) await Promise.all([sign(pool, key), sign(pool, other)])
+    assert.deepEqual([key.loads, other.loads], [3, 2])
+  }))
+
+test('forgetting a key nobody knows changes nothing', () =>
+  withPool(async (pool) => {
+    pool.forget(123456)
+    pool.forgetAll()
+    assert.ok(await sign(pool, stored(await pool.generate('Curve25519'))))
+  }))
+
+test('each of several workers opens a key for itself', () =>
+  withPool(async (pool) => {
+    const key = stored(await pool.generate('Curve25519'))
+    await Promise.all(Array.from({ length: 60 }, () => sign(pool, key)))
+    assert.equal(key.loads, 2)
+    pool.forget(key.ref)
+    await Promise.all(Array.from({ length: 60 }, () => sign(pool, key)))
+    assert.equal(key.loads, 4)
+  }, 2))
+
+test('the least recently used key makes room for a new one', () =>
+  withPool(async (pool) => {
+    const pair = await pool.generate('Curve25519')
+    const keys = Array.from({ length: 256 }, () => stored(pair))
+    for (const key of keys) await sign(pool, key)
+    await sign(pool, keys[0]!)
+    await sign(pool, stored(pair))
+    await sign(pool, keys[0]!)
+    assert.equal(keys[0]!.loads, 1, 'used lately')
+    await sign(pool, keys[1]!)
+    assert.equal(keys[1]!.loads, 2, 'made room')
+    await sign(pool, keys[255]!)
+    assert.equal(keys[255]!.loads, 1)
+  }))
+
+test('the bytes of a key move into the worker and the caller keeps its message', () =>
+  withPool(async (pool) => {
+    const pair = await pool.generate('Curve25519')
+    const key = stored(pair)
+    const message = systemRandom(100)
+    const [kept, expected] = [message.slice(), pool.sign(key, 'EdDSA', message)]
+    assert.deepEqual(message, kept)
+    message.fill(0) // as callers do; the operation has its own copy
+    const publicKey = publicKeyPem('Curve25519', pair.public)
+    assert.ok(verify(null, kept, publicKey, await expected))
+    assert.equal(key.handedOut[0]!.length, 0, 'moved away, nothing left to wipe')
+  }))
+
+test('bytes that lie inside a larger buffer are copied out and wiped', () =>
+  withPool(async (pool) => {
+    const pair = await pool.generate('Curve25519')
+    const larger = new Uint8Array(64).fill(9)
+    larger.set(pair.private, 16)
+    const inner = larger.subarray(16, 48)
+    const signature = await sign(pool, { ref: ++lastRef, type: 'Curve25519', load: () => inner })
+    assert.ok(verify(null, new Uint8Array(32), publicKeyPem('Curve25519', pair.public), signature))
+    assert.deepEqual(larger, new Uint8Array(64).fill(9).fill(0, 16, 48))
+  }))
+
+test('a full queue answers busy and what was accepted is done', () =>
+  withPool(async (pool) => {
+    const key = stored(await pool.generate('Curve25519'))
+    const settled = await Promise.allSettled(Array.from({ length: 4200 }, () => sign(pool, key)))
+    const refused = settled.filter((result) => result.status === 'rejected')
+    assert.equal(refused.length, 4200 - 4096)
+    for (const { reason } of refused) assert.ok(code('busy')(reason))
+    assert.ok(await sign(pool, key), 'there is room again')
+  }))
+
+test('waiting messages are bounded in bytes as well', () =>
+  withPool(async (pool) => {
+    const key = stored(await pool.generate('Generic', 256))
+    const [message, iv] = [new Uint8Array(50 * 1024 * 1024), new Uint8Array(16)]
+    const settled = await Promise.allSettled(
+      Array.from({ length: 6 }, async () => (await pool.encrypt(key, 'AES_CBC', message, iv)).length),
+    )
+    assert.deepEqual(
+      settled.map((result) => (result.status === 'fulfilled' ? result.value : (result.reason as CofferError).code)),
+      [...Array(5).fill(message.length), 'busy'],
+    )
+  }))
+
+test('signing does not wait for derivations, which wait for each other', () =>
+  withPool(async (pool) => {
+    const key = stored(await pool.generate('Curve25519'))
+    const order: string[] = []
+    const derivations = [1, 2].map(async (n) => {
+      await pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 4 })
+      order.push(`derived ${n}`)
+    })
+    for (let i = 0; i < 20; i++) await sign(pool, key)
+    order.push('signed')
+    await Promise.all(derivations)
+    assert.deepEqual(order, ['signed', 'derived 1', 'derived 2'])
+  }))
+
+test('forgetAll refuses what waits and what runs, and the pool goes on working', () =>
+  withPool(async (pool) => {
+    const pair = await pool.generate('EC_P521')
+    const key = stored(pair)
+    const digest = new Uint8Array(64)
+    const running = [
+      ...Array.from({ length: 100 }, () => pool.sign(key, 'ECDSA', digest)),
+      pool.generate('EC_P521'),
+      pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 4 }),
+    ]
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    const settled = Promise.allSettled(running)
+    pool.forgetAll()
+    const late = (await settled).filter((result) => result.status === 'rejected')
+    assert.ok(late.length > 50, `${late.length} refused`)
+    for (const { reason } of late) assert.ok(code('unavailable', 'Service not available')(reason))
+    const before = key.loads
+    const signature = await pool.sign(key, 'ECDSA', createHash('sha512').update('x').digest())
+    assert.ok(verify('sha512', Buffer.from('x'), publicKeyPem('EC_P521', pair.public), signature))
+    assert.equal(key.loads, before + 1)
+  }))
+
+test('an operation that waits for a key just forgotten is refused', () =>
+  withPool(async (pool) => {
+    const [gone, kept] = [stored(await pool.generate('EC_P384')), stored(await pool.generate('EC_P384'))]
+    const digest = new Uint8Array(48)
+    const both = Array.from({ length: 30 }, () => [pool.sign(gone, 'ECDSA', digest), pool.sign(kept, 'ECDSA', digest)])
+    const settled = Promise.allSettled(both.flat())
+    pool.forget(gone.ref)
+    const results = await settled
+    const refused = results.filter((result) => result.status === 'rejected')
+    for (const { reason } of refused) assert.ok(code('notFound')(reason))
+    assert.ok(refused.length >= 20 && refused.length <= 30, `${refused.length} refused`)
+    assert.ok(results.every((result, i) => i % 2 === 0 || result.status === 'fulfilled'))
+    assert.equal(gone.loads, 1, 'not opened again')
+  }))
+
+const DYING = new URL('dying-worker.ts', import.meta.url)
+const deadly = new Uint8Array(13).fill(0xdd)
+
+test('when a worker dies its operations fail, it is replaced and keys are asked for again', () =>
+  withPool(
+    async (pool) => {
+      const key = stored(await pool.generate('Curve25519'))
+      assert.ok(await sign(pool, key))
+      const doomed = [pool.sign(key, 'EdDSA', deadly), ...Array.from({ length: 20 }, () => sign(pool, key))]
+      const settled = await Promise.allSettled(doomed)
+      const failed = settled.filter((result) => result.status === 'rejected')
+      assert.equal(settled[0]!.status, 'rejected')
+      assert.equal(failed.length, 8, 'those already given to the worker')
+      for (const { reason } of failed) assert.ok(code('internal', 'stopped')(reason))
+      assert.ok(await sign(pool, key))
+      assert.equal(key.loads, 2)
+    },
+    1,
+    DYING,
+  ))
+
+test('while one of two workers is being replaced the other works on', () =>
+  withPool(
+    async (pool) => {
+      const key = stored(await pool.generate('Curve25519'))
+      await assert.rejects(pool.sign(key, 'EdDSA', deadly), code('internal'))
+      const startedAt = performance.now()
+      for (let i = 0; i < 10; i++) assert.ok(await sign(pool, key))
+      assert.ok(performance.now() - startedAt < 900, 'nothing waits for the pause before a replacement')
+    },
+    2,
+    DYING,
+  ))
+
+test('workers that cannot start fail every operation instead of hanging it, again and again', async () => {
+  const pool = createPool({ workers: 2, entry: pathToFileURL(file('broken.mjs', 'throw new Error("no")')) })
+  for (let round = 0; round < 2; round++) {
+    await assert.rejects(pool.generate('Curve25519'), code('internal', 'stopped'))
+    await assert.rejects(pool.scrypt(new Uint8Array(1), new Uint8Array(1), { N: 2, r: 1, p: 1 }), code('internal'))
+  }
+  await pool.close()
+})
+
+test('a closed pool refuses what waits and what comes', async () => {
+  const pool = createPool({ workers: 1, entry: ENTRY })
+  const key = stored(await pool.generate('Curve25519'))
+  const settled = Promise.allSettled(Array.from({ length: 50 }, () => sign(pool, key)))
+  await pool.close()
+  const refused = (await settled).filter((result) => result.status === 'rejected')
+  assert.ok(refused.length > 0)
+  for (const { reason } of refused) assert.ok(code('unavailable')(reason))
+  await assert.rejects(sign(pool, key), code('unavailable'))
+  await assert.rejects(pool.generate('EC_P256'), code('unavailable'))
+})
+
+test('64 callers at once over every kind of operation get their own results', () =>
+  withPool(async (pool) => {
+    const pairs = await Promise.all(
+      (['Curve25519', 'EC_P256', 'Generic'] as KeyType[]).map((t) => pool.generate(t, 256)),
+    )
+    const keys = pairs.map(stored)
+    const publicKeys = pairs.map((pair) => pair.public && publicKeyPem(pair.type, pair.public))
+    await Promise.all(
+      Array.from({ length: 64 }, async (_, caller) => {
+        for (let i = 0; i < 12; i++) {
+          const message = systemRandom(16 * (1 + ((caller + i) % 5)))
+          const which = (caller + i) % 3
+          if (which === 0) {
+            assert.ok(verify(null, message, publicKeys[0]!, await pool.sign(keys[0]!, 'EdDSA', message)))
+          } else if (which === 1) {
+            const digest = createHash('sha256').update(message).digest()
+            assert.ok(verify('sha256', message, publicKeys[1]!, await pool.sign(keys[1]!, 'ECDSA', digest)))
+          } else {
+            const iv = systemRandom(16)
+            const encrypted = await pool.encrypt(keys[2]!, 'AES_CBC', message, iv)
+            assert.deepEqual(await pool.decrypt(keys[2]!, 'AES_CBC', encrypted, iv), message)
+          }
+        }
+      }),
+    )
+  }, 2))
+
+test('the pool works inside one bundled file under the permission model, silently, and lets the program end', async () => {
+  const bundle = file('program.mjs', '')
+  const entryPoint = new URL('pooled-program.ts', import.meta.url).pathname
+  await build({ entryPoints: [entryPoint], outfile: bundle, bundle: true, platform: 'node', format: 'esm' })
+  const args = ['--permission', '--allow-worker', `--allow-fs-read=${bundle}`, '--disable-warning=PERM0006', bundle]
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 })
+  assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '64 32\n', stderr: '' })
+})
