@@ -22,6 +22,7 @@ export const R_ONCE = slot(2)
 const BLOCK_BYTES = 3 * SLOT_BYTES
 
 const BYTES = slot(3)
+const BYTES_MAX = SLOT_BYTES - HEADER_BYTES - 8 // limbs are read from words of eight bytes
 const FREE = 4
 
 /** Slots for the numbers of one operation. */
@@ -52,16 +53,16 @@ export function bitLength(number: Uint8Array): number {
   return first < 0 ? 0 : 8 * (number.length - first) - Math.clz32(number[first]!) + 24
 }
 
-/** Big-endian bytes as they are, least significant first. */
+/** Big-endian bytes as they are, least significant first, and zeros up to the end of the slot. */
 export function putBytes(to: number, number: Uint8Array): void {
-  if (number.length > SLOT_BYTES - HEADER_BYTES - 8) throw new RangeError('the number is too large for this arithmetic')
-  const bytes = memory(to, number.length)
+  if (number.length > BYTES_MAX) throw new RangeError('the number is too large for this arithmetic')
+  const bytes = memory(to, SLOT_BYTES - HEADER_BYTES)
   bytes.set(number)
-  bytes.reverse()
+  bytes.subarray(0, number.length).reverse()
+  bytes.fill(0, number.length)
 }
 
 export function put(to: number, number: Uint8Array, limbs: number): void {
-  memory(BYTES, SLOT_BYTES - HEADER_BYTES).fill(0)
   putBytes(BYTES, number)
   code.load(to, BYTES, limbs)
 }
