@@ -21,5 +21,8 @@ export function createClock(offsetMs = 0, system: () => number = Date.now): Cloc
   }
 }
 
+const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59) // the form has four digits for the year; a clock set to it runs on
+
 /** `YYYY-MM-DDTHH:MM:SSZ`, the only form of timestamps in answers. */
-export const formatTime = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19)}Z`
+export const formatTime = (timeMs: number): string =>
+  `${new Date(Math.min(timeMs, TIME_MAX_MS)).toISOString().slice(0, 19)}Z`

@@ -18,7 +18,7 @@ export interface Log {
   error(source: LogSource, message: string): void
   /** Entries at this level and above are written; `setLevel` applies at once. */
   setLevel(level: LogLevel): void
-  /** Entries since start by level, for the metrics. */
+  /** Entries since start by level, written or not, for the metrics. */
   readonly counts: Readonly<Record<LogLevel, number>>
 }
 
@@ -33,8 +33,8 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   let threshold = SEVERITY[level]
   let sequence = 0
   const at = (level: LogLevel) => (source: LogSource, message: string) => {
-    if (SEVERITY[level] > threshold) return
     counts[level]++
+    if (SEVERITY[level] > threshold) return
     sequence++
     write({ level, source, message: `[${sequence}] ${escapeControls(message)}` })
   }

@@ -25,14 +25,23 @@ export function inspectStore<T>(
 ): T {
   try {
     inspectHeader(path, migrations.length)
-    return withReader(path, options, (database) => {
+    const inspect = (database: Database): T => {
       const version = readVersion(database)
       if (version > migrations.length) throw newer(version, migrations.length)
       if (describeSchema(database) !== expectedSchema(version, migrations, options)) throw damaged('its schema')
-      const problems = database.pragma('quick_check(1)', { simple: true })
+      // Unlike quick_check this one sees rows out of order, which searches would miss.
+      const problems = database.pragma('integrity_check(1)', { simple: true })
       if (problems !== 'ok') throw damaged('its structure', problems)
       return read(database)
-    })
+    }
+    try {
+      return withReader(path, options, inspect)
+    } catch (error) {
+      if (!(error instanceof Sqlite.SqliteError) || !error.code.startsWith('SQLITE_IOERR_SHM')) throw error
+      // A full disk has no room for the reader's files. An owner needs none; when it closes, SQLite moves the log of a
+      // killed process into the store, as any start does.
+      return withDatabase(path, options, 'EXCLUSIVE', inspect)
+    }
   } catch (error) {
     throw storageFailure(error)
   }
@@ -77,14 +86,27 @@ function readHeader(path: string): { header: Buffer; fileBytes: number } {
 /** A reader never writes the log back into the store, but leaves files of its own beside it. */
 function withReader<T>(path: string, options: Sqlite.Options, read: (database: Database) => T): T {
   const made = [`${path}-shm`, `${path}-wal`].filter((file) => !existsSync(file))
-  const database = new Sqlite(path, { ...options, readonly: true, fileMustExist: true })
   try {
+    return withDatabase(path, { ...options, readonly: true }, 'NORMAL', read)
+  } finally {
+    for (const file of made) rmSync(file, { force: true })
+  }
+}
+
+function withDatabase<T>(
+  path: string,
+  options: Sqlite.Options,
+  locking: 'NORMAL' | 'EXCLUSIVE',
+  read: (database: Database) => T,
+): T {
+  const database = new Sqlite(path, { ...options, fileMustExist: true })
+  try {
+    database.pragma(`locking_mode = ${locking}`)
     database.pragma('cell_size_check = ON')
     database.pragma('trusted_schema = OFF')
     return read(database)
   } finally {
     database.close()
-    for (const file of made) rmSync(file, { force: true })
   }
 }
 

@@ -105,6 +105,24 @@ test('a commit that fails half-way changes nothing', (t) => {
   assert.deepEqual(listed(vault), ['value 0', 'value 1'])
 })
 
+test('a store that has no room to grow refuses changes, keeps the rest, and takes them once it has', (t) => {
+  const { store, vault } = fill(t, 3)
+  const large = [
+    { collection: 'keys', name: 'n0', value: null },
+    { collection: 'keys', name: 'large', value: systemRandom(500_000) },
+  ] as const
+  const pages = store.database.pragma('page_count', { simple: true })
+  store.database.pragma(`max_page_count = ${pages}`) // the same error as that of a disk without room
+  assert.throws(() => vault.commit(large), hasCode('storage', /^The disk is full$/))
+  assert.equal(vault.get('keys', 'large'), null)
+  assert.equal(vault.isDamaged('keys', 'large'), false)
+  assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
+  store.database.pragma(`max_page_count = ${1 << 30}`)
+  vault.commit(large)
+  assert.deepEqual(vault.get('keys', 'large'), large[1].value)
+  assert.equal(vault.get('keys', 'n0'), null)
+})
+
 test('another domain key opens nothing and finds nothing', (t) => {
   const { store } = fill(t, 2)
   const other = openVault(store, systemRandom(32), systemRandom, () => {})
