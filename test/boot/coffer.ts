@@ -1,0 +1,158 @@
+/** Runs the bundled Coffer as a user would, with the boot manager's pipes, terminal and signals in the test's hands. */
+
+import assert from 'node:assert/strict'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { bundle } from '../../tools/build.ts'
+import { type Call, type Reply, request, type Target } from '../accept/client.ts'
+
+export const UNLOCK_PASSPHRASE = 'unlock passphrase'
+export const ADMIN_PASSPHRASE = 'administrator passphrase'
+export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
+
+const DEADLINE_MS = 60_000 // the machine may be busy
+const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
+
+/** Bundles the sources as they are, for one test file: never yesterday's build. */
+export async function buildForTests(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-build-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  await bundle(directory)
+  return join(directory, 'boot.js')
+}
+
+export function makeDataDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-data-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export interface Options {
+  program: string
+  data: string
+  /** On a pseudo-terminal of script(1), which echoes like any terminal until the program turns that off. */
+  terminal?: boolean
+  settings?: Record<string, string>
+}
+
+export interface Coffer {
+  /** Everything printed so far; a terminal's line ends are CR LF. */
+  output(): string
+  /** Waits for a match after the last one, and moves behind it. */
+  see(pattern: RegExp): Promise<RegExpExecArray>
+  type(text: string): void
+  /** Resolves with the exit code (of the boot manager, also through script). */
+  readonly ended: Promise<number | null>
+  bootPid(): number
+  /** The firmware's pid; waits for the next one if it is just being restarted. */
+  firmwarePid(): Promise<number>
+  /** Where it listens, as the boot manager said last. */
+  target(): Promise<Target>
+  call(method: string, path: string, call?: Call): Promise<Reply>
+  /** SIGTERM, then the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL to the boot manager and, with `all`, to the firmware in the same moment. */
+  kill(all?: boolean): Promise<void>
+}
+
+export function startCoffer(t: TestContext, { program, data, terminal, settings }: Options): Coffer {
+  const environment: Record<string, string> = { COFFER_DATA: data, COFFER_PORT: '0', ...settings }
+  for (const name of ALONE) if (process.env[name] !== undefined) environment[name] = process.env[name]!
+  const command = [process.execPath, program]
+  const [file, ...parameters] = terminal
+    ? ['script', '--quiet', '--return', '--echo=always', '--command', `exec ${command.join(' ')}`, '/dev/null']
+    : command
+  const child = spawn(file!, parameters, { env: environment, stdio: 'pipe' }) as ChildProcessWithoutNullStreams
+  if (!terminal) child.stdin.end()
+  child.stdin.on('error', () => {}) // it ended while we typed
+
+  let output = ''
+  let seen = 0
+  let running = true
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      running = false
+      resolve(code)
+    })
+  })
+
+  const until = async <T>(what: string, probe: () => T | null): Promise<T> => {
+    const deadline = Date.now() + DEADLINE_MS
+    for (;;) {
+      const value = probe()
+      if (value !== null) return value
+      assert.ok(running, `Coffer ended before ${what}:\n${output}`)
+      assert.ok(Date.now() < deadline, `no ${what}:\n${output}`)
+      await wait(10)
+    }
+  }
+  const childOf = (pid: number): number | null => {
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
+    return child ? Number(child) : null
+  }
+  const target = async (): Promise<Target> => {
+    const address = /https:\/\/(127\.0\.0\.1):(\d+)/g
+    const [, host, port] = await until('address', () => [...output.matchAll(address)].at(-1) ?? null)
+    return { host: host!, port: Number(port) }
+  }
+  const bootPid = () => (terminal ? childOf(child.pid!)! : child.pid!)
+
+  const coffer: Coffer = {
+    output: () => output,
+    ended,
+    bootPid,
+    see: (pattern) =>
+      until(String(pattern), () => {
+        const match = pattern.exec(output.slice(seen))
+        if (match) seen += match.index + match[0].length
+        return match
+      }),
+    type: (text) => child.stdin.write(text),
+    firmwarePid: () => until('firmware', () => childOf(bootPid())),
+    target,
+    call: async (method, path, call) => request(await target(), method, `/api/v1${path}`, call),
+    stop: () => {
+      if (running) process.kill(bootPid(), 'SIGTERM')
+      return ended
+    },
+    kill: async (all = false) => {
+      const boot = bootPid()
+      const firmware = all ? childOf(boot) : null
+      process.kill(boot, 'SIGKILL')
+      if (firmware !== null) process.kill(firmware, 'SIGKILL')
+      await ended
+    },
+  }
+  t.after(async () => {
+    if (running) await coffer.kill(true).catch(() => child.kill('SIGKILL'))
+  })
+  return coffer
+}
+
+export async function provision(coffer: Coffer): Promise<void> {
+  const json = {
+    unlockPassphrase: UNLOCK_PASSPHRASE,
+    adminPassphrase: ADMIN_PASSPHRASE,
+    systemTime: new Date().toISOString(),
+  }
+  await expect(204, coffer.call('POST', '/provision', { json }))
+}
+
+export async function stateOf(coffer: Coffer): Promise<string> {
+  return (await expect(200, coffer.call('GET', '/health/state'))).json<{ state: string }>().state
+}
+
+export async function expect(status: number, reply: Promise<Reply>): Promise<Reply> {
+  const answer = await reply
+  assert.equal(answer.status, status, `${answer.request}: ${answer.text()}`)
+  return answer
+}

@@ -1,0 +1,140 @@
+/** What a damaged store or device key looks like from outside: a state, a reason, and never a crash loop. */
+
+import assert from 'node:assert/strict'
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, type TestContext, test } from 'node:test'
+import {
+  ADMIN,
+  buildForTests,
+  type Coffer,
+  expect,
+  makeDataDirectory,
+  provision,
+  startCoffer,
+  stateOf,
+  UNLOCK_PASSPHRASE,
+} from './coffer.ts'
+
+const KEYS = ['first', 'second', 'third']
+
+let program: string
+before(async () => {
+  program = await buildForTests()
+})
+
+/** A provisioned store with three keys, in use by nobody. */
+async function makeStore(t: TestContext): Promise<{ data: string; database: string; deviceKey: string }> {
+  const data = makeDataDirectory(t)
+  const coffer = startCoffer(t, { program, data })
+  await provision(coffer)
+  for (const id of KEYS) {
+    const json = { id, type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
+    await expect(201, coffer.call('POST', '/keys/generate', { as: ADMIN, json }))
+  }
+  assert.equal(await coffer.stop(), 0)
+  const database = readdirSync(join(data, 'store')).find((file) => file.endsWith('.db'))!
+  return { data, database: join(data, 'store', database), deviceKey: join(data, 'device.key') }
+}
+
+/** Starts, gives the state, and stops; the boot manager must have needed one firmware only. */
+async function visit(t: TestContext, data: string, action?: (coffer: Coffer, state: string) => Promise<void>) {
+  const coffer = startCoffer(t, { program, data })
+  const state = await stateOf(coffer)
+  await action?.(coffer, state)
+  assert.equal(await coffer.stop(), 0)
+  assert.doesNotMatch(coffer.output(), /started again/)
+  return { state, output: coffer.output() }
+}
+
+async function assertUnharmed(t: TestContext, data: string): Promise<void> {
+  await visit(t, data, async (coffer, state) => {
+    assert.equal(state, 'Locked')
+    await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+    const list = await expect(200, coffer.call('GET', '/keys', { as: ADMIN }))
+    assert.deepEqual(
+      list.json<{ id: string }[]>().map(({ id }) => id),
+      KEYS,
+    )
+  })
+}
+
+interface Damage {
+  what: string
+  do: (files: { database: string; deviceKey: string }) => void
+  reason: RegExp
+}
+
+const DAMAGES: Damage[] = [
+  {
+    what: 'a missing device key',
+    do: ({ deviceKey }) => rmSync(deviceKey),
+    reason:
+      /device\.key is missing; a new device key could not open the store[\s\S]*: Failed: The device key is missing/,
+  },
+  {
+    what: 'a device key cut short',
+    do: ({ deviceKey }) => truncateSync(deviceKey, 31),
+    reason: /device\.key has 31 bytes, a device key has 32[\s\S]*: Failed: /,
+  },
+  {
+    what: "another device's key",
+    do: ({ deviceKey }) => writeFileSync(deviceKey, Buffer.alloc(32, 7)),
+    reason: /: Failed: .*device key/i,
+  },
+  {
+    what: 'a database cut in half',
+    do: ({ database }) => truncateSync(database, Math.floor(readFileSync(database).length / 2)),
+    reason: /: Failed: The store is damaged/,
+  },
+  {
+    what: 'something else in place of the database',
+    do: ({ database }) => writeFileSync(database, 'no database at all\n'.repeat(1000)),
+    reason: /: Failed: /,
+  },
+]
+
+for (const { what, do: damage, reason } of DAMAGES) {
+  test(`${what} leads to Failed with its reason, and to nothing worse`, async (t) => {
+    const files = await makeStore(t)
+    const saved = makeDataDirectory(t)
+    cpSync(files.data, saved, { recursive: true })
+    damage(files)
+    const { state, output } = await visit(t, files.data, async (coffer) => {
+      await expect(412, coffer.call('GET', '/keys', { as: ADMIN }))
+    })
+    assert.equal(state, 'Failed')
+    assert.match(output, reason)
+    cpSync(saved, files.data, { recursive: true })
+    await assertUnharmed(t, files.data)
+  })
+}
+
+test('an edited byte anywhere is survived, and what it does not hit is still there', async (t) => {
+  const { data, database } = await makeStore(t)
+  const original = readFileSync(database)
+  const offsets = Array.from({ length: 24 }, (_, i) => Math.floor((i * original.length) / 24) + 37 * i)
+  const states = new Set<string>()
+  for (const offset of offsets.filter((offset) => offset < original.length)) {
+    const edited = Buffer.from(original)
+    edited[offset]! ^= 0x55
+    writeFileSync(database, edited)
+    const { state } = await visit(t, data, async (coffer, state) => {
+      if (state !== 'Locked') return
+      const unlocked = await coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } })
+      assert.ok([204, 500].includes(unlocked.status), `byte ${offset}: ${unlocked.text()}`)
+      if (unlocked.status !== 204) return
+      for (const id of KEYS) {
+        const { status } = await coffer.call('GET', `/keys/${id}`, { as: ADMIN })
+        assert.ok([200, 500].includes(status), `byte ${offset}, key ${id}: ${status}`)
+      }
+    })
+    states.add(state)
+    for (const file of readdirSync(join(data, 'store'))) {
+      if (/-(wal|shm)$/.test(file)) rmSync(join(data, 'store', file))
+    }
+    writeFileSync(database, original)
+  }
+  assert.ok(!states.has('Unprovisioned') && !states.has('Operational'), [...states].join())
+  await assertUnharmed(t, data)
+})
