@@ -34,6 +34,8 @@ interface Job {
   task: Task
   key: KeyHandle | undefined
   weight: number
+  /** The memory of the task's byte arrays, which moves to the worker. */
+  buffers: ArrayBuffer[]
   bytes: number
   resolve: (result: Result) => void
   reject: (error: CofferError) => void
@@ -53,7 +55,7 @@ interface Thread {
 
 // Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
 const LOAD_MAX = 8
-const HEAVY_WEIGHT = 4 // an RSA operation, or a message of a megabyte: two of them ahead
+const HEAVY_WEIGHT = 4 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
 const HEAVY_BYTES = 1024 * 1024
 const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
@@ -86,17 +88,19 @@ export class Lane {
 
   /** Takes over the task's byte arrays. */
   run(task: Task, key?: KeyHandle): Promise<Result> {
-    const bytes = buffersOf(task).reduce((sum, buffer) => sum + buffer.byteLength, 0)
+    const buffers = buffersOf(task)
+    const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0)
     const refusal = this.#refusal(bytes)
     if (refusal !== undefined) {
       wipeBytes(task)
       return Promise.reject(refusal)
     }
-    const weight = key?.type === 'RSA' || bytes >= HEAVY_BYTES ? HEAVY_WEIGHT : 1
+    const heavy = !this.#options.signs || key?.type === 'RSA' || bytes >= HEAVY_BYTES
+    const weight = heavy ? HEAVY_WEIGHT : 1
     this.#jobs++
     this.#bytes += bytes
     return new Promise((resolve, reject) => {
-      this.#queue.push({ task, key, weight, bytes, resolve, reject, dropped: false })
+      this.#queue.push({ task, key, weight, buffers, bytes, resolve, reject, dropped: false })
       this.#dispatch()
     })
   }
@@ -115,16 +119,19 @@ export class Lane {
     for (const thread of this.#threads) {
       for (const job of thread.running.values()) drop(job, error)
       thread.opened.clear()
-      if (this.#options.interruptible && thread.running.size > 0) thread.worker.terminate()
-      else post(thread, 'forgetAll')
+      if (this.#options.interruptible && thread.running.size > 0) {
+        this.#threads.delete(thread)
+        thread.worker.terminate()
+      } else post(thread, 'forgetAll')
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#pause)
+    const threads = [...this.#threads]
     this.forgetAll()
-    await Promise.all([...this.#threads].map(end))
+    await Promise.all(threads.map(end))
   }
 
   #refusal(bytes: number): CofferError | undefined {
@@ -165,7 +172,7 @@ export class Lane {
     }
     thread.running.set(id, job)
     thread.load += job.weight
-    post(thread, request, request.open ? [...buffersOf(job.task), ...buffersOf(request.open)] : buffersOf(job.task))
+    post(thread, request, request.open ? [...job.buffers, ...buffersOf(request.open)] : job.buffers)
   }
 
   #receive(thread: Thread, message: FromWorker): void {
@@ -212,13 +219,13 @@ export class Lane {
 
   /** What a dead worker was doing fails; the rest of the queue goes to its replacement. */
   #bury(thread: Thread): void {
-    this.#threads.delete(thread)
+    const interrupted = !this.#threads.delete(thread)
     const error = new CofferError('internal', 'A crypto worker stopped')
     for (const job of thread.running.values()) {
       this.#settle(job)
       drop(job, error)
     }
-    if (this.#closed) return
+    if (this.#closed || interrupted) return
     if (performance.now() - thread.startedAtMs < STABLE_MS) this.#pauseStarts()
     if (!thread.ready && this.#threads.size === 0) this.#dropQueued(() => true, error)
     if (!this.#isPaused()) this.#spawn()

@@ -5,6 +5,9 @@ import { decryptAesCbc, encryptAesCbc } from './aes.ts'
 import { checkBits } from './algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from './curves.ts'
 import type { Random } from './random.ts'
+import type { OpenedRsa, RsaPrivateKey } from './rsa.ts'
+import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from './rsa.ts'
+import { wipeRsaKey } from './rsa-key.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from './types.ts'
 
 export interface OpenedKey {
@@ -20,7 +23,10 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
   const unfit = (mode: string) => (): never => {
     throw new CofferError('invalid', `mode: ${type} keys cannot ${mode}`)
   }
-  if (type === 'RSA') throw new CofferError('internal', 'RSA keys cannot be used yet')
+  if (type === 'RSA') {
+    const key = openStoredRsa(privateKey, random)
+    return { sign: key.sign, decrypt: key.decrypt, wipe: key.wipe, encrypt: unfit('encrypt') }
+  }
   if (type !== 'Generic') {
     const key = openCurveKey(type, privateKey, random)
     return { sign: key.sign, wipe: key.wipe, decrypt: unfit('decrypt'), encrypt: unfit('encrypt') }
@@ -38,9 +44,19 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
 }
 
 export function generateKey(type: KeyType, bits: number | undefined, random: Random): KeyPair {
-  if (type === 'RSA') throw new CofferError('internal', 'RSA keys cannot be generated yet')
+  if (type === 'RSA') return rsaPair(generateRsa(checkBits('RSA', bits), random))
   if (type !== 'Generic') return generateCurveKey(type, random)
   return { type, private: random(Math.ceil(checkBits('Generic', bits) / 8)), public: null }
+}
+
+/** The arguments stay the caller's. */
+export function importRsaKey(
+  primeP: Uint8Array,
+  primeQ: Uint8Array,
+  publicExponent: Uint8Array,
+  random: Random,
+): KeyPair {
+  return rsaPair(rsaFromPrimes(primeP, primeQ, publicExponent, random))
 }
 
 const GENERIC_IMPORT_BYTES = { min: 16, max: 1024 } // contract 4.4
@@ -52,4 +68,25 @@ export function importKey(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): KeyP
     throw new CofferError('invalid', `data: Generic keys have ${min} to ${max} bytes`)
   }
   return { type, private: data.slice(), public: null }
+}
+
+function openStoredRsa(stored: Uint8Array, random: Random): OpenedRsa {
+  const key = decodeRsaPrivateKey(stored)
+  try {
+    return openRsa(key, random)
+  } finally {
+    wipeRsaKey(key)
+  }
+}
+
+/** Wipes `key`. */
+function rsaPair(key: RsaPrivateKey): KeyPair {
+  const { n, e } = key
+  const pair: KeyPair = {
+    type: 'RSA',
+    private: encodeRsaPrivateKey(key),
+    public: { modulus: n.slice(), publicExponent: e.slice() },
+  }
+  wipeRsaKey(key)
+  return pair
 }

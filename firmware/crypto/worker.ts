@@ -12,9 +12,9 @@ import {
   type WorkerStart,
   wipeBytes,
 } from './messages.ts'
-import { generateKey, importKey, type OpenedKey, openKey } from './operations.ts'
+import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { systemRandom } from './random.ts'
-import type { KeyPair } from './types.ts'
+import type { KeyPair, SignMode } from './types.ts'
 
 let serving = false
 
@@ -81,7 +81,7 @@ function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPa
     case 'import':
       return importKey(task.type, task.data)
     case 'importRsa':
-      throw new CofferError('internal', 'RSA keys cannot be imported yet')
+      return importRsaKey(task.primeP, task.primeQ, task.publicExponent, systemRandom)
     case 'scrypt':
       return deriveKey(task.passphrase, task.salt, task.cost)
   }
@@ -111,16 +111,24 @@ function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer[] {
 
 /** The first signatures build tables and are compiled: tens of milliseconds nobody should wait for. */
 function warmUp(): void {
-  for (const [type, mode, bytes] of [
-    ['Curve25519', 'EdDSA', 32],
-    ['EC_P256', 'ECDSA', 32],
-  ] as const) {
-    const { private: secret } = generateKey(type, undefined, systemRandom)
-    const key = openKey(type, secret, systemRandom)
-    for (let i = 0; i < 4; i++) key.sign(mode, new Uint8Array(bytes))
-    key.wipe()
-    secret.fill(0)
-  }
+  const rsa = importRsaKey(mersenne(521), mersenne(607), Uint8Array.of(1, 0, 1), systemRandom)
+  warmUpWith(rsa, 'PKCS1')
+  warmUpWith(generateKey('Curve25519', undefined, systemRandom), 'EdDSA')
+  warmUpWith(generateKey('EC_P256', undefined, systemRandom), 'ECDSA')
+}
+
+function warmUpWith({ type, private: secret }: KeyPair, mode: SignMode): void {
+  const key = openKey(type, secret, systemRandom)
+  for (let i = 0; i < 4; i++) key.sign(mode, new Uint8Array(32))
+  key.wipe()
+  secret.fill(0)
+}
+
+/** 2^exponent - 1: primes that need no search and are no secret. */
+function mersenne(exponent: 521 | 607): Uint8Array {
+  const number = new Uint8Array(Math.ceil(exponent / 8)).fill(0xff)
+  number[0] = 2 ** (exponent % 8) - 1
+  return number
 }
 
 if (!isMainThread) serveWorker()

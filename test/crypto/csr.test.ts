@@ -6,6 +6,7 @@ import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { createCsr, type Subject } from '../../firmware/crypto/csr.ts'
 import { type CurveKeyType, generateCurveKey, openCurveKey } from '../../firmware/crypto/curves.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import { CofferError } from '../../firmware/error.ts'
 import { file, openssl } from './support.ts'
@@ -51,6 +52,16 @@ for (const type of [...Object.keys(CURVES), 'Curve25519'] as CurveKeyType[]) {
     assert.match(text, /Subject: CN=host\.example\n/)
   })
 }
+
+test('RSA: openssl verifies the request, signed with SHA-256', async () => {
+  const key = generateRsa(1024)
+  const opened = openRsa(key)
+  const subject = { commonName: 'host.example' }
+  const publicKey = { modulus: key.n, publicExponent: key.e }
+  const pem = await createCsr('RSA', publicKey, subject, async (mode, message) => opened.sign(mode, message))
+  assert.match(verified(pem), /Signature Algorithm: sha256WithRSAEncryption/)
+  assert.equal([...structure(pem).matchAll(/NULL/g)].length, 2, 'parameters of both algorithms')
+})
 
 const FULL = {
   commonName: 'Schlüssel №1',

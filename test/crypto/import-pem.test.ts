@@ -6,6 +6,7 @@ import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { importCurveKey } from '../../firmware/crypto/curves.ts'
 import { checkClaimed, type PrivateKeyFile, parsePrivateKeyPem } from '../../firmware/crypto/import-pem.ts'
 import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
+import { rsaFromPrimes } from '../../firmware/crypto/rsa.ts'
 import type { EcKeyType } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
 import { file, hex, openssl, toHex, utf8 } from './support.ts'
@@ -114,6 +115,15 @@ test('RSA keys of the openssl program are read in both forms', () => {
       assert.throws(() => checkClaimed(key.claimed, other), invalid('does not belong'))
     }
   }
+})
+
+test('an RSA key from a file passes the import of its primes', () => {
+  const pem = rsaKey(1024)
+  const key = parse(pem)
+  assert.ok(key.type === 'RSA')
+  const { n: modulus, e: publicExponent } = rsaFromPrimes(key.primeP, key.primeQ, key.publicExponent)
+  checkClaimed(key.claimed, { modulus, publicExponent })
+  assert.equal(publicKeyPem('RSA', { modulus, publicExponent }), publicOf(pem))
 })
 
 test('other blocks, text around blocks and Windows line ends do not matter', () => {

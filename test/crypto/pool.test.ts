@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createHash, scryptSync, verify } from 'node:crypto'
+import { constants, createHash, createPublicKey, publicEncrypt, scryptSync, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { schnorr } from '@noble/curves/secp256k1.js'
@@ -9,6 +9,7 @@ import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { createPool } from '../../firmware/crypto/pool.ts'
 import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa.ts'
 import type { CryptoPool, EcKeyType, KeyHandle, KeyPair, KeyType } from '../../firmware/crypto/types.ts'
 import { CofferError, type ErrorCode } from '../../firmware/error.ts'
 import { file, toHex } from './support.ts'
@@ -250,6 +251,51 @@ test('signing does not wait for derivations, which wait for each other', () =>
     order.push('signed')
     await Promise.all(derivations)
     assert.deepEqual(order, ['signed', 'derived 1', 'derived 2'])
+  }))
+
+test('RSA keys are generated, used for every kind of operation, and imported', () =>
+  withPool(async (pool) => {
+    for (const bits of [1024, 1026]) {
+      const pair = await pool.generate('RSA', bits)
+      const [key, publicKey] = [stored(pair), publicKeyPem('RSA', pair.public)]
+      const asymmetricKeyDetails = createPublicKey(publicKey).asymmetricKeyDetails
+      assert.equal(asymmetricKeyDetails?.modulusLength, bits)
+      const [text, digest] = [Buffer.from('text'), createHash('sha256').update('text').digest()]
+      assert.ok(verify('sha256', text, publicKey, await pool.sign(key, 'PKCS1_SHA256', digest)))
+      const pss = { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+      assert.ok(verify('sha256', text, pss, await pool.sign(key, 'PSS_SHA256', digest)))
+      const oaep = { key: publicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha1' }
+      assert.equal(Buffer.from(await pool.decrypt(key, 'OAEP_SHA1', publicEncrypt(oaep, text))).toString(), 'text')
+      await assert.rejects(pool.sign(key, 'EdDSA', digest), code('invalid', 'mode'))
+      await assert.rejects(pool.encrypt(key, 'AES_CBC', digest, digest), code('invalid', 'mode'))
+      const { p, q, e } = decodeRsaPrivateKey(pair.private)
+      assert.deepEqual(await pool.importRsa(p, q, e), pair)
+      await assert.rejects(pool.importRsa(p, p, e), code('invalid', 'equal'))
+    }
+    await assert.rejects(pool.generate('RSA', 1000), code('invalid', 'length'))
+    await assert.rejects(pool.generate('RSA'), code('invalid', 'length'))
+  }))
+
+test('a damaged stored RSA key is a storage error', () =>
+  withPool(async (pool) => {
+    const bad = stored({ type: 'RSA', private: new Uint8Array(100).fill(1), public: null })
+    await assert.rejects(pool.sign(bad, 'PKCS1', new Uint8Array(1)), code('storage'))
+  }))
+
+test('a search for a large RSA key delays neither signing nor deriving, and is given up when everything is forgotten', () =>
+  withPool(async (pool) => {
+    const key = stored(await pool.generate('Curve25519'))
+    const search = assert.rejects(pool.generate('RSA', 8192), code('unavailable'))
+    let found = false
+    search.then(() => {
+      found = true
+    })
+    await pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 1024, r: 8, p: 1 })
+    for (let i = 0; i < 20; i++) await sign(pool, key)
+    assert.equal(found, false)
+    pool.forgetAll()
+    await search
+    assert.equal((await pool.generate('RSA', 1024)).type, 'RSA')
   }))
 
 test('forgetAll refuses what waits and what runs, and the pool goes on working', () =>
