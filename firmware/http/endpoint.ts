@@ -73,9 +73,9 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   exists?: (request: Request<S, P, unknown, unknown>) => void
   /**
    * The resource for conditional headers (step 13): any text that changes with its representation (it is hashed into the
-   * `etag` and never sent itself), or null when the resource is missing. Sends `etag` on GET.
+   * `etag` and never sent itself), null when the resource is missing, undefined when it has no etag. Sends `etag` on GET.
    */
-  version?: (request: Request<S, P, Q, unknown>) => string | null
+  version?: (request: Request<S, P, Q, unknown>) => string | null | undefined
   body?: Body<B>
   /** The content type must match (step 8, 415): requests that create a resource. */
   creates?: boolean
