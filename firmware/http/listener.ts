@@ -72,6 +72,7 @@ export const LISTENER_LIMITS: ListenerLimits = {
 
 const HEADER_BYTES_MAX = 16 * 1024
 const EXPIRY_CHECKS = 4 // per headersMs
+const DRAIN_CHECK_MS = 100
 const PIPELINED_MAX = 64 // more requests of one connection wait unread
 const LOGGED_PATH_MAX = 2000
 
@@ -124,6 +125,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
 
   const server = createServer({
     ...secureContext(options.identity()),
+    allowHalfOpen: true,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.handshakeMs,
     ServerResponse: Answer,
@@ -154,7 +156,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     if (client.unanswered.size === PIPELINED_MAX) socket.pause()
     log.info('access', `request ${incoming.method} ${pathOf(incoming.url ?? '')}`)
     outgoing.on('finish', () => {
-      if (!incoming.complete) drain(incoming, limits)
+      if (!incoming.complete) watchDrain(incoming, limits)
     })
     outgoing.on('close', () => {
       if (client.unanswered.size === PIPELINED_MAX) socket.resume()
@@ -274,19 +276,16 @@ function clientOf(socket: Duplex): Client {
   return client
 }
 
-/** Discards the rest of a body nobody wants, so that the client can finish sending, read its answer and go on. */
-function drain(incoming: IncomingMessage, { drainMs, drainBytesMax }: ListenerLimits): void {
-  let bytes = 0
-  const cut = () => incoming.socket.destroy()
-  const timer = setTimeout(cut, drainMs)
-  incoming.on('data', (chunk: Uint8Array) => {
-    bytes += chunk.length
-    if (bytes > drainBytesMax) cut()
-  })
-  incoming.on('error', () => {})
-  incoming.on('close', () => clearTimeout(timer))
-  incoming.on('end', () => clearTimeout(timer))
-  incoming.resume()
+/** Watches while Node discards the rest of a body nobody wants, so that the client can finish, read its answer and go on. */
+function watchDrain(incoming: IncomingMessage, { drainMs, drainBytesMax }: ListenerLimits): void {
+  const { socket } = incoming
+  const started = performance.now()
+  const startBytes = socket.bytesRead
+  const timer = setInterval(() => {
+    if (incoming.complete || socket.destroyed) clearInterval(timer)
+    else if (performance.now() - started > drainMs || socket.bytesRead - startBytes > drainBytesMax) socket.destroy()
+  }, DRAIN_CHECK_MS)
+  incoming.on('error', () => {}) // the client may give up
 }
 
 const secureContext = ({ key, cert }: Identity) => ({

@@ -1,6 +1,7 @@
 /** The API documents: valid, complete, and saying who may do what when. */
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
@@ -74,6 +75,8 @@ test('the page needs no script and loads nothing', async () => {
   const page = await response.text()
   assert.match(response.headers.get('content-type') ?? '', /^text\/html/)
   assert.match(page, /content="default-src &#39;none&#39;; style-src &#39;sha256-/)
+  const style = /<style>([\s\S]*)<\/style>/.exec(page)?.[1] ?? ''
+  assert.ok(page.includes(createHash('sha256').update(style).digest('base64')))
   assert.doesNotMatch(page, /<script|<img|<link|<iframe|\ssrc=|\son\w+=|style="|@import|url\(/i)
   assert.doesNotMatch(page, /href="(?!#|\/api\/v1\/)/)
   for (const { summary } of declarations) assert.ok(page.includes(summary), summary)

@@ -1,0 +1,533 @@
+/** The TLS port, by raw bytes: headers, malformed and slow clients, large bodies, pipelining, identity, closing. */
+
+import assert from 'node:assert/strict'
+import { randomBytes, X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { connect as connectPlain } from 'node:net'
+import test, { type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import { type Listener, type ListenerLimits, listenTls } from '../../firmware/http/listener.ts'
+import type { ApiOptions } from '../../firmware/http/pipeline.ts'
+import { createTraffic, type Traffic } from '../../firmware/http/traffic.ts'
+import { basic, type Sample, type SampleApi, sampleApi } from './sample-api.ts'
+import { type RawAnswer, TlsClient } from './tls-client.ts'
+
+const makeIdentity = () => makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
+const identity = await makeIdentity()
+
+const MIB = 1024 * 1024
+const NOW = Date.UTC(2024, 4, 17, 12, 0, 0)
+
+interface Setup extends SampleApi {
+  listener: Listener
+  traffic: Traffic
+  client: () => Promise<TlsClient>
+}
+
+async function setup(
+  t: TestContext,
+  limits: Partial<ListenerLimits> = {},
+  options: Partial<ApiOptions<Sample>> = {},
+): Promise<Setup> {
+  const api = sampleApi(options)
+  const traffic = createTraffic()
+  const listener = await listenTls({
+    app: api.app,
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: api.log,
+    now: () => NOW,
+    traffic,
+    limits: { ...limits, closeMs: 200 },
+  })
+  const clients: TlsClient[] = []
+  t.after(async () => {
+    for (const client of clients) client.destroy()
+    await listener.close()
+  })
+  const client = async () => {
+    const made = await TlsClient.connect(listener.port)
+    clients.push(made)
+    return made
+  }
+  return { ...api, listener, traffic, client }
+}
+
+const HOST = 'host: appliance\r\n'
+const ADMIN = `authorization: ${basic('admin')}\r\n`
+const OPERATOR = `authorization: ${basic('operator')}\r\n`
+const INFO = `GET /api/v1/info HTTP/1.1\r\n${HOST}\r\n`
+
+function assertError(answer: RawAnswer | null, status: number, reason: string): void {
+  assert.equal(answer?.status, status)
+  assert.equal(answer.reason, reason)
+  assert.equal(answer.headers['content-type'], 'application/json')
+  assert.deepEqual(Object.keys(JSON.parse(answer.body)), ['message'])
+  assertCommon(answer)
+}
+
+function assertCommon({ headers }: RawAnswer): void {
+  assert.equal(headers.date, 'Fri, 17 May 2024 12:00:00 GMT')
+  assert.equal(headers.vary, 'Accept, Accept-Encoding, Accept-Charset, Accept-Language')
+  assert.match(headers['strict-transport-security'] ?? '', /^max-age=\d+$/)
+  assert.equal(headers['x-frame-options'], 'DENY')
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['x-xss-protection'], '1; mode=block')
+  assert.equal(headers['x-permitted-cross-domain-policies'], 'none')
+}
+
+test('every answer carries the common headers, by the clock of the appliance', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(INFO)
+  const info = await connection.answer()
+  assert.equal(info?.status, 200)
+  assert.equal(info.reason, 'OK')
+  assert.equal(info.headers['content-type'], 'application/json')
+  assertCommon(info)
+  connection.send(`GET /api/v1/keys HTTP/1.1\r\n${HOST}\r\n`)
+  assertError(await connection.answer(), 401, 'Unauthorized')
+  connection.send(`GET /nothing HTTP/1.1\r\n${HOST}\r\n`)
+  assertError(await connection.answer(), 404, 'Not Found')
+})
+
+test('empty answers say content-length 0 on the wire, also 204, and 304 does not', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(`PUT /api/v1/keys/k/tags/new HTTP/1.1\r\n${HOST}${ADMIN}\r\n`)
+  const tagged = await connection.answer()
+  assert.deepEqual([tagged?.status, tagged?.headers['content-length']], [204, '0'])
+  connection.send(`PUT /api/v1/keys/k/tags/there HTTP/1.1\r\n${HOST}${ADMIN}\r\n`)
+  const same = await connection.answer()
+  assert.deepEqual(
+    [same?.status, same?.headers['content-length'], same?.headers['transfer-encoding']],
+    [304, undefined, undefined],
+  )
+  connection.send(
+    `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}${ADMIN}content-type: application/x-pem-file\r\ncontent-length: 1\r\n\r\nx`,
+  )
+  const created = await connection.answer()
+  assert.deepEqual([created?.status, created?.headers['content-length']], [201, '0'])
+  connection.send(`HEAD /api/v1/info HTTP/1.1\r\n${HOST}\r\n`)
+  const head = await connection.answer(true)
+  assert.deepEqual([head?.status, head?.headers['content-length']], [200, '17'])
+  connection.send(INFO)
+  assert.equal((await connection.answer())?.status, 200)
+})
+
+test('what is no HTTP gets a proper 400, and the connection ends', async (t) => {
+  const { client } = await setup(t)
+  const malformed = [
+    'nonsense\r\n\r\n',
+    '\x16\x03\x01\x02\x00\x01',
+    `GET /api/v1/info HTTP/9.9\r\n${HOST}\r\n`,
+    `GET  HTTP/1.1\r\n${HOST}\r\n`,
+    `GET /api/v1/info HTTP/1.1\r\nhost : x\r\n\r\n`,
+    `GET /api/v1/info HTTP/1.1\r\n${HOST}a\x00b: c\r\n\r\n`,
+    `POST /api/v1/unlock HTTP/1.1\r\n${HOST}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n`,
+    `POST /api/v1/unlock HTTP/1.1\r\n${HOST}content-length: -1\r\n\r\n`,
+    `POST /api/v1/unlock HTTP/1.1\r\n${HOST}content-length: 1\r\ncontent-length: 2\r\n\r\n`,
+    `GET /api/v1/\x7finfo\x01 HTTP/1.1\r\n${HOST}\r\n`,
+    'GET /api/v1/info HTTP/1.1\r\n\r\n',
+  ]
+  for (const bytes of malformed) {
+    const connection = await client()
+    connection.send(bytes)
+    assertError(await connection.answer(), 400, 'Bad Request')
+    connection.destroy()
+  }
+})
+
+test('unknown methods are 501 after path and state, whatever the case of their letters', async (t) => {
+  const { client, sample } = await setup(t)
+  const status = async (line: string) => {
+    const connection = await client()
+    connection.send(`${line} HTTP/1.1\r\n${HOST}\r\n`)
+    const answer = await connection.answer()
+    connection.destroy()
+    assertCommon(answer!)
+    return answer?.status
+  }
+  for (const method of ['FOO', 'get', 'GETT', 'PATCH', 'PROPFIND', 'A', 'X-Y'])
+    assert.equal(await status(`${method} /api/v1/keys`), 501, method)
+  assert.equal(await status('FOO /nothing'), 404)
+  assert.equal(await status('CONNECT example.org:443'), 501)
+  assert.equal(await status('OPTIONS /api/v1/keys'), 405)
+  assert.equal(await status('TRACE /api/v1/keys'), 405)
+  assert.equal(await status('OPTIONS *'), 400)
+  sample.state = 'Locked'
+  assert.equal(await status('FOO /api/v1/keys'), 412)
+  assert.equal(await status('PATCH /api/v1/keys'), 412)
+})
+
+test('targets over 2000 characters are 414, headers over 16 KiB 431', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(`GET /api/v1/info?${'x'.repeat(1987)} HTTP/1.1\r\n${HOST}\r\n`)
+  assert.equal((await connection.answer())?.status, 200)
+  connection.send(`GET /api/v1/info?${'x'.repeat(1988)} HTTP/1.1\r\n${HOST}\r\n`)
+  assertError(await connection.answer(), 414, 'URI Too Long')
+  connection.send(`GET /api/v1/info HTTP/1.1\r\n${HOST}x: ${'x'.repeat(20_000)}\r\n\r\n`)
+  assertError(await connection.answer(), 431, 'Request Header Fields Too Large')
+  await connection.end()
+})
+
+test('targets are taken as sent: dots are no path, absolute forms are', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  const get = async (target: string) => {
+    connection.send(`GET ${target} HTTP/1.1\r\n${HOST}${ADMIN}\r\n`)
+    return (await connection.answer())?.status
+  }
+  assert.equal(await get('/api/v1/keys/..'), 400)
+  assert.equal(await get('/api/v1/keys/%2e%2e'), 400)
+  assert.equal(await get('/api/v1/keys/../info'), 404)
+  assert.equal(await get('//api/v1/info'), 404)
+  assert.equal(await get('https://appliance/api/v1/info'), 200)
+  assert.equal(await get('https://appliance/api/v1/keys/k%2A'), 200)
+  assert.equal(await get('/api/v1/info#fragment'), 404)
+})
+
+test('pipelined requests are answered in order, the last before an error too', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  const sign = `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}content-length: 31\r\n\r\n{"mode":"EdDSA","message":"AA"}`
+  connection.send(`${INFO.repeat(100) + sign + INFO}HEAD /api/v1/nothing HTTP/1.1\r\n${HOST}\r\n`)
+  for (let n = 0; n < 100; n++) assert.equal((await connection.answer())?.body, '{"vendor":"Test"}')
+  assert.equal((await connection.answer())?.body, '{"signature":"2"}')
+  assert.equal((await connection.answer())?.status, 200)
+  assert.equal((await connection.answer(true))?.status, 404)
+  connection.send(`${sign}${sign}nonsense\r\n\r\n`)
+  assert.equal((await connection.answer())?.status, 200)
+  assert.equal((await connection.answer())?.status, 200)
+  assertError(await connection.answer(), 400, 'Bad Request')
+  assert.equal(await connection.end(), '')
+})
+
+test('a client that closed its side still gets its answers', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.socket.end(`GET /api/v1/keys HTTP/1.1\r\n${HOST}${ADMIN}\r\n${INFO}`)
+  assert.equal((await connection.answer())?.body, '[{"id":"k"}]')
+  assert.equal((await connection.answer())?.status, 200)
+  assert.equal(await connection.end(), '')
+})
+
+test('a body that ends early leaves no trace but a closed connection', async (t) => {
+  const { client, sample } = await setup(t)
+  const connection = await client()
+  connection.socket.end(
+    `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}${ADMIN}content-type: application/x-pem-file\r\ncontent-length: 5\r\n\r\nab`,
+  )
+  await connection.end()
+  const other = await client()
+  other.send(INFO)
+  assert.equal((await other.answer())?.status, 200)
+  assert.deepEqual(sample.calls, [])
+})
+
+test('broken chunks in a body are 400', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(
+    `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\n`,
+  )
+  assertError(await connection.answer(), 400, 'Bad Request')
+  await connection.end()
+})
+
+test('a body of 67 MiB is signed without holding other requests up for long', { timeout: 60_000 }, async (t) => {
+  const { client } = await setup(t)
+  const large = await client()
+  const message = 'A'.repeat(66 * MIB)
+  const body = `{"mode":"EdDSA","message":"${message}"}`
+  large.send(`POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}content-length: ${body.length}\r\n\r\n`)
+  large.send(body)
+  const answer = large.answer()
+  const other = await client()
+  let longestMs = 0
+  let done = false
+  void answer.then(() => {
+    done = true
+  })
+  while (!done) {
+    const started = performance.now()
+    other.send(INFO)
+    assert.equal((await other.answer())?.status, 200)
+    longestMs = Math.max(longestMs, performance.now() - started)
+    await sleep(5)
+  }
+  assert.equal((await answer)?.body, `{"signature":"${message.length}"}`)
+  assert.ok(longestMs < 3000, `${longestMs} ms`)
+})
+
+test('a large body with wrong credentials is refused at once, and the connection stays usable', {
+  timeout: 60_000,
+}, async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(
+    `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}authorization: ${basic('operator', 'wrong one')}\r\ncontent-length: ${67 * MIB}\r\n\r\n`,
+  )
+  connection.send(new Uint8Array(MIB))
+  assertError(await connection.answer(), 401, 'Unauthorized')
+  for (let sent = 1; sent < 67; sent++) connection.send(new Uint8Array(MIB))
+  connection.send(INFO)
+  assert.equal((await connection.answer())?.status, 200)
+})
+
+test('a declared body over the limit is 413 before it comes, a chunked one when it exceeds it', async (t) => {
+  const { client } = await setup(t, { drainBytesMax: 2 * MIB })
+  const connection = await client()
+  const head = `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}${ADMIN}content-type: application/octet-stream\r\n`
+  connection.send(`${head}transfer-encoding: chunked\r\n\r\n`)
+  const chunk = Buffer.concat([Buffer.from('10000\r\n'), new Uint8Array(65536), Buffer.from('\r\n')])
+  for (let sent = 0; sent < 17; sent++) connection.send(chunk)
+  assertError(await connection.answer(), 413, 'Payload Too Large')
+  connection.send('0\r\n\r\n')
+  connection.send(`${head}content-length: ${100 * MIB}\r\n\r\n`)
+  assertError(await connection.answer(), 413, 'Payload Too Large')
+  // What comes is discarded up to a bound; then the connection is cut.
+  for (let sent = 0; sent < 100 && !connection.socket.destroyed; sent++) {
+    connection.send(new Uint8Array(65536))
+    await sleep(1)
+  }
+  assert.equal(await connection.end(), '')
+})
+
+test('a client that waits for 100 gets it only when its body is wanted', async (t) => {
+  const { client, sample } = await setup(t)
+  const head = (user: string) =>
+    `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}authorization: ${basic(user)}\r\ncontent-type: application/octet-stream\r\ncontent-length: 3\r\nexpect: 100-continue\r\n\r\n`
+  const wanted = await client()
+  wanted.send(head('admin'))
+  assert.equal((await wanted.answer())?.status, 100)
+  wanted.send('abc')
+  const created = await wanted.answer()
+  assert.deepEqual([created?.status, created?.headers.connection], [201, 'keep-alive'])
+  assert.deepEqual(sample.calls, ['certificate application/octet-stream 3'])
+  const refused = await client()
+  refused.send(head('operator'))
+  const answer = await refused.answer()
+  assertError(answer, 403, 'Forbidden')
+  assert.equal(answer?.headers.connection, 'close')
+  await refused.end()
+})
+
+test('an upgrade and other expectations are ignored, HTTP/1.0 is answered and closed', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  connection.send(`GET /api/v1/info HTTP/1.1\r\n${HOST}connection: upgrade\r\nupgrade: websocket\r\n\r\n`)
+  assert.equal((await connection.answer())?.status, 200)
+  connection.send(`GET /api/v1/info HTTP/1.1\r\n${HOST}expect: tea\r\n\r\n`)
+  assert.equal((await connection.answer())?.status, 200)
+  const old = await client()
+  old.send('GET /api/v1/info HTTP/1.0\r\n\r\n')
+  assert.equal((await old.answer())?.status, 200)
+  assert.equal(await old.end(), '')
+})
+
+test('slow headers are 408, and a connection that says nothing ends', { timeout: 20_000 }, async (t) => {
+  const { client } = await setup(t, { headersMs: 300 })
+  const slow = await client()
+  slow.send('GET /api/v1/info HTTP/1.1\r\n')
+  const trickle = setInterval(() => slow.send('a: b\r\n'), 50)
+  assertError(await slow.answer(), 408, 'Request Timeout')
+  clearInterval(trickle)
+  await slow.end()
+  const silent = await client()
+  await silent.end()
+})
+
+test('slow bodies are 408, whether they are read or only discarded', { timeout: 20_000 }, async (t) => {
+  const { client } = await setup(t, { drainMs: 300 }, { bodyLimits: { graceMs: 200, bytesPerSecondMin: 100_000 } })
+  const head = (user: string) =>
+    `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}authorization: ${basic(user)}\r\ncontent-length: 100000\r\n\r\n`
+  const slow = await client()
+  slow.send(head('operator'))
+  const trickle = setInterval(() => slow.send(' '), 20)
+  assertError(await slow.answer(), 408, 'Request Timeout')
+  await slow.end()
+  clearInterval(trickle)
+  const refused = await client()
+  refused.send(head('admin'))
+  assert.equal((await refused.answer())?.status, 403)
+  assert.equal(await refused.end(), '')
+})
+
+test('a client that does not take its answer is cut off, one whose request is worked on is not', {
+  timeout: 20_000,
+}, async (t) => {
+  const page = 'x'.repeat(32 * MIB)
+  let finish: (response: Response) => void = () => {}
+  const listener = await listenTls({
+    app: {
+      fetch: async (request) =>
+        request.url.endsWith('/large')
+          ? new Response(page, { headers: { 'content-length': String(page.length) } })
+          : new Promise((resolve) => {
+              finish = resolve
+            }),
+    },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: sampleApi().log,
+    now: () => NOW,
+    limits: { stallMs: 300, closeMs: 100 },
+  })
+  t.after(() => listener.close())
+  const lazy = await TlsClient.connect(listener.port)
+  lazy.socket.pause()
+  lazy.send(`GET /large HTTP/1.1\r\n${HOST}\r\n`)
+  await sleep(1500)
+  lazy.socket.resume()
+  assert.ok((await lazy.end()).length < page.length)
+  const patient = await TlsClient.connect(listener.port)
+  patient.send(`GET /work HTTP/1.1\r\n${HOST}\r\n`)
+  await sleep(1200)
+  finish(new Response('done', { headers: { 'content-length': '4' } }))
+  assert.equal((await patient.answer())?.body, 'done')
+  patient.destroy()
+})
+
+test('connections over the bound are refused, and come again when others end', async (t) => {
+  const { client } = await setup(t, { connectionsMax: 2 })
+  const first = await client()
+  await client()
+  await assert.rejects(client())
+  first.destroy()
+  await sleep(50)
+  const next = await client()
+  next.send(INFO)
+  assert.equal((await next.answer())?.status, 200)
+})
+
+test('an idle connection is kept for its time, then closed', { timeout: 20_000 }, async (t) => {
+  const { client } = await setup(t, { keepAliveMs: 200 })
+  const connection = await client()
+  connection.send(INFO)
+  await connection.answer()
+  assert.equal(await connection.end(), '')
+})
+
+test('only TLS 1.2 and 1.3 are spoken, and a client that stops in its handshake is cut off', {
+  timeout: 20_000,
+}, async (t) => {
+  const { listener } = await setup(t, { handshakeMs: 200 })
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const client = await TlsClient.connect(listener.port, { minVersion: version, maxVersion: version })
+    assert.equal(client.socket.getProtocol(), version)
+    client.destroy()
+  }
+  await assert.rejects(
+    TlsClient.connect(listener.port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+  )
+  await assert.rejects(TlsClient.connect(listener.port, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' }))
+  const plain = connectPlain(listener.port, '127.0.0.1')
+  plain.on('error', () => {})
+  plain.resume()
+  await once(plain, 'close')
+})
+
+test('a new identity is for new connections at once, resumed ones included', async (t) => {
+  const api = sampleApi()
+  const next = await makeIdentity()
+  let current = identity
+  const listener = await listenTls({
+    app: api.app,
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => current,
+    log: api.log,
+    now: () => NOW,
+    limits: { closeMs: 100 },
+  })
+  t.after(() => listener.close())
+  const fingerprint = (client: TlsClient) => client.socket.getPeerX509Certificate()?.fingerprint256
+  const old = await TlsClient.connect(listener.port)
+  const ticket = once(old.socket, 'session')
+  old.send(INFO)
+  assert.equal((await old.answer())?.status, 200)
+  const [session] = (await ticket) as [Buffer]
+  assert.equal(fingerprint(old), new X509Certificate(identity.cert).fingerprint256)
+  current = next
+  listener.renewIdentity()
+  old.send(INFO)
+  assert.equal((await old.answer())?.status, 200)
+  for (const options of [{}, { session }]) {
+    const client = await TlsClient.connect(listener.port, options)
+    assert.equal(client.socket.isSessionReused(), false)
+    assert.equal(fingerprint(client), new X509Certificate(next.cert).fingerprint256)
+    client.destroy()
+  }
+  old.destroy()
+})
+
+test('closing takes no more connections, lets running requests finish and cuts what lasts too long', {
+  timeout: 20_000,
+}, async (t) => {
+  const { listener, client } = await setup(t, {}, {})
+  const idle = await client()
+  idle.send(INFO)
+  await idle.answer()
+  const running = await client()
+  running.send(
+    `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}${ADMIN}content-type: application/octet-stream\r\ncontent-length: 3\r\n\r\nab`,
+  )
+  const stuck = await client()
+  stuck.send('GET /api/v1/info HTTP/1.1\r\n')
+  await sleep(50)
+  const closed = listener.close()
+  await idle.end()
+  running.send('c')
+  const last = await running.answer()
+  assert.deepEqual([last?.status, last?.headers.connection], [201, 'close'])
+  await closed
+  await stuck.end()
+  await assert.rejects(TlsClient.connect(listener.port))
+})
+
+test('requests and answers are logged without their query, and counted', async (t) => {
+  const { client, entries, traffic } = await setup(t)
+  const connection = await client()
+  connection.send(`GET /api/v1/info?passphrase=hunter2 HTTP/1.1\r\n${HOST}\r\n`)
+  await connection.answer()
+  connection.send(`GET /api/v1/keys HTTP/1.1\r\n${HOST}authorization: ${basic('admin', 'hunter2 again')}\r\n\r\n`)
+  await connection.answer()
+  connection.send('nonsense\r\n\r\n')
+  await connection.answer()
+  await sleep(20)
+  const lines = entries
+    .filter(({ source, level }) => source === 'access' && level === 'info')
+    .map(({ message }) => message)
+  assert.match(lines[0]!, /^\[1\] request GET \/api\/v1\/info$/)
+  assert.match(lines[1]!, /^\[2\] response 200 response time \d+\.\d+$/)
+  assert.match(lines.at(-1)!, /response 400 response time/)
+  assert.doesNotMatch(JSON.stringify(entries), /hunter2|aHVudGVy/)
+  assert.equal(traffic.total, 3)
+  assert.deepEqual(
+    [...traffic.byStatus],
+    [
+      [200, 1],
+      [401, 1],
+      [400, 1],
+    ],
+  )
+  assert.ok(traffic.responseSeconds >= 0 && traffic.responseSeconds < 1)
+})
+
+test('the rate limit goes by the address of the socket', async (t) => {
+  const { client } = await setup(t)
+  const connection = await client()
+  const get = (passphrase?: string) =>
+    `GET /api/v1/keys HTTP/1.1\r\n${HOST}x-forwarded-for: 9.9.9.${passphrase?.length ?? 0}\r\nauthorization: ${basic('admin', passphrase)}\r\n\r\n`
+  connection.send(get('wrong guess'))
+  assert.equal((await connection.answer())?.status, 401)
+  connection.send(get())
+  const limited = await connection.answer()
+  assertError(limited, 429, 'Too Many Requests')
+  assert.equal(limited?.headers['retry-after'], '1')
+})
