@@ -1,11 +1,11 @@
 /** What every part of the domain works with while the appliance is Operational. */
 
 import type { Clock } from '../clock.ts'
+import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { CofferError } from '../error.ts'
 import type { Log } from '../log.ts'
 import type { RecordStore } from '../store/store.ts'
-import type { Random } from './identifiers.ts'
 import { PASSPHRASE_COST } from './passphrase.ts'
 
 export interface DomainDeps {

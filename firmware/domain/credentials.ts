@@ -1,4 +1,4 @@
-/** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract sections 7.2 and 7.6. */
+/** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
@@ -43,13 +43,7 @@ export class Credentials {
     if (!this.#isRemembered(userId, mac)) {
       const right = await this.#derive(mac, expected, passphrase)
       this.#context.assertOpen()
-      if (user === undefined || !right) {
-        this.#context.log.warning(
-          'users',
-          `authentication failed for ${userId}: ${user ? 'passphrase' : 'no such user'}`,
-        )
-        return null
-      }
+      if (user === undefined || !right) return null
       // Deleted or given another passphrase meanwhile.
       if (this.#users.find(userId)?.passphrase !== expected) return null
       this.#remember(userId, mac)

@@ -1,18 +1,9 @@
 /** User ids, generated ids and the names of records. Contract section 1.2. */
 
-import { ID_PATTERN, type Namespace } from '../vocabulary.ts'
-
-export type Random = (bytes: number) => Uint8Array
+import type { Random } from '../crypto/random.ts'
+import type { Namespace } from '../vocabulary.ts'
 
 const GENERATED_BYTES = 10 // 20 hex digits; contract 1.2
-
-export const isId = (text: string): boolean => ID_PATTERN.test(text)
-
-/** `ID` or `namespace~ID`, split at the first `~`. */
-export function isUserId(text: string): boolean {
-  const split = text.indexOf('~')
-  return split < 0 ? isId(text) : isId(text.slice(0, split)) && isId(text.slice(split + 1))
-}
 
 /** The namespace of a user id, `''` for a root user. Says nothing about the id's validity. */
 export function namespaceOf(userId: string): Namespace {

@@ -8,7 +8,7 @@ import {
   resolveImport,
   sortMechanisms,
 } from '../crypto/algorithms.ts'
-import { importPem } from '../crypto/import-pem.ts'
+import { type ClaimedPublic, checkClaimed, parsePrivateKeyPem } from '../crypto/import-pem.ts'
 import type { KeyHandle, KeyPair, KeyType, PublicKey } from '../crypto/types.ts'
 import { CofferError } from '../error.ts'
 import type { Change } from '../store/store.ts'
@@ -62,9 +62,21 @@ export class Keys {
     return this.#entry(namespace, id)
   }
 
+  /** Of everything a client sees of the key. */
   version(namespace: Namespace, id: string): string | null {
+    const content = this.contentVersion(namespace, id)
+    return content === null ? null : `${content}-${this.get(namespace, id).operations}`
+  }
+
+  /** Of all but the count of operations. */
+  contentVersion(namespace: Namespace, id: string): string | null {
     const entry = this.#index.shelf(namespace).entries.get(id)
-    return entry === undefined ? null : `${this.#context.versionText(entry.version)}-${entry.operations}`
+    return entry === undefined ? null : this.#context.versionText(entry.version)
+  }
+
+  certificateVersion(namespace: Namespace, id: string): string | null {
+    const entry = this.#index.shelf(namespace).entries.get(id)
+    return entry === undefined || entry.certificate === null ? null : this.#context.versionText(entry.version)
   }
 
   listVersion(namespace: Namespace): string {
@@ -107,8 +119,7 @@ export class Keys {
   ): Promise<string> {
     const { type, bits } = resolveGenerate(typeName, length)
     if (key.mechanisms.length === 0) throw new CofferError('invalid', 'mechanisms: at least one is needed')
-    assertFit(key.mechanisms, type)
-    return this.#create(caller, id, key, typeName, () => this.#context.pool.generate(type, bits))
+    return this.#create(caller, id, key, { type, typeName }, () => this.#context.pool.generate(type, bits))
   }
 
   async importFields(
@@ -117,26 +128,39 @@ export class Keys {
     key: NewKey,
     typeName: KeyTypeName,
     material: KeyMaterial,
+    claimed?: ClaimedPublic,
   ): Promise<string> {
     try {
       const type = resolveImport(typeName, 'data' in material ? material.data.length : 0)
-      assertFit(key.mechanisms, type)
-      return await this.#create(caller, id, key, typeName, () => this.#importPair(type, material))
+      return await this.#create(caller, id, key, { type, typeName }, () => this.#importPair(type, material, claimed))
     } finally {
-      for (const secret of Object.values(material)) secret.fill(0)
+      wipeArrays(material)
+      if (claimed !== undefined) wipeArrays(claimed)
     }
   }
 
   /** The type follows from the key. `pem` is wiped. */
   async importPem(caller: Caller, id: string | undefined, key: NewKey, pem: Uint8Array): Promise<string> {
     try {
-      return await this.#create(caller, id, key, null, () => importPem(pem, this.#context.pool))
+      const { type, claimed, ...material } = parsePrivateKeyPem(pem)
+      return await this.importFields(caller, id, key, type, material, claimed)
     } finally {
       pem.fill(0)
     }
   }
 
-  #importPair(type: KeyType, material: KeyMaterial): Promise<KeyPair> {
+  async #importPair(type: KeyType, material: KeyMaterial, claimed: ClaimedPublic): Promise<KeyPair> {
+    const pair = await this.#importUnclaimed(type, material)
+    try {
+      checkClaimed(claimed, pair.public)
+      return pair
+    } catch (error) {
+      pair.private.fill(0)
+      throw error
+    }
+  }
+
+  #importUnclaimed(type: KeyType, material: KeyMaterial): Promise<KeyPair> {
     const { pool } = this.#context
     if (type === 'RSA') {
       if ('data' in material) throw new CofferError('invalid', 'RSA keys have primeP, primeQ and publicExponent')
@@ -150,9 +174,11 @@ export class Keys {
     caller: Caller,
     wanted: string | undefined,
     { mechanisms, tags, label }: NewKey,
-    typeName: KeyTypeName | null,
+    { type, typeName }: { type: KeyType; typeName: KeyTypeName },
     make: () => Promise<KeyPair>,
   ): Promise<string> {
+    for (const mechanism of mechanisms)
+      if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
     const shelf = this.#index.shelf(caller.namespace)
     const id = wanted ?? generatedId(this.#context.random)
     this.#assertFree(shelf, id)
@@ -161,12 +187,11 @@ export class Keys {
       this.#context.assertOpen()
       if (!this.#index.holds(shelf)) throw new CofferError('forbidden', 'The namespace was deleted')
       this.#assertFree(shelf, id)
-      assertFit(mechanisms, pair.type)
       const metadata: KeyMetadata = {
         namespace: shelf.namespace,
         id,
-        type: pair.type,
-        typeName: typeName ?? pair.type,
+        type,
+        typeName,
         mechanisms: sortMechanisms(mechanisms),
         tags,
         label,
@@ -382,9 +407,8 @@ export class Keys {
   }
 }
 
-function assertFit(mechanisms: readonly MechanismName[], type: KeyType): void {
-  for (const mechanism of mechanisms)
-    if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
+function wipeArrays(secrets: Record<string, Uint8Array>): void {
+  for (const secret of Object.values(secrets)) secret.fill(0)
 }
 
 const noSuchKey = (): CofferError => new CofferError('notFound', 'No such key')

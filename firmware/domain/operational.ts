@@ -1,11 +1,11 @@
 /** The appliance while it is Operational: users, namespaces and keys over one opened store. */
 
+import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { Change, RecordStore } from '../store/store.ts'
 import type { Caller } from '../vocabulary.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
-import type { Random } from './identifiers.ts'
 import { KeyUse } from './key-use.ts'
 import { Keys } from './keys.ts'
 import { Namespaces } from './namespaces.ts'

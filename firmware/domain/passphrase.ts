@@ -1,8 +1,8 @@
 /** Passphrases of users: a memory-hard digest with a salt of its own. scrypt: RFC 7914; contract section 7.2. */
 
 import nacl from 'tweetnacl'
+import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import type { Random } from './identifiers.ts'
 
 /** 32 MiB and about 90 ms in a worker: paid once per user and cache period, not per request. */
 export const PASSPHRASE_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }

@@ -66,27 +66,18 @@ export class Users {
     return this.#context.versionText(this.#listVersion)
   }
 
-  /** Every role ends with its namespace. Throws `forbidden`. */
-  authorize(caller: Caller): void {
-    if (!this.#namespaces.exists(caller.namespace)) throw new CofferError('forbidden', 'The namespace does not exist')
-  }
-
   /** Reading a user or his tags. Throws `forbidden`. */
   authorizeRead(caller: Caller, id: string): void {
-    if (caller.role !== 'Administrator') return this.#authorizeSelf(caller, id)
-    if (caller.namespace !== '' && caller.namespace !== namespaceOf(id)) throw otherNamespace()
+    if (caller.role !== 'Administrator') authorizeSelf(caller, id)
+    else if (caller.namespace !== '' && caller.namespace !== namespaceOf(id)) throw otherNamespace()
   }
 
   /** Creating, deleting or changing a user: a namespace that exists is managed from inside only. Throws `forbidden`. */
   authorizeChange(caller: Caller, id: string): void {
-    if (caller.role !== 'Administrator') return this.#authorizeSelf(caller, id)
     const namespace = namespaceOf(id)
-    if (caller.namespace === namespace) return
-    if (caller.namespace !== '' || this.#namespaces.exists(namespace)) throw otherNamespace()
-  }
-
-  #authorizeSelf(caller: Caller, id: string): void {
-    if (caller.userId !== id) throw new CofferError('forbidden', 'Only the own account is accessible')
+    if (caller.role !== 'Administrator') authorizeSelf(caller, id)
+    else if (caller.namespace === namespace) return
+    else if (caller.namespace !== '' || this.#namespaces.exists(namespace)) throw otherNamespace()
   }
 
   /** Throws `forbidden` (namespace), `conflict` (id taken). */
@@ -115,7 +106,7 @@ export class Users {
   /** Also after a derivation: namespaces come and go, and a lock ends everything. */
   #assertChangeable(caller: Caller, id: string): void {
     this.#context.assertOpen()
-    this.authorize(caller)
+    if (!this.#namespaces.exists(caller.namespace)) throw new CofferError('forbidden', 'Your namespace does not exist')
     this.authorizeChange(caller, id)
   }
 
@@ -171,3 +162,7 @@ export class Users {
 }
 
 const otherNamespace = (): CofferError => new CofferError('forbidden', 'The user belongs to another namespace')
+
+function authorizeSelf(caller: Caller, id: string): void {
+  if (caller.userId !== id) throw new CofferError('forbidden', 'Only your own account is open to you')
+}

@@ -1,0 +1,54 @@
+/** The web application: every endpoint over one appliance. */
+
+import { configDeclarations } from './api/config.ts'
+import { infoDeclarations } from './api/info.ts'
+import { keyAttributeDeclarations } from './api/key-attributes.ts'
+import { keyUseDeclarations } from './api/key-use.ts'
+import { keyDeclarations } from './api/keys.ts'
+import { lifecycleDeclarations } from './api/lifecycle.ts'
+import { namespaceDeclarations } from './api/namespaces.ts'
+import { randomDeclarations } from './api/random.ts'
+import type { ProductInfo, Services } from './api/services.ts'
+import { userTagDeclarations } from './api/user-tags.ts'
+import { userDeclarations } from './api/users.ts'
+import type { Appliance } from './appliance.ts'
+import { type Random, systemRandom } from './crypto/random.ts'
+import type { AttemptLimiter } from './http/attempts.ts'
+import type { Declaration } from './http/endpoint.ts'
+import { type Api, createApi } from './http/pipeline.ts'
+import type { Log } from './log.ts'
+
+export interface AppOptions {
+  appliance: Appliance
+  log: Log
+  /** Shared with the console prompt: both count wrong unlock passphrases. */
+  limiter: AttemptLimiter
+  info: ProductInfo
+  random?: Random
+}
+
+export const DECLARATIONS: readonly Declaration<Services>[] = [
+  ...infoDeclarations,
+  ...lifecycleDeclarations,
+  ...randomDeclarations,
+  ...keyDeclarations,
+  ...keyAttributeDeclarations,
+  ...keyUseDeclarations,
+  ...namespaceDeclarations,
+  ...userDeclarations,
+  ...userTagDeclarations,
+  ...configDeclarations,
+]
+
+export function createApp({ appliance, log, limiter, info, random = systemRandom }: AppOptions): Api {
+  return createApi<Services>({
+    declarations: DECLARATIONS,
+    services: { appliance, random, log, info },
+    state: () => appliance.state,
+    authenticate: (userId, passphrase) => appliance.open().authenticate(userId, passphrase),
+    admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
+    limiter,
+    log,
+    info: { title: info.product, version: info.version, vendor: info.vendor },
+  })
+}
