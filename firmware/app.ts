@@ -6,6 +6,7 @@ import { keyAttributeDeclarations } from './api/key-attributes.ts'
 import { keyUseDeclarations } from './api/key-use.ts'
 import { keyDeclarations } from './api/keys.ts'
 import { lifecycleDeclarations } from './api/lifecycle.ts'
+import { metricsDeclarations } from './api/metrics.ts'
 import { namespaceDeclarations } from './api/namespaces.ts'
 import { randomDeclarations } from './api/random.ts'
 import type { ProductInfo, Services } from './api/services.ts'
@@ -16,7 +17,9 @@ import { type Random, systemRandom } from './crypto/random.ts'
 import type { AttemptLimiter } from './http/attempts.ts'
 import type { Declaration } from './http/endpoint.ts'
 import { type Api, createApi } from './http/pipeline.ts'
+import { createTraffic, type Traffic } from './http/traffic.ts'
 import type { Log } from './log.ts'
+import { watchRuntime } from './runtime.ts'
 
 export interface AppOptions {
   appliance: Appliance
@@ -24,12 +27,15 @@ export interface AppOptions {
   /** Shared with the console prompt: both count wrong unlock passphrases. */
   limiter: AttemptLimiter
   info: ProductInfo
+  /** Filled by the listener. */
+  traffic?: Traffic
   random?: Random
 }
 
 export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...infoDeclarations,
   ...lifecycleDeclarations,
+  ...metricsDeclarations,
   ...randomDeclarations,
   ...keyDeclarations,
   ...keyAttributeDeclarations,
@@ -40,10 +46,20 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...configDeclarations,
 ]
 
-export function createApp({ appliance, log, limiter, info, random = systemRandom }: AppOptions): Api {
+export function createApp(options: AppOptions): Api {
+  const { appliance, log, limiter, info } = options
+  const services: Services = {
+    appliance,
+    log,
+    info,
+    random: options.random ?? systemRandom,
+    activity: { generate: 0, sign: 0, decrypt: 0, encrypt: 0 },
+    traffic: options.traffic ?? createTraffic(),
+    runtime: watchRuntime(),
+  }
   return createApi<Services>({
     declarations: DECLARATIONS,
-    services: { appliance, random, log, info },
+    services,
     state: () => appliance.state,
     authenticate: (userId, passphrase) => appliance.open().authenticate(userId, passphrase),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),

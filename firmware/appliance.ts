@@ -210,6 +210,11 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
   }
 
+  /** Write transactions since the start, for the metrics. */
+  get writes(): number {
+    return this.#disk?.store.writes ?? 0
+  }
+
   get unattendedBoot(): boolean {
     return this.#expectSession().device.has(UNATTENDED)
   }

@@ -14,6 +14,7 @@ import { firstAdministrator, type Operational, openDomain } from './domain/opera
 import { CofferError } from './error.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
 import { listenTls } from './http/listener.ts'
+import { createTraffic } from './http/traffic.ts'
 import { createLog, type Log, writeToConsole } from './log.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
@@ -62,9 +63,10 @@ async function start({ settings, deviceKey }: Extract<ToFirmware, { type: 'start
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
   })
   deviceKey?.fill(0)
-  const app = createApp({ appliance, pool, log, limiter, info: PRODUCT })
+  const traffic = createTraffic()
+  const app = createApp({ appliance, log, limiter, traffic, info: PRODUCT })
   const identity = () => appliance.tlsIdentity()
-  const listener = await listenTls({ app, host, port, identity, log, now: appliance.clock.now }).catch(refuse)
+  const listener = await listenTls({ app, host, port, identity, log, now: appliance.clock.now, traffic }).catch(refuse)
 
   const tellState = () =>
     tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })

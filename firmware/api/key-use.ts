@@ -69,6 +69,7 @@ export const keyUseDeclarations = [
       const { mode, message } = request.body
       const { keyUse } = domainOf(request)
       const signature = await keyUse.sign(request, request.params.id, signMode(mode), input(message, 'message'))
+      request.services.activity.sign++
       return { status: 200, json: { signature: encodeBase64(signature) } }
     },
   }),
@@ -89,6 +90,7 @@ export const keyUseDeclarations = [
       const { keyUse } = domainOf(request)
       const { id } = request.params
       const decrypted = await keyUse.decrypt(request, id, mode, input(encrypted, 'encrypted'), ivInput(iv))
+      request.services.activity.decrypt++
       try {
         return { status: 200, json: { decrypted: encodeBase64(decrypted) } }
       } finally {
@@ -113,6 +115,7 @@ export const keyUseDeclarations = [
       const { keyUse } = domainOf(request)
       const { id } = request.params
       const answer = await keyUse.encrypt(request, id, mode, input(message, 'message'), ivInput(iv))
+      request.services.activity.encrypt++
       return { status: 200, json: { encrypted: encodeBase64(answer.encrypted), iv: encodeBase64(answer.iv) } }
     },
   }),

@@ -133,7 +133,9 @@ export const keyDeclarations = [
     errors: { 400: BAD_KEY, 409: 'The key exists.' },
     handle: async (request) => {
       const { id, key, typeName, length } = request.body
-      return created(await domainOf(request).keys.generate(request.caller, id, key, typeName, length))
+      const made = await domainOf(request).keys.generate(request.caller, id, key, typeName, length)
+      request.services.activity.generate++
+      return created(made)
     },
   }),
   declare({

@@ -4,7 +4,9 @@ import type { Appliance } from '../appliance.ts'
 import type { Random } from '../crypto/random.ts'
 import type { Operational } from '../domain/operational.ts'
 import { type Access, type Declaration, endpoint } from '../http/endpoint.ts'
+import type { Traffic } from '../http/traffic.ts'
 import type { Log } from '../log.ts'
+import type { RuntimeFigures } from '../runtime.ts'
 import type { State } from '../vocabulary.ts'
 
 /** Names and version, as `GET /info` and the API documents show them. */
@@ -14,11 +16,17 @@ export interface ProductInfo {
   version: string
 }
 
+/** Successful key operations since the start. */
+export type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
+
 export interface Services {
   appliance: Appliance
   random: Random
   log: Log
   info: ProductInfo
+  activity: Activity
+  traffic: Traffic
+  runtime: RuntimeFigures
 }
 
 /** `endpoint` for these services; what a request carries is inferred from its schemas. */

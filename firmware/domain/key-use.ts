@@ -28,7 +28,6 @@ export class KeyUse {
   readonly #clock: Clock
   readonly #users: Users
   readonly #keys: Keys
-  readonly #counts = { sign: 0, decrypt: 0, encrypt: 0 }
 
   constructor(context: Context, clock: Clock, users: Users, keys: Keys) {
     this.#context = context
@@ -88,11 +87,6 @@ export class KeyUse {
     return csr
   }
 
-  /** Successful operations since unlock. */
-  get counts(): Readonly<Record<keyof Permissions, number>> {
-    return this.#counts
-  }
-
   async #use<T>(
     actor: Actor,
     id: string,
@@ -107,7 +101,6 @@ export class KeyUse {
       const result = await operate(key)
       this.#context.assertOpen()
       this.#keys.count(key)
-      this.#counts[action]++
       outcome = 'ok'
       return result
     } catch (error) {

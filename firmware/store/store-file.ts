@@ -1,7 +1,7 @@
 /** The store's file: made whole or not at all, opened by one process, changed in durable transactions. */
 
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { CofferError } from '../error.ts'
 import { onDisk } from './failure.ts'
@@ -24,6 +24,8 @@ export interface StoreFile {
   readonly database: Database
   /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
   transaction(changes: () => void): void
+  /** Transactions since the start, for the metrics. */
+  readonly writes: number
   /** Moves the log into the database, so that nothing removed or replaced is left in it; tries again while it cannot. */
   checkpoint(): void
   close(): void
@@ -48,14 +50,13 @@ export function openStore({
   const options: Sqlite.Options = { timeout: LOCK_WAIT_MS, ...(nativeBinding === undefined ? {} : { nativeBinding }) }
   const path = storePath(dataDirectory)
   return onDisk(() => {
-    const made = mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-    if (made !== undefined) sync(dirname(made))
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
     const lock = lockDirectory(join(dataDirectory, 'store.lock'), options)
     try {
       if (storeExists(dataDirectory)) {
         if (!existsSync(path)) throw new CofferError('storage', 'The store is missing, its log is still there')
         inspectStore(path, migrations, options, (database) => inspectIdentity(database, deviceKey))
-      } else create(path, dataDirectory, deviceKey, migrations, options)
+      } else create(path, deviceKey, migrations, options)
       return openFile(path, migrations, options, lock)
     } catch (error) {
       lock.close()
@@ -78,10 +79,13 @@ function lockDirectory(path: string, options: Sqlite.Options): Database {
   }
 }
 
-/** Under another name first: a start that is cut short leaves no half-made store in the place of a store. */
+/**
+ * Under another name first: a start that is cut short leaves no half-made store in the place of a store. Node's
+ * permission model forbids fsync, and none is missed: the checkpoint syncs the draft, and SQLite syncs the directory,
+ * the new name with it, when it first syncs the log that the store's first transaction makes.
+ */
 function create(
   path: string,
-  dataDirectory: string,
   deviceKey: Uint8Array,
   migrations: readonly Migration[],
   options: Sqlite.Options,
@@ -100,18 +104,7 @@ function create(
   } finally {
     database.close()
   }
-  sync(draft)
   renameSync(draft, path)
-  sync(dataDirectory)
-}
-
-function sync(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
 }
 
 function configure(database: Database): void {
@@ -132,6 +125,7 @@ function configure(database: Database): void {
 function openFile(path: string, migrations: readonly Migration[], options: Sqlite.Options, lock: Database): StoreFile {
   const database = new Sqlite(path, { ...options, fileMustExist: true })
   let pending: NodeJS.Timeout | undefined
+  let writes = 0
 
   const checkpoint = (): void => {
     clearTimeout(pending)
@@ -158,7 +152,11 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     database,
     transaction(changes) {
       onDisk(() => database.transaction(changes).immediate())
+      writes++
       checkpointLater()
+    },
+    get writes() {
+      return writes
     },
     checkpoint,
     close() {

@@ -1,0 +1,38 @@
+/** Figures of the runtime for the metrics, from the start of the watch. Contract section 4.8. */
+
+import { constants, PerformanceObserver } from 'node:perf_hooks'
+
+export interface RuntimeFigures {
+  readonly uptimeSeconds: number
+  readonly majorCollections: number
+  readonly minorCollections: number
+  /** What is in use of the managed heap. */
+  readonly heapBytes: number
+}
+
+export function watchRuntime(): RuntimeFigures {
+  const startMs = performance.now()
+  let majorCollections = 0
+  let minorCollections = 0
+  new PerformanceObserver((list) => {
+    for (const { detail } of list.getEntries()) {
+      const { kind } = detail as { kind: number }
+      if (kind === constants.NODE_PERFORMANCE_GC_MAJOR) majorCollections++
+      else if (kind === constants.NODE_PERFORMANCE_GC_MINOR) minorCollections++
+    }
+  }).observe({ entryTypes: ['gc'] })
+  return {
+    get uptimeSeconds() {
+      return (performance.now() - startMs) / 1000
+    },
+    get majorCollections() {
+      return majorCollections
+    },
+    get minorCollections() {
+      return minorCollections
+    },
+    get heapBytes() {
+      return process.memoryUsage().heapUsed
+    },
+  }
+}
