@@ -23,7 +23,7 @@ export function openHost({ dataDirectory, host, port, logLevel }: HostSettings):
     resetMark: `${directory}/factory-reset`,
   }
   if (existsSync(disk.resetMark)) erase(disk)
-  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
+  makeStoreDirectory(disk)
   return {
     settings: { dataDirectory: storeDirectory, host, port, logLevel },
     launcher: [],
@@ -35,7 +35,7 @@ export function openHost({ dataDirectory, host, port, logLevel }: HostSettings):
       if (action === 'factoryReset') {
         writeDurably(disk.resetMark, new Uint8Array(0))
         erase(disk)
-        mkdirSync(storeDirectory, { mode: 0o700 })
+        makeStoreDirectory(disk)
       }
       return 'start'
     },
@@ -48,6 +48,11 @@ interface Disk {
   keyPath: string
   /** Present from the decision until everything is gone, so that a power cut in between cannot leave half of it. */
   resetMark: string
+}
+
+function makeStoreDirectory({ directory, storeDirectory }: Disk): void {
+  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
+  syncDirectory(directory)
 }
 
 /** The device key goes first: without it the rest is noise. */
