@@ -1,0 +1,100 @@
+/** Emits WebAssembly for a generator: every value gets its own local, and the optimising compiler finds the registers. */
+
+import { type Code, f64x2, i32, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128 } from '../wasm.ts'
+import { doubleBits, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
+
+/** An address: a local, or nothing, and a constant number of bytes. */
+export interface Address {
+  base: Local | 0
+  bytes: number
+}
+
+export class Emitter implements Machine<Local, Address, Local> {
+  #code: Code[] = []
+  readonly #prologue: Code[] = []
+  readonly #local: NewLocal
+  readonly #constants = new Map<bigint, Local>()
+  readonly #high: Local
+  readonly #split: Local
+
+  constructor(local: NewLocal) {
+    this.#local = local
+    this.#high = this.constant(doubleBits(3 * 2 ** 102))
+    this.#split = this.constant(doubleBits(3 * 2 ** 102 + 3 * 2 ** 51))
+  }
+
+  #keep(value: Code, type: 'v128' | 'i32' = 'v128'): Local {
+    const local = this.#local(type)
+    this.#code.push(local.set(value))
+    return local
+  }
+
+  constant(bits: bigint): Local {
+    const known = this.#constants.get(bits)
+    if (known !== undefined) return known
+    const local = this.#local('v128')
+    this.#prologue.push(local.set(v128.constant(bits)))
+    this.#constants.set(bits, local)
+    return local
+  }
+
+  load(from: Address, limb: number): Local {
+    return this.#keep(v128.load(from.base, from.bytes + limb * LIMB_BYTES))
+  }
+
+  store(to: Address, limb: number, value: Local): void {
+    this.#code.push(v128.store(to.base, value, to.bytes + limb * LIMB_BYTES))
+  }
+
+  at(from: Address, limbs: number): Address {
+    return { base: from.base, bytes: from.bytes + limbs * LIMB_BYTES }
+  }
+
+  split(a: Local, b: Local): { high: Local; low: Local } {
+    const high = this.#keep(f64x2.relaxedMadd(a, b, this.#high))
+    const low = this.#keep(f64x2.relaxedMadd(a, b, f64x2.sub(this.#split, high)))
+    return { high, low }
+  }
+
+  plus = (a: Local, b: Local): Local => this.#keep(f64x2.add(a, b))
+  minus = (a: Local, b: Local): Local => this.#keep(f64x2.sub(a, b))
+  add = (a: Local, b: Local): Local => this.#keep(i64x2.add(a, b))
+  sub = (a: Local, b: Local): Local => this.#keep(i64x2.sub(a, b))
+  and = (a: Local, b: Local): Local => this.#keep(v128.and(a, b))
+  or = (a: Local, b: Local): Local => this.#keep(v128.or(a, b))
+  shiftRight = (a: Local, bits: number): Local => this.#keep(i64x2.shrU(a, bits))
+
+  bounded = (a: Local): Local => a
+
+  repeat(
+    times: number | Local,
+    walk: readonly Walk<Address>[],
+    body: (pointers: Address[], remaining: Local) => void,
+  ): Address[] {
+    const remaining = this.#keep(i32.add(times, 0), 'i32')
+    const pointers = walk.map(({ from }) => ({ base: this.#keep(i32.add(from.base, from.bytes), 'i32'), bytes: 0 }))
+    if (times === 0) return pointers
+    const outer = this.#code
+    this.#code = []
+    body(pointers, remaining)
+    const advance = pointers.map(({ base }, i) => base.set(i32.add(base, walk[i]!.step * LIMB_BYTES)))
+    const loop = repeatWhile([...this.#code, ...advance], remaining.tee(i32.sub(remaining, 1)))
+    this.#code = outer
+    this.#code.push(typeof times === 'number' ? loop : ifThen(remaining, [loop]))
+    return pointers
+  }
+
+  /** The function's body. */
+  get code(): Code[] {
+    return [...this.#prologue, ...this.#code]
+  }
+
+  less(counter: Local, by: number): Local {
+    return this.#keep(i32.sub(counter, by), 'i32')
+  }
+
+  variable(initial: Local): { get: () => Local; set: (value: Local) => void } {
+    const local = this.#keep(initial.get)
+    return { get: () => local, set: (value) => this.#code.push(local.set(value.get)) }
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * Between bytes and limbs, and the constants of a modulus, on pieces of 17 bits, three to a limb. Everything here may be
+ * secret: the same operations for every value, and no BigInt.
+ */
+
+import { ROWS } from './montgomery.ts'
+
+const PIECE_BITS = 17
+const PIECE = 2 ** PIECE_BITS
+const PIECES = 3 // to a limb of 51 bits
+const LIMB = PIECE ** PIECES
+const INVERSE_PIECES = ROWS * PIECES
+
+/** Big-endian bytes below 2^(51 limbs) to limbs, least significant first, around zero but for the last. */
+export function bytesToLimbs(bytes: Uint8Array, limbs: number): Float64Array {
+  return join(bytesToPieces(bytes, limbs * PIECES), limbs)
+}
+
+/** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign. */
+export function limbsToBytes(limbs: Float64Array, length: number): Uint8Array {
+  const pieces = new Float64Array(limbs.length * PIECES + 1)
+  for (let i = 0; i < limbs.length; i++) {
+    const high = Math.floor(limbs[i]! / PIECE)
+    const top = Math.floor(high / PIECE)
+    pieces[PIECES * i] = limbs[i]! - high * PIECE
+    pieces[PIECES * i + 1] = high - top * PIECE
+    pieces[PIECES * i + 2] = top
+  }
+  const digits = Int32Array.from(carry(pieces))
+  const bytes = new Uint8Array(length)
+  for (let i = 0; i < length; i++) {
+    const [index, shift] = [Math.floor((8 * i) / PIECE_BITS), (8 * i) % PIECE_BITS]
+    bytes[length - 1 - i] = (digits[index]! | (digits[index + 1]! << PIECE_BITS)) >> shift
+  }
+  pieces.fill(0)
+  digits.fill(0)
+  return bytes
+}
+
+/** The modulus, c = -1/modulus mod B^ROWS taken around zero, and (c modulus + 1) / B^ROWS; for an odd modulus. */
+export function modulusLimbs(
+  bytes: Uint8Array,
+  limbs: number,
+): { modulus: Float64Array; scaled: Float64Array; inverse: Float64Array } {
+  const n = bytesToPieces(bytes, limbs * PIECES)
+  const low = n.subarray(0, INVERSE_PIECES)
+  // Newton: from x = 1/n mod 2^k to x (2 - n x) = 1/n mod 2^2k; n itself is right in three bits
+  let x: Float64Array = low.slice()
+  for (let bits = 3; bits < PIECE_BITS * INVERSE_PIECES; bits *= 2) {
+    const error = remainder(product(low, x, INVERSE_PIECES)).map((piece) => -piece)
+    error[0]! += 2
+    x = remainder(product(error, x, INVERSE_PIECES))
+  }
+  const c = remainder(product(Float64Array.of(-1), x, INVERSE_PIECES))
+  c[INVERSE_PIECES - 1]! -= PIECE * Math.floor((2 * c[INVERSE_PIECES - 1]!) / PIECE)
+  const scaled = product(c, n, n.length + INVERSE_PIECES)
+  scaled[0]! += 1 // to a zero with a carry: the sum is divisible by B^ROWS
+  carry(scaled)
+  try {
+    return { modulus: join(n, limbs), scaled: join(scaled.subarray(INVERSE_PIECES), limbs), inverse: join(c, ROWS) }
+  } finally {
+    for (const secret of [n, x, c, scaled]) secret.fill(0)
+  }
+}
+
+/** The first pieces of a b, from 0 to 2^17 - 1 but for the last, which has all the rest. */
+function product(a: Float64Array, b: Float64Array, pieces: number): Float64Array {
+  const result = new Float64Array(pieces)
+  for (let i = 0; i < a.length; i++) {
+    for (let j = 0; j < b.length && i + j < pieces; j++) result[i + j]! += a[i]! * b[j]! // below 12 * 2^34
+  }
+  return carry(result)
+}
+
+function carry(pieces: Float64Array): Float64Array {
+  for (let i = 0; i < pieces.length - 1; i++) {
+    const carried = Math.floor(pieces[i]! / PIECE)
+    pieces[i]! -= carried * PIECE
+    pieces[i + 1]! += carried
+  }
+  return pieces
+}
+
+/** Modulo 2^17 to the number of the pieces. */
+function remainder(pieces: Float64Array): Float64Array {
+  const last = pieces.length - 1
+  pieces[last]! -= PIECE * Math.floor(pieces[last]! / PIECE)
+  return pieces
+}
+
+function bytesToPieces(bytes: Uint8Array, count: number): Float64Array {
+  const pieces = new Float64Array(count)
+  const used = Math.min(count, Math.ceil((8 * bytes.length) / PIECE_BITS))
+  const last = bytes.length - 1
+  for (let i = 0; i < used; i++) {
+    const index = (PIECE_BITS * i) >> 3
+    const low = bytes[last - index]! | (index < last ? bytes[last - index - 1]! << 8 : 0)
+    const window = low | (index + 1 < last ? bytes[last - index - 2]! << 16 : 0)
+    pieces[i] = (window >> ((PIECE_BITS * i) & 7)) & (PIECE - 1)
+  }
+  return pieces
+}
+
+/** Limbs from -2^50 to 2^50 - 1 but for the last. */
+function join(pieces: Float64Array, limbs: number): Float64Array {
+  const result = new Float64Array(limbs)
+  let up = 0
+  for (let i = 0; i < limbs; i++) {
+    const high = pieces[PIECES * i + 1]! + PIECE * pieces[PIECES * i + 2]!
+    const limb = pieces[PIECES * i]! + PIECE * high + up
+    up = i < limbs - 1 ? Math.floor(limb / LIMB + 0.5) : 0
+    result[i] = limb - up * LIMB
+  }
+  return result
+}
