@@ -1,0 +1,168 @@
+/** What the timing test measures: operations with two classes of secret inputs. */
+
+import { randomInt } from 'node:crypto'
+import type { Engine } from '../../firmware/crypto/engine/engine.ts'
+import { inverse, inverseOfOdd } from '../../firmware/crypto/engine/integer.ts'
+import { generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
+import { decodeOaep, decodePkcs1, RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
+import type { DecryptMode } from '../../firmware/crypto/types.ts'
+import {
+  copies,
+  encrypt,
+  MODULUS_BYTES,
+  newPrime,
+  OAEP_DEFECTS,
+  PKCS1_DEFECTS,
+  type Pool,
+  PRIME_BYTES,
+  pool,
+  randomMessage,
+  randomNumber,
+  smallNumber,
+  sparseNumber,
+} from './inputs.ts'
+
+export interface Subject {
+  name: string
+  /** Where a leak was built in, to see that it is found. */
+  leaks: boolean
+  /** Time of one operation on an input of the class. */
+  measure: (inputClass: 0 | 1) => number
+}
+
+export function subjects(engine: Engine): Subject[] {
+  return [...controls(engine), ...powers(engine), ...inverses(engine), ...privatePowers(engine), ...paddings(engine)]
+}
+
+/** Inputs reach the operation through the same memory, whatever their class. */
+function subject(name: string, pools: readonly [Pool, Pool], operation: (input: Uint8Array) => unknown): Subject {
+  const input = new Uint8Array(pools[0][0]!.length)
+  return {
+    name,
+    leaks: false,
+    measure: (inputClass) => {
+      const choices = pools[inputClass]
+      input.set(choices[randomInt(choices.length)]!)
+      return time(() => operation(input))
+    },
+  }
+}
+
+function time(operation: () => unknown): number {
+  const start = performance.now()
+  operation()
+  return performance.now() - start
+}
+
+export function controls(engine: Engine): Subject[] {
+  const prime = newPrime(engine)
+  const base = randomNumber()
+  const arithmetic = engine.openRsa(generateRsa(8 * MODULUS_BYTES, undefined, engine))
+  const residue = arithmetic.enter(base)
+  const random = () => pool(randomNumber)
+  const power = (exponent: Uint8Array) => engine.powers([prime, prime], [base, base], [exponent, exponent])
+  const leaky = [copies(sparseNumber()), random()] as const
+  return [
+    subject('control: random exponents in both classes', [random(), random()], power),
+    {
+      ...subject('control: square and multiply, leaks', leaky, (exponent) => arithmetic.publicPower(residue, exponent)),
+      leaks: true,
+    },
+  ]
+}
+
+function powers(engine: Engine): Subject[] {
+  const prime = newPrime(engine)
+  const base = randomNumber()
+  const ofExponent = (value: Uint8Array) => engine.powers([prime, prime], [base, base], [value, value])
+  const ofBase = (value: Uint8Array) => engine.powers([prime, prime], [value, value], [prime, prime])
+  const ofModulus = (value: Uint8Array) => engine.powers([value, value], [base, base], [prime, prime])
+  const ones = new Uint8Array(PRIME_BYTES).fill(0xff)
+  return [
+    subject('power: exponent of two bits / random', [copies(sparseNumber()), pool(randomNumber)], ofExponent),
+    subject('power: exponent of ones / random', [copies(ones), pool(randomNumber)], ofExponent),
+    subject('power: base 0 / random', [copies(smallNumber(0)), pool(randomNumber)], ofBase),
+    subject('power: base 1 / random', [copies(smallNumber(1)), pool(randomNumber)], ofBase),
+    subject('power: one prime / many', [copies(prime), pool(() => newPrime(engine))], ofModulus),
+  ]
+}
+
+function inverses(engine: Engine): Subject[] {
+  const prime = newPrime(engine)
+  const number = randomNumber()
+  const e = Uint8Array.of(1, 0, 1)
+  const lessOne = (p: Uint8Array) => p.with(p.length - 1, p.at(-1)! & 0xfe)
+  const primes = [copies(prime), pool(() => newPrime(engine))] as const
+  const even = [copies(lessOne(prime)), primes[1].map(lessOne)] as const
+  const invert = (value: Uint8Array) => inverse(value, prime)
+  return [
+    subject('inverse: of 1 / random', [copies(smallNumber(1)), pool(randomNumber)], invert),
+    subject('inverse: of two bits / random', [copies(sparseNumber()), pool(randomNumber)], invert),
+    subject('inverse: modulo one prime / many', primes, (p) => inverse(number, p)),
+    subject('inverse: of e modulo p - 1, one p / many', even, (m) => inverseOfOdd(e, m)),
+  ]
+}
+
+function privatePowers(engine: Engine): Subject[] {
+  const newKey = () => generateRsa(8 * MODULUS_BYTES, undefined, engine)
+  const key = newKey()
+  const keys = [
+    Array.from({ length: 16 }, () => engine.openRsa(key)),
+    Array.from({ length: 16 }, () => engine.openRsa(newKey())),
+  ] as const
+  const number = randomMessage()
+  const multipleOfP = Uint8Array.from([...new Uint8Array(PRIME_BYTES), ...key.p])
+  const resultTwo = encrypt(engine, key, smallNumber(2, MODULUS_BYTES))
+  const arithmetic = engine.openRsa(key)
+  const opened = openRsa(key, undefined, engine)
+  const bare = (value: Uint8Array) => arithmetic.privatePower(arithmetic.enter(value))
+  const whole = (value: Uint8Array) => opened.decrypt('RAW', value)
+  return [
+    {
+      name: 'private power, not blinded: one key / many',
+      leaks: false,
+      measure: (inputClass) => {
+        const choices = keys[inputClass]
+        const chosen = choices[randomInt(choices.length)]!
+        const base = chosen.enter(number)
+        return time(() => chosen.privatePower(base))
+      },
+    },
+    subject('private power, not blinded: one base / many', [copies(number), pool(randomMessage)], bare),
+    subject('private power, not blinded: multiple of p / any', [copies(multipleOfP), pool(randomMessage)], bare),
+    subject('whole operation: one message / many', [copies(number), pool(randomMessage)], whole),
+    subject('whole operation: result 2 / random', [copies(resultTwo), pool(randomMessage)], whole),
+  ]
+}
+
+/** Failures must look alike. That a block does not fail, the answer says anyway. */
+function paddings(engine: Engine): Subject[] {
+  const key = generateRsa(8 * MODULUS_BYTES, undefined, engine)
+  const opened = openRsa(key, undefined, engine)
+  const oaep = (block: Uint8Array) => decodeOaep(block, RSA_HASHES.SHA256)
+  const decrypt = (mode: DecryptMode) => (encrypted: Uint8Array) => {
+    try {
+      opened.decrypt(mode, encrypted)
+    } catch {
+      return
+    }
+    throw new Error('the block was made to fail')
+  }
+  const againstFirst = (
+    name: string,
+    defects: Readonly<Record<string, () => Uint8Array>>,
+    prepare: (block: Uint8Array) => Uint8Array,
+    operation: (input: Uint8Array) => unknown,
+  ) => {
+    const [first, ...others] = Object.keys(defects)
+    const inputs = (defect: string) => pool(() => prepare(defects[defect]!()))
+    return others.map((other) => subject(`${name}: ${first} / ${other}`, [inputs(first!), inputs(other)], operation))
+  }
+  const { 'first byte': _, ...belowModulus } = PKCS1_DEFECTS
+  return [
+    ...againstFirst('PKCS1 unpadding', PKCS1_DEFECTS, (block) => block, decodePkcs1),
+    ...againstFirst('OAEP unpadding', OAEP_DEFECTS, (block) => block, oaep),
+    ...againstFirst('PKCS1 decryption', belowModulus, (block) => encrypt(engine, key, block), decrypt('PKCS1')),
+    ...againstFirst('OAEP decryption', OAEP_DEFECTS, (block) => encrypt(engine, key, block), decrypt('OAEP_SHA256')),
+  ]
+}
