@@ -82,21 +82,22 @@ export function combine<V, P, I>(m: Machine<V, P, I>, limbs: number, sign: 1 | -
 /** The number from 0 to n - 1 that is a modulo n, for a from -n to n - 1. */
 export function canonical<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
   const last = n.limbs - 1
-  /** Carries from limb to limb; gives the last one, signed. */
-  const ripple = (load: (k: number) => V, give?: (k: number, digit: V) => void): V => {
+  /** Carries from limb to limb; gives the last one, signed. With digits from 0 up, its sign is that of the number. */
+  const ripple = (load: (k: number) => V, lift: bigint, give?: (k: number, digit: V) => void): V => {
     let up: V | undefined
     for (let k = 0; k < last; k++) {
-      const bits = toBits(m, load(k), digitLift(k))
+      const bits = toBits(m, load(k), k === 0 ? lift : lift - LIFT_CARRY)
       const sum = up === undefined ? bits : m.add(bits, up)
       give?.(k, toNumber(m, m.and(sum, m.constant(MASK))))
       up = m.shiftRight(sum, Number(RADIX))
     }
     return m.bounded(m.add(toBits(m, load(last), -LIFT_CARRY), up!), 0n, 1n << 48n)
   }
-  const top = ripple((k) => m.load(a, k))
+  const top = ripple((k) => m.load(a, k), LIFT)
   const isNegative = m.sub(m.constant(0n), m.shiftRight(top, 63))
   const newTop = ripple(
     (k) => m.plus(m.load(a, k), m.and(isNegative, m.load(n.modulus, k))),
+    LIFT + HALF,
     (k, digit) => m.store(result, k, digit),
   )
   const magic = m.constant(LOW_MAGIC)
