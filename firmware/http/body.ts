@@ -28,44 +28,56 @@ export interface BodyReader {
   read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>>
 }
 
+/** A body being read. */
+interface Reading {
+  startedMs: number
+  receivedBytes: number
+  refuse: (error: CofferError) => void
+}
+
 export function createBodyReader(limits: BodyLimits): BodyReader {
+  const readings = new Set<Reading>()
   let totalBytes = 0
+  let pace: NodeJS.Timeout | undefined
 
   async function read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
-    const chunks: Uint8Array[] = []
-    let receivedBytes = 0
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-
+    const chunks: Uint8Array[] = []
+    const reading = { startedMs: performance.now(), receivedBytes: 0, refuse: reject }
     const onData = (chunk: Uint8Array) => {
       chunks.push(chunk)
-      receivedBytes += chunk.length
+      reading.receivedBytes += chunk.length
       totalBytes += chunk.length
-      if (receivedBytes > bytesMax) reject(tooLarge(bytesMax))
+      if (reading.receivedBytes > bytesMax) reject(tooLarge(bytesMax))
       else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
     }
-    const onEnd = () => resolve()
-    const onClose = () => reject(new CofferError('invalid', 'The request body ended early'))
-
-    const started = performance.now()
-    const pace = setInterval(
-      () => {
-        const elapsedMs = performance.now() - started
-        const dueBytes = ((elapsedMs - limits.graceMs) / 1000) * limits.bytesPerSecondMin
-        if (elapsedMs > limits.graceMs && receivedBytes < dueBytes)
-          reject(new CofferError('timeout', 'The request body came too slowly'))
-      },
-      Math.min(PACE_CHECK_MS, limits.graceMs),
-    )
-
-    stream.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    const onClose = () => {
+      if (!stream.readableEnded) reject(new CofferError('invalid', 'The request body ended early'))
+    }
+    stream.on('data', onData).on('end', resolve).on('error', onClose).on('close', onClose)
+    readings.add(reading)
+    pace ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
     try {
       await promise
-      return join(chunks, receivedBytes)
+      return join(chunks, reading.receivedBytes)
     } finally {
-      clearInterval(pace)
-      totalBytes -= receivedBytes
-      stream.off('data', onData).off('end', onEnd).off('close', onClose)
+      readings.delete(reading)
+      totalBytes -= reading.receivedBytes
+      stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: a connection that breaks later must not end the process.
+    }
+  }
+
+  /** One timer for all: it runs while there is anything to watch. */
+  function checkPace(): void {
+    if (readings.size === 0) {
+      clearInterval(pace)
+      pace = undefined
+    }
+    for (const { startedMs, receivedBytes, refuse } of readings) {
+      const lateMs = performance.now() - startedMs - limits.graceMs
+      if (lateMs > 0 && receivedBytes < (lateMs / 1000) * limits.bytesPerSecondMin)
+        refuse(new CofferError('timeout', 'The request body came too slowly'))
     }
   }
 
