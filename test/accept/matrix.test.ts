@@ -223,7 +223,7 @@ describe('the access matrix', () => {
       ),
       keys: await Promise.all(
         [administrator, inside, credentialsOf('other~callerA')].map((as) =>
-          appliance.call('GET', '/keys/shared', { as }).then((reply) => `${reply.headers.etag} ${reply.text()}`),
+          appliance.call('GET', '/keys/shared', { as }).then((reply) => reply.text()),
         ),
       ),
       namespaces: (await appliance.call('GET', '/namespaces', { as: ADMIN })).json<{ id: string }[]>(),

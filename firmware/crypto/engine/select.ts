@@ -1,6 +1,13 @@
-/** The engine that this process uses. */
+/** The engine that this process uses, and why. */
 
 import type { Engine } from './engine.ts'
+import { fastEngine } from './fast/fast.ts'
+import { whyNotFused } from './fast/probe.ts'
 import { plainEngine } from './plain.ts'
 
-export const engine: Engine = plainEngine
+const reason = whyNotFused()
+
+export const engine: Engine = reason === undefined ? fastEngine : plainEngine
+
+/** For the log and the system information. */
+export const engineChoice: string = reason === undefined ? 'fast: multiply-add rounds once' : `plain, because ${reason}`

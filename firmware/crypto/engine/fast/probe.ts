@@ -1,0 +1,35 @@
+/** Whether relaxed_madd rounds once: WebAssembly leaves it to the processor, and says that it never changes at run time. */
+
+import { f64x2, v128, WasmModule } from '../wasm.ts'
+import { doubleBits, HIGH_MAGIC, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
+
+/** Two factors, an addend, and what one rounding gives; with two roundings each of them comes out differently. */
+const CASES: readonly (readonly [a: number, b: number, c: number, fused: bigint])[] = [
+  [1 + 2 ** -27, 1 + 2 ** -27, -(1 + 2 ** -26), doubleBits(2 ** -54)],
+  // 2^50 + 1 squared is 2^49 (2^51) + 1 2^51 + 1: the high part's last bit, then the low part
+  [2 ** 50 + 1, 2 ** 50 + 1, 3 * 2 ** 102, HIGH_MAGIC + 2n ** 49n + 1n],
+  [2 ** 50 + 1, 2 ** 50 + 1, 3 * 2 ** 51 - (2 ** 49 + 1) * 2 ** 51, LOW_MAGIC + 1n],
+]
+
+/** Undefined if it does, or why the fast engine cannot be used. */
+export function whyNotFused(): string | undefined {
+  const module = new WasmModule(1)
+  module.define('madd', ['i32'], [], ([at]) => {
+    const operand = (k: number) => v128.load(at!, k * LIMB_BYTES)
+    return [v128.store(at!, f64x2.relaxedMadd(operand(0), operand(1), operand(2)), 3 * LIMB_BYTES)]
+  })
+  let code: ReturnType<WasmModule['instantiate']>
+  try {
+    code = module.instantiate()
+  } catch {
+    return 'this runtime has no relaxed vector instructions'
+  }
+  const numbers = new Float64Array(code.memory.buffer)
+  const bits = new BigUint64Array(code.memory.buffer)
+  const isFused = CASES.every(([a, b, c, fused]) => {
+    for (const [k, value] of [a, b, c].entries()) numbers.fill(value, 2 * k, 2 * k + 2)
+    code.madd!(0)
+    return bits[6] === fused && bits[7] === fused
+  })
+  return isFused ? undefined : 'this processor rounds twice in multiply-add'
+}
