@@ -11,6 +11,8 @@ const NONCE_BYTES = 24 // long enough to be drawn at random for any number of re
 const TAG_BYTES = 16
 const PAD_BYTES = 32 // zero bytes that NaCl's interface wants before the message
 
+const scratch = new Uint8Array(4096) // where sealed bytes are laid out to be opened; never anything secret
+
 /** What a sealed message is longer than the message. */
 export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 
@@ -37,7 +39,12 @@ export function seal(key: Uint8Array, message: Uint8Array, random: Random): Uint
 export function unseal(key: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   expectKey(key)
   if (sealed.length < SEAL_OVERHEAD_BYTES) return null
-  return nacl.secretbox.open(sealed.subarray(NONCE_BYTES), sealed.subarray(0, NONCE_BYTES), key)
+  const bytes = PAD_BYTES - TAG_BYTES + sealed.length - NONCE_BYTES
+  const box = bytes <= scratch.length ? scratch : new Uint8Array(bytes)
+  box.set(sealed.subarray(NONCE_BYTES), PAD_BYTES - TAG_BYTES)
+  const padded = new Uint8Array(bytes)
+  const failure = lowlevel.crypto_secretbox_open(padded, box, bytes, sealed.subarray(0, NONCE_BYTES), key)
+  return failure === 0 ? padded.subarray(PAD_BYTES) : null
 }
 
 /** A key for one purpose, independent of those for any other purpose. */
@@ -56,9 +63,16 @@ function expectKey(key: Uint8Array): void {
   if (key.length !== SEAL_KEY_BYTES) throw new TypeError(`key must have ${SEAL_KEY_BYTES} bytes`)
 }
 
-// The public secretbox leaves a copy of the message behind that nobody can wipe; the call below it does not.
+// The public secretbox leaves a copy of the message behind that nobody can wipe, and copies byte by byte.
 const { lowlevel } = nacl as unknown as {
   lowlevel: {
-    crypto_secretbox(box: Uint8Array, padded: Uint8Array, bytes: number, nonce: Uint8Array, key: Uint8Array): void
+    crypto_secretbox(box: Uint8Array, padded: Uint8Array, bytes: number, nonce: Uint8Array, key: Uint8Array): 0
+    crypto_secretbox_open(
+      padded: Uint8Array,
+      box: Uint8Array,
+      bytes: number,
+      nonce: Uint8Array,
+      key: Uint8Array,
+    ): 0 | -1
   }
 }

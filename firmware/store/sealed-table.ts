@@ -1,7 +1,7 @@
 /**
- * One table of sealed records: `secretbox(record key, nonce, format || slot || value)` under a slot that is a keyed hash
- * of the name. The slot inside binds the value to its place. What the file shows is how many records of which sizes a
- * table has.
+ * One table of sealed records: `secretbox(record key, nonce, format || mark || value)`, where the mark is a keyed hash of
+ * the name. Its beginning is the number of the slot the record lies in, and the mark inside binds the value to its
+ * place. What the file shows is how many records of which sizes a table has.
  */
 
 import { hmac } from '@noble/hashes/hmac.js'
@@ -14,14 +14,14 @@ import { CofferError } from '../error.ts'
 import { onDisk } from './failure.ts'
 
 const FORMAT = 1 // of the sealed bytes
-const SLOT_BYTES = 16 // two names share a slot with a chance of 2^-64 at 2^32 records
-const VALUE_OFFSET = 1 + SLOT_BYTES
+const MARK_BYTES = 16
+const VALUE_OFFSET = 1 + MARK_BYTES
 const PAGE_ROWS = 512 // rows read at once when listing: bounds memory and keeps the database free for other statements
 
 type Damage = 'damaged' | 'not in its place'
 
 interface Row {
-  slot: Uint8Array
+  slot: bigint
   sealed: Uint8Array
 }
 
@@ -33,7 +33,7 @@ export interface SealedTable {
   isDamaged(name: string): boolean
   /** True also for a damaged record. */
   has(name: string): boolean
-  /** Call within a transaction. */
+  /** Call within a transaction. Throws `storage` when another name has the slot. */
   put(name: string, value: Uint8Array): void
   /** Call within a transaction. */
   remove(name: string): void
@@ -52,18 +52,20 @@ export function createSealedTable(
   const recordKey = deriveSealKey(secret, `coffer ${table} records`)
   const nameKey = deriveSealKey(secret, `coffer ${table} names`)
   const names = hmac.create(sha256, nameKey)
-  const select: Statement<[Uint8Array], Row> = database.prepare(`SELECT slot, sealed FROM "${table}" WHERE slot = ?`)
-  const selectNext: Statement<[Uint8Array], Row> = database.prepare(
-    `SELECT slot, sealed FROM "${table}" WHERE slot > ? ORDER BY slot LIMIT ${PAGE_ROWS}`,
-  )
+  const select: Statement<[bigint], Row> = database
+    .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot = ?`)
+    .safeIntegers()
+  const selectNext: Statement<[bigint], Row> = database
+    .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot > ? ORDER BY slot LIMIT ${PAGE_ROWS}`)
+    .safeIntegers()
   const upsert = database.prepare(
     `INSERT INTO "${table}" (slot, sealed) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET sealed = excluded.sealed`,
   )
   const drop = database.prepare(`DELETE FROM "${table}" WHERE slot = ?`)
 
-  /** Slots, in hex, whose record lies elsewhere. Complete once `surveyed`. */
-  const displaced = new Set<string>()
-  const reported = new Set<string>()
+  /** Slots whose record lies elsewhere. Complete once `surveyed`. */
+  const displaced = new Set<bigint>()
+  const reported = new Set<bigint>()
   let surveyed = false
   let open = true
 
@@ -71,67 +73,82 @@ export function createSealedTable(
     if (!open) throw new CofferError('unavailable', 'Service not available')
   }
 
-  const slotOf = (name: string): Uint8Array => {
+  const markOf = (name: string): Uint8Array => {
     expectOpen()
-    return names.clone().update(utf8ToBytes(name)).digest().subarray(0, SLOT_BYTES)
+    return names.clone().update(utf8ToBytes(name)).digest().subarray(0, MARK_BYTES)
   }
 
+  /** The plaintext of a row that is intact and in its place. */
   const openRow = ({ slot, sealed }: Row): Uint8Array | Damage => {
     const plain = unseal(recordKey, sealed)
     if (plain === null || plain.length < VALUE_OFFSET || plain[0] !== FORMAT) return 'damaged'
-    const place = plain.subarray(1, VALUE_OFFSET)
-    if (equalBytes(place, slot)) return plain.subarray(VALUE_OFFSET)
-    // A record whose row name was edited is missing where it belongs; only it knows where that is.
-    displaced.add(place.toHex())
+    const place = slotOf(markIn(plain))
+    if (place === slot) return plain
+    // A record whose slot was edited is missing where it belongs; only it knows where that is.
+    displaced.add(place)
     wipe(plain)
     return 'not in its place'
   }
 
-  const report = (slot: Uint8Array, damage: Damage): void => {
-    const row = slot.toHex()
-    if (reported.has(row)) return
-    reported.add(row)
+  const report = (slot: bigint, damage: Damage): void => {
+    if (reported.has(slot)) return
+    reported.add(slot)
     onDamage(`a stored record of ${table} is ${damage}`)
   }
 
   function* list(): Generator<Uint8Array> {
     let rows: Row[]
-    let after: Uint8Array = new Uint8Array()
+    let after = -1n
     do {
       expectOpen()
       rows = onDisk(() => selectNext.all(after))
       for (const row of rows) {
         expectOpen()
         after = row.slot
-        const opened = openRow(row)
-        if (typeof opened === 'string') report(row.slot, opened)
-        else yield opened
+        const plain = openRow(row)
+        if (typeof plain === 'string') report(row.slot, plain)
+        else yield plain.subarray(VALUE_OFFSET)
       }
     } while (rows.length === PAGE_ROWS)
     surveyed = true
   }
 
   /** What is wrong with a slot that has no row. */
-  const damageOfMissing = (slot: Uint8Array): Damage | null => {
+  const damageOfMissing = (slot: bigint): Damage | null => {
     if (!surveyed) for (const value of list()) wipe(value)
-    return displaced.has(slot.toHex()) ? 'not in its place' : null
+    return displaced.has(slot) ? 'not in its place' : null
   }
 
-  const read = (name: string): Uint8Array | Damage | null => {
-    const slot = slotOf(name)
+  const read = (mark: Uint8Array): Uint8Array | Damage | null => {
+    const slot = slotOf(mark)
     const row = onDisk(() => select.get(slot))
-    return row === undefined ? damageOfMissing(slot) : openRow(row)
+    if (row === undefined) return damageOfMissing(slot)
+    const plain = openRow(row)
+    if (typeof plain === 'string') return plain
+    if (equalBytes(markIn(plain), mark)) return plain.subarray(VALUE_OFFSET)
+    wipe(plain)
+    return null // another name has the same slot
+  }
+
+  /** Two names want the same slot: at a million records a chance of 10^-7. */
+  const isTaken = (mark: Uint8Array, slot: bigint): boolean => {
+    const row = select.get(slot)
+    const plain = row && openRow(row)
+    if (!(plain instanceof Uint8Array)) return false
+    const taken = !equalBytes(markIn(plain), mark)
+    wipe(plain)
+    return taken
   }
 
   const inspect = (name: string): 'intact' | 'damaged' | 'missing' => {
-    const value = read(name)
+    const value = read(markOf(name))
     if (value instanceof Uint8Array) wipe(value)
     return value === null ? 'missing' : typeof value === 'string' ? 'damaged' : 'intact'
   }
 
   return {
     get(name) {
-      const value = read(name)
+      const value = read(markOf(name))
       if (typeof value === 'string') throw new CofferError('storage', `A stored record of ${table} is ${value}`)
       return value
     },
@@ -139,11 +156,13 @@ export function createSealedTable(
     isDamaged: (name) => inspect(name) === 'damaged',
     has: (name) => inspect(name) !== 'missing',
     put(name, value) {
-      const slot = slotOf(name)
+      const mark = markOf(name)
+      const slot = slotOf(mark)
+      if (isTaken(mark, slot)) throw new CofferError('storage', 'No place for a record of this name, use another name')
       const plain = new Uint8Array(VALUE_OFFSET + value.length)
       try {
         plain[0] = FORMAT
-        plain.set(slot, 1)
+        plain.set(mark, 1)
         plain.set(value, VALUE_OFFSET)
         upsert.run(slot, seal(recordKey, plain, random))
       } finally {
@@ -151,7 +170,9 @@ export function createSealedTable(
       }
     },
     remove(name) {
-      drop.run(slotOf(name))
+      const mark = markOf(name)
+      const slot = slotOf(mark)
+      if (!isTaken(mark, slot)) drop.run(slot)
     },
     close() {
       open = false
@@ -160,3 +181,8 @@ export function createSealedTable(
     },
   }
 }
+
+const markIn = (plain: Uint8Array): Uint8Array => plain.subarray(1, VALUE_OFFSET)
+
+/** 63 bits: what SQLite's row numbers hold without a sign. */
+const slotOf = (mark: Uint8Array): bigint => new DataView(mark.buffer, mark.byteOffset).getBigUint64(0) >> 1n

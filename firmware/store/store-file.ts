@@ -84,12 +84,7 @@ function lockDirectory(path: string, options: Sqlite.Options): Database {
  * permission model forbids fsync, and none is missed: the checkpoint syncs the draft, and SQLite syncs the directory,
  * the new name with it, when it first syncs the log that the store's first transaction makes.
  */
-function create(
-  path: string,
-  deviceKey: Uint8Array,
-  migrations: readonly Migration[],
-  options: Sqlite.Options,
-): void {
+function create(path: string, deviceKey: Uint8Array, migrations: readonly Migration[], options: Sqlite.Options): void {
   const draft = `${path}.new`
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
   closeSync(openSync(draft, 'wx', 0o600)) // SQLite gives its log the same mode

@@ -108,10 +108,10 @@ async function examine(rig: Rig, appliance: Appliance<Notes>): Promise<'failed' 
 function* positions(whole: Uint8Array, pageBytes: number, samples: number): Generator<number> {
   for (let position = 0; position < 140; position++) yield position
   for (let page = pageBytes; page < whole.length; page += pageBytes) for (let n = 0; n < 12; n++) yield page + n
-  for (const { slot, sealed } of deviceRows(whole)) {
+  for (const { sealed } of deviceRows(whole)) {
     const offset = Buffer.from(whole).indexOf(sealed.subarray(0, 24))
     assert.ok(offset > 0)
-    for (let n = -slot.length - 6; n < 30; n += 3) yield offset + n
+    for (let n = -14; n < 30; n++) yield offset + n
   }
   let seed = 1
   for (let n = 0; n < samples; n++) {
@@ -121,7 +121,7 @@ function* positions(whole: Uint8Array, pageBytes: number, samples: number): Gene
 }
 
 interface Row {
-  slot: Uint8Array
+  slot: bigint
   sealed: Uint8Array
 }
 
@@ -130,7 +130,7 @@ function deviceRows(whole: Uint8Array): Row[] {
   legacy.fill(1, 18, 20) // a database in memory has no log
   const database = new Sqlite(legacy)
   try {
-    return database.prepare('SELECT slot, sealed FROM device').all() as Row[]
+    return database.prepare('SELECT slot, sealed FROM device').safeIntegers().all() as Row[]
   } finally {
     database.close()
   }
@@ -177,7 +177,7 @@ test('two swapped records are refused, the others are read', async (t) => {
   const rig = createRig(t)
   await fill(rig)
   const database = new Sqlite(databasePath(rig))
-  const [a, b] = database.prepare('SELECT slot, sealed FROM privateKeys LIMIT 2').all() as [Row, Row]
+  const [a, b] = database.prepare('SELECT slot, sealed FROM privateKeys LIMIT 2').safeIntegers().all() as [Row, Row]
   database.close()
   tamper(rig, 'UPDATE privateKeys SET sealed = ? WHERE slot = ?', a.sealed, b.slot)
   tamper(rig, 'UPDATE privateKeys SET sealed = ? WHERE slot = ?', b.sealed, a.slot)
@@ -244,7 +244,7 @@ test('with the key slot for unattended starts damaged the appliance waits for th
   const rig = createRig(t)
   const first = await rig.open()
   await first.provision(PROVISIONING)
-  const slots = (): string[] => deviceRows(readFileSync(databasePath(rig))).map(({ slot }) => slot.toHex())
+  const slots = (): bigint[] => deviceRows(readFileSync(databasePath(rig))).map(({ slot }) => slot)
   first.close()
   const before = slots()
   const second = await rig.open()
@@ -252,7 +252,7 @@ test('with the key slot for unattended starts damaged the appliance waits for th
   second.setUnattendedBoot(true)
   second.close()
   const unattended = slots().find((slot) => !before.includes(slot))!
-  tamper(rig, 'UPDATE device SET sealed = zeroblob(80) WHERE slot = unhex(?)', unattended)
+  tamper(rig, 'UPDATE device SET sealed = zeroblob(80) WHERE slot = ?', unattended)
   const third = await rig.open()
   assert.equal(third.state, 'Locked')
   assert.ok(rig.messages.some((message) => /starting unattended: A stored record of device is damaged/.test(message)))

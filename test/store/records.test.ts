@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import type { Statement } from 'better-sqlite3'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
 import { CofferError, type ErrorCode } from '../../firmware/error.ts'
 import { COLLECTIONS } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
@@ -15,7 +16,7 @@ const DAMAGED = hasCode('storage', /is damaged$/)
 const DISPLACED = hasCode('storage', /is not in its place$/)
 
 interface Row {
-  slot: Uint8Array
+  slot: bigint
   sealed: Uint8Array
 }
 
@@ -25,20 +26,17 @@ function fill(t: TestContext, count: number) {
   const store = rig.open()
   const vault = rig.vault(store)
   const rows: Row[] = []
-  const known = new Set<string>()
+  const known = new Set<bigint>()
   for (let n = 0; n < count; n++) {
     vault.commit([{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`) }])
     if (count > 20) continue
-    const row = (store.database.prepare('SELECT slot, sealed FROM keys').all() as Row[]).find(
-      ({ slot }) => !known.has(slot.toHex()),
-    )!
-    known.add(row.slot.toHex())
+    const all = store.database.prepare('SELECT slot, sealed FROM keys').safeIntegers().all() as Row[]
+    const row = all.find(({ slot }) => !known.has(slot))!
+    known.add(row.slot)
     rows.push(row)
   }
-  const update: Statement<[Uint8Array, Uint8Array]> = store.database.prepare(
-    'UPDATE keys SET sealed = ? WHERE slot = ?',
-  )
-  const rename: Statement<[Uint8Array, Uint8Array]> = store.database.prepare('UPDATE keys SET slot = ? WHERE slot = ?')
+  const update: Statement<[Uint8Array, bigint]> = store.database.prepare('UPDATE keys SET sealed = ? WHERE slot = ?')
+  const rename: Statement<[bigint, bigint]> = store.database.prepare('UPDATE keys SET slot = ? WHERE slot = ?')
   /** As after a restart: nothing is remembered. */
   const reopen = (): Vault => rig.vault(store)
   return { rig, store, vault, rows, update, rename, reopen }
@@ -175,14 +173,28 @@ test('a record of another collection in a place is damaged', (t) => {
   assert.throws(() => reopen().get('users', 'n0'), DAMAGED)
 })
 
-test('a record whose row name was edited is not missing under its name', (t) => {
+test('a record whose slot was edited is not missing under its name', (t) => {
   const { rows, rename, reopen } = fill(t, 4)
-  const edited = Uint8Array.from(rows[2]!.slot)
-  edited[15]! ^= 1
-  rename.run(edited, rows[2]!.slot)
+  rename.run(rows[2]!.slot ^ 1n, rows[2]!.slot)
   assert.throws(() => reopen().get('keys', 'n2'), DISPLACED)
   assert.equal(reopen().isDamaged('keys', 'n2'), true)
   assert.deepEqual(listed(reopen()), ['value 0', 'value 1', 'value 3'])
+})
+
+test('a name whose slot another name has is missing, cannot be written, and spoils nothing', (t) => {
+  const { rows, update, reopen } = fill(t, 3)
+  const recordKey = deriveSealKey(reopen().domainKey, 'coffer keys records')
+  // As if n1's slot had been taken by a name whose mark begins alike.
+  const plain = unseal(recordKey, rows[1]!.sealed)!
+  plain[16]! ^= 1
+  update.run(seal(recordKey, plain, systemRandom), rows[1]!.slot)
+  const vault = reopen()
+  assert.equal(vault.get('keys', 'n1'), null)
+  assert.equal(vault.isDamaged('keys', 'n1'), false)
+  const write = () => vault.commit([{ collection: 'keys', name: 'n1', value: utf8('second') }])
+  assert.throws(write, hasCode('storage', /^No place for a record of this name/))
+  vault.commit([{ collection: 'keys', name: 'n1', value: null }])
+  assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
 })
 
 test('a damaged record can be replaced or removed, and then is none', (t) => {
