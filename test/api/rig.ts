@@ -12,7 +12,7 @@ import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../../firmware/http/attempts.ts'
-import { createLog, type Entry } from '../../firmware/log.ts'
+import { createLog, type Entry, type Log } from '../../firmware/log.ts'
 import type { Role } from '../../firmware/vocabulary.ts'
 
 export const UNLOCK = 'unlock passphrase'
@@ -24,7 +24,7 @@ export interface Call {
   /** `name` with the passphrase that `Rig.user` gave it; null for none. */
   as?: string | null
   json?: unknown
-  body?: BodyInit
+  body?: string | Uint8Array<ArrayBuffer> | FormData
   headers?: Record<string, string>
 }
 
@@ -43,13 +43,20 @@ export class Rig {
   readonly limiter: AttemptLimiter
   readonly #app: ReturnType<typeof createApp>
   readonly #passphrases = new Map([['admin', ADMIN]])
+  /** Ends everything and removes the store. */
+  readonly close: () => Promise<void>
   /** What the clock of the limit on attempts shows. */
   nowMs = 0
 
-  constructor(pool: CryptoPool, appliance: Appliance, log: ReturnType<typeof createLog>, entries: Entry[]) {
+  constructor(pool: CryptoPool, appliance: Appliance, log: Log, entries: Entry[], dataDirectory: string) {
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
+    this.close = async () => {
+      appliance.close()
+      await pool.close()
+      rmSync(dataDirectory, { recursive: true })
+    }
     this.limiter = createAttemptLimiter(() => this.nowMs)
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
     this.#app = createApp({ appliance, log, limiter: this.limiter, info })
@@ -101,7 +108,7 @@ export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 /** A fresh appliance, Unprovisioned. */
-export async function openRig(context: Pick<TestContext, 'after'>): Promise<Rig> {
+async function makeRig(): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
   const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
   const entries: Entry[] = []
@@ -116,22 +123,26 @@ export async function openRig(context: Pick<TestContext, 'after'>): Promise<Rig>
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
   })
-  context.after(async () => {
-    appliance.close()
-    await pool.close()
-    rmSync(dataDirectory, { recursive: true })
-  })
-  return new Rig(pool, appliance, log, entries)
+  return new Rig(pool, appliance, log, entries, dataDirectory)
 }
 
-/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`. */
-export async function operationalRig(context: Pick<TestContext, 'after'>): Promise<Rig> {
-  const rig = await openRig(context)
+/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
+export async function makeOperationalRig(): Promise<Rig> {
+  const rig = await makeRig()
   const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
   const { status, text } = await rig.call('POST /provision', { as: null, json })
   if (status !== 204) throw new Error(`provision: ${status} ${text}`)
   await rig.user('operator', 'Operator')
   await rig.user('metrics', 'Metrics')
   await rig.user('backup', 'Backup')
+  return rig
+}
+
+export const openRig = (context: TestContext): Promise<Rig> => closing(context, makeRig())
+export const operationalRig = (context: TestContext): Promise<Rig> => closing(context, makeOperationalRig())
+
+async function closing(context: TestContext, made: Promise<Rig>): Promise<Rig> {
+  const rig = await made
+  context.after(rig.close)
   return rig
 }
