@@ -1,8 +1,7 @@
 /** Probable primes for RSA. FIPS 186-5, A.1.3 and B.3.1 (Miller-Rabin). */
 
-import type { Engine, Pair } from './engine/engine.ts'
+import { bitLength, type Engine, type Pair } from './engine/engine.ts'
 import { hasSmallFactor } from './engine/sieve.ts'
-import { bitLength } from './engine/workbench.ts'
 import type { Random } from './random.ts'
 
 /**

@@ -2,9 +2,8 @@
 
 import { CofferError } from '../error.ts'
 import { checkBits, RSA_BITS } from './algorithms.ts'
-import type { Engine } from './engine/engine.ts'
+import { bitLength, type Engine } from './engine/engine.ts'
 import { engine as defaultEngine } from './engine/select.ts'
-import { bitLength } from './engine/workbench.ts'
 import { generatePrime, isProbablePrime } from './primes.ts'
 import { type Random, systemRandom } from './random.ts'
 import { computeRsaKey, type RsaPrivateKey, withoutLeadingZeros } from './rsa-key.ts'

@@ -2,9 +2,8 @@
 
 import { CofferError } from '../error.ts'
 import { RSA_BITS } from './algorithms.ts'
-import type { RsaNumbers } from './engine/engine.ts'
+import { bitLength, type RsaNumbers } from './engine/engine.ts'
 import { inverse, inverseOfOdd, product } from './engine/integer.ts'
-import { bitLength } from './engine/workbench.ts'
 
 /**
  * Big-endian numbers. n, e, p and q have no leading zero byte; dp and qinv are as long as p, dq as q, so that their

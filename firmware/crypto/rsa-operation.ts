@@ -5,9 +5,8 @@
 
 import { timingSafeEqual } from 'node:crypto'
 import { CofferError } from '../error.ts'
-import type { Engine, Residue, RsaArithmetic } from './engine/engine.ts'
+import { bitLength, type Engine, type Residue, type RsaArithmetic } from './engine/engine.ts'
 import { inverse } from './engine/integer.ts'
-import { bitLength } from './engine/workbench.ts'
 import type { Random } from './random.ts'
 import type { RsaPrivateKey } from './rsa-key.ts'
 

@@ -99,7 +99,7 @@ test('imports primes of very different lengths', () => {
 
 test('imports any odd public exponent from 3 to the modulus', () => {
   const primes = () =>
-    [0, 1].map(() => generatePrimeSync(512, { bigint: true, add: 12n, rem: 11n })) as [bigint, bigint]
+    [0, 1].map(() => generatePrimeSync(520, { bigint: true, add: 12n, rem: 11n })) as [bigint, bigint]
   const [p, q] = primes()
   const n = p * q
   const exponents = [3n, 9n, 2n ** 64n + 1n, 2n ** 512n - 1n, 2n ** 600n + 1n, n - 2n, n - 4n]
@@ -152,8 +152,8 @@ test('refuses what is not an RSA key', () => {
 })
 
 test('refuses a public exponent that shares a factor with a prime less one', () => {
-  const p = bytesOf(generatePrimeSync(512, { bigint: true, add: 65537n * 2n, rem: 1n }))
-  const q = bytesOf(generatePrimeSync(512, { bigint: true, add: 65537n * 2n, rem: 3n }))
+  const p = bytesOf(generatePrimeSync(520, { bigint: true, add: 65537n * 2n, rem: 1n }))
+  const q = bytesOf(generatePrimeSync(520, { bigint: true, add: 65537n * 2n, rem: 3n }))
   const e = Uint8Array.of(1, 0, 1)
   assert.throws(() => rsaFromPrimes(p, q, e), refusal(/^publicExponent: must be coprime/))
   assert.throws(() => rsaFromPrimes(q, p, e), refusal(/^publicExponent: must be coprime/))

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { constants, createHash, publicDecrypt, publicEncrypt, randomBytes, verify } from 'node:crypto'
 import { test } from 'node:test'
+import type { Engine } from '../../firmware/crypto/engine/engine.ts'
 import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { engine as selectedEngine } from '../../firmware/crypto/engine/select.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { openRsa } from '../../firmware/crypto/rsa.ts'
 import { RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
 import { type DecryptMode, HASHES, type SignMode } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
-import { opensslKey, powerOf, toBigInt, toBytes } from './rsa-keys.ts'
+import { opensslKey, powerOf, type TestKey, toBigInt, toBytes } from './rsa-keys.ts'
 
 const SIZES = [1024, 1025, 1031, 2048, 2050, 3072, 4096]
 
@@ -16,11 +18,16 @@ const invalid = (message: RegExp) => (error: unknown) =>
 const decryptionFailure = invalid(/^Decryption failure$/)
 
 for (const bits of SIZES) {
-  const { key, privateKey, publicKey } = opensslKey(bits)
-  const rsa = openRsa(key)
-  const k = Math.ceil(bits / 8)
+  const testKey = opensslKey(bits)
+  for (const engine of new Set([plainEngine, selectedEngine])) testModes(bits, testKey, engine)
+}
 
-  test(`${bits} bits: OpenSSL verifies the signatures of every mode`, () => {
+function testModes(bits: number, { key, privateKey, publicKey }: TestKey, engine: Engine): void {
+  const rsa = openRsa(key, systemRandom, engine)
+  const k = Math.ceil(bits / 8)
+  const subject = `${bits} bits, ${engine.name} engine`
+
+  test(`${subject}: OpenSSL verifies the signatures of every mode`, () => {
     assert.equal(rsa.bits, bits)
     assert.equal(rsa.modulusBytes, k)
     const message = randomBytes(100)
@@ -43,7 +50,7 @@ for (const bits of SIZES) {
     }
   })
 
-  test(`${bits} bits: decrypts what OpenSSL encrypted, in every mode`, () => {
+  test(`${subject}: decrypts what OpenSSL encrypted, in every mode`, () => {
     for (const length of [0, 1, 53, k - 11]) {
       const message = new Uint8Array(randomBytes(length))
       const encrypted = publicEncrypt({ key: publicKey, padding: constants.RSA_PKCS1_PADDING }, message)
@@ -63,7 +70,7 @@ for (const bits of SIZES) {
     }
   })
 
-  test(`${bits} bits: RAW is the bare operation, in exactly the modulus's length`, () => {
+  test(`${subject}: RAW is the bare operation, in exactly the modulus's length`, () => {
     const n = toBigInt(key.n)
     const d = toBigInt(new Uint8Array(Buffer.from(privateKey.export({ format: 'jwk' }).d!, 'base64url')))
     for (const c of [2n, 3n, 1n << BigInt(bits - 1), n - 1n, n - 2n, toBigInt(randomBytes(k)) % n]) {

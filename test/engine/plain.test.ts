@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { LIMB_BITS, LIMBS_MAX } from '../../firmware/crypto/engine/integer-code.ts'
+import { LIMB_BITS, LIMBS_MAX } from '../../firmware/crypto/engine/integer-layout.ts'
 import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
 import { code, limbsFor, MODULUS, put, slots, take, work } from '../../firmware/crypto/engine/workbench.ts'
 import { toBigInt, toBytes } from '../crypto/rsa-keys.ts'
@@ -51,7 +51,7 @@ for (const limbs of [4, 6, 20, 38, 40, 76, 152, LIMBS_MAX]) {
     const multiply = (a: bigint, b: bigint, m: bigint) =>
       work(() => {
         put(MODULUS, toBytes(m, bytes), limbs)
-        code.setHeader(MODULUS, limbs)
+        code.setHeader(MODULUS)
         put(A, toBytes(a, bytes), limbs)
         put(B, toBytes(b, bytes), limbs)
         code.multiply(TO, A, B, MODULUS, limbs)

@@ -1,18 +1,25 @@
 /**
  * Timing-leakage test of the RSA code: prints Welch's |t| for each subject and fails above the limit, or when a leak made
- * on purpose is not found. Run it on an idle machine: `node tools/ct/main.ts [--samples N] [--only TEXT]`.
+ * on purpose is not found. Run it on an idle machine: `node tools/ct/main.ts [--samples N] [--engine plain] [--only TEXT]`.
  */
 
 import { parseArgs } from 'node:util'
-import { engine } from '../../firmware/crypto/engine/select.ts'
+import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { engine as selected } from '../../firmware/crypto/engine/select.ts'
 import { subjects } from './subjects.ts'
 import { compareClasses, T_LIMIT } from './welch.ts'
 
 const { values } = parseArgs({
-  options: { samples: { type: 'string', default: '10000' }, only: { type: 'string', default: '' } },
+  options: {
+    samples: { type: 'string', default: '10000' },
+    engine: { type: 'string', default: selected.name },
+    only: { type: 'string', default: '' },
+  },
 })
 const samples = Number(values.samples)
 if (!Number.isInteger(samples) || samples < 1000) throw new RangeError('--samples: at least 1000')
+const engine = [selected, plainEngine].find(({ name }) => name === values.engine)
+if (engine === undefined) throw new RangeError(`--engine: ${selected.name} or plain`)
 
 console.log(`engine ${engine.name}, ${samples} samples of each subject, limit ${T_LIMIT}`)
 let failures = 0

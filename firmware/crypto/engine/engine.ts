@@ -47,3 +47,9 @@ export interface Engine {
    */
   powers(moduli: Pair<Uint8Array>, bases: Pair<Uint8Array>, exponents: Pair<Uint8Array>): Pair<Uint8Array>
 }
+
+/** Length without leading zero bits. Not for secrets, but for numbers of which the length is public. */
+export function bitLength(number: Uint8Array): number {
+  const first = number.findIndex((byte) => byte !== 0)
+  return first < 0 ? 0 : 8 * (number.length - first) - Math.clz32(number[first]!) + 24
+}

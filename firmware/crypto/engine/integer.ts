@@ -1,6 +1,6 @@
 /** Products and inverses of secret big-endian integers in constant time, for making keys and blinding factors. */
 
-import { LIMB_BITS } from './integer-code.ts'
+import { LIMB_BITS } from './integer-layout.ts'
 import { code, limbsFor, MODULUS, put, slots, take, takeLimbs, work } from './workbench.ts'
 
 const { A, B, C, D, E, WIDE } = slots('A', 'B', 'C', 'D', 'E', 'WIDE')
@@ -43,7 +43,7 @@ export function inverseOfOdd(x: Uint8Array, m: Uint8Array): Uint8Array | null {
 /** Leaves x^-1 mod m in D. Whether there is one is the only thing that shows. */
 function inverseOnBench(x: Uint8Array, m: Uint8Array, limbs: number): boolean {
   put(MODULUS, m, limbs)
-  code.setHeader(MODULUS, limbs)
+  code.setHeader(MODULUS)
   put(A, m, limbs)
   put(B, x, limbs)
   put(E, ONE, limbs)

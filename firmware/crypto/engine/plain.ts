@@ -1,9 +1,8 @@
 /** The plain engine: integer WebAssembly, one modulus after the other. Runs everywhere. */
 
-import type { Engine, Pair, Residue, RsaArithmetic, RsaNumbers } from './engine.ts'
-import { WINDOW_BITS } from './integer-code.ts'
+import { bitLength, type Engine, type Pair, type Residue, type RsaArithmetic, type RsaNumbers } from './engine.ts'
+import { WINDOW_BITS } from './integer-layout.ts'
 import {
-  bitLength,
   code,
   leaveForm,
   limbsFor,

@@ -3,15 +3,9 @@
  * cleared. Nothing stays on it between two operations.
  */
 
-import {
-  HEADER_BYTES,
-  instantiateIntegerCode,
-  LIMB_BITS,
-  LIMBS_MAX,
-  SLOT_BYTES,
-  SLOTS_MAX,
-  slot,
-} from './integer-code.ts'
+import { bitLength } from './engine.ts'
+import { instantiateIntegerCode } from './integer-code.ts'
+import { HEADER_BYTES, LIMB_BITS, LIMBS_MAX, SLOT_BYTES, SLOTS_MAX, slot } from './integer-layout.ts'
 
 export const code = instantiateIntegerCode()
 
@@ -47,12 +41,6 @@ export function limbsFor(bits: number): number {
   return limbs
 }
 
-/** Length without leading zero bits. Not for secrets, but for numbers of which the length is public. */
-export function bitLength(number: Uint8Array): number {
-  const first = number.findIndex((byte) => byte !== 0)
-  return first < 0 ? 0 : 8 * (number.length - first) - Math.clz32(number[first]!) + 24
-}
-
 /** Big-endian bytes as they are, least significant first, and zeros up to the end of the slot. */
 export function putBytes(to: number, number: Uint8Array): void {
   if (number.length > BYTES_MAX) throw new RangeError('the number is too large for this arithmetic')
@@ -84,7 +72,7 @@ export function takeLimbs(from: number, limbs: number): Uint8Array {
 /** Makes `modulus`, odd and above 2, the one in use. */
 export function putModulus(modulus: Uint8Array, limbs: number): void {
   put(MODULUS, modulus, limbs)
-  code.setHeader(MODULUS, limbs)
+  code.setHeader(MODULUS)
   const bits = bitLength(modulus)
   const top = new Uint8Array(Math.ceil(bits / 8))
   top[0] = 1 << ((bits - 1) % 8)
