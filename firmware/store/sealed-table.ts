@@ -16,7 +16,8 @@ import { onDisk } from './failure.ts'
 const FORMAT = 1 // of the sealed bytes
 const MARK_BYTES = 16
 const VALUE_OFFSET = 1 + MARK_BYTES
-const PAGE_ROWS = 512 // rows read at once when listing: bounds memory and keeps the database free for other statements
+const PAGE_ROWS = 64 // read at once when listing: bounds memory where records are large, leaves the database free between
+const BEFORE_FIRST = -(2n ** 63n) // an edited slot may be negative
 
 type Damage = 'damaged' | 'not in its place'
 
@@ -98,7 +99,7 @@ export function createSealedTable(
 
   function* list(): Generator<Uint8Array> {
     let rows: Row[]
-    let after = -1n
+    let after = BEFORE_FIRST
     do {
       expectOpen()
       rows = onDisk(() => selectNext.all(after))

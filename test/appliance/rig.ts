@@ -1,7 +1,7 @@
 /** An appliance over a temporary directory with a small real domain: notes by name, sealed like any record. */
 
-import { createHash, scrypt } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { scrypt } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -10,11 +10,10 @@ import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import { CofferError, type ErrorCode } from '../../firmware/error.ts'
 import { createLog } from '../../firmware/log.ts'
 import type { RecordStore } from '../../firmware/store/store.ts'
+import { DEVICE_KEY, text, utf8 } from '../store/rig.ts'
 
-export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
-export const text = (bytes: Uint8Array | null): string | null => bytes && new TextDecoder().decode(bytes)
+export { DEVICE_KEY, digestDirectory, text, utf8 } from '../store/rig.ts'
 
-export const DEVICE_KEY = new Uint8Array(32).fill(7)
 export const UNLOCK = utf8('unlock passphrase for tests')
 export const ADMIN = utf8('admin passphrase for tests')
 export const PROVISIONING = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTimeMs: Date.UTC(2030, 0, 2) }
@@ -163,15 +162,3 @@ export const hasCode =
   (code: ErrorCode, message?: RegExp) =>
   (error: unknown): boolean =>
     error instanceof CofferError && error.code === code && (message === undefined || message.test(error.message))
-
-/** Names and contents of a directory's files, but for the lock. */
-export const digestDirectory = (directory: string): string[] =>
-  readdirSync(directory)
-    .filter((name) => name !== 'store.lock')
-    .sort()
-    .map(
-      (name) =>
-        `${name} ${createHash('sha256')
-          .update(readFileSync(join(directory, name)))
-          .digest('hex')}`,
-    )

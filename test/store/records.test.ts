@@ -175,10 +175,15 @@ test('a record of another collection in a place is damaged', (t) => {
 
 test('a record whose slot was edited is not missing under its name', (t) => {
   const { rows, rename, reopen } = fill(t, 4)
-  rename.run(rows[2]!.slot ^ 1n, rows[2]!.slot)
-  assert.throws(() => reopen().get('keys', 'n2'), DISPLACED)
-  assert.equal(reopen().isDamaged('keys', 'n2'), true)
-  assert.deepEqual(listed(reopen()), ['value 0', 'value 1', 'value 3'])
+  const { slot } = rows[2]!
+  for (const edited of [slot ^ 1n, 0n, -1n, slot - 2n ** 63n, 2n ** 63n - 1n]) {
+    rename.run(edited, slot)
+    assert.throws(() => reopen().get('keys', 'n2'), DISPLACED)
+    assert.equal(reopen().isDamaged('keys', 'n2'), true)
+    assert.deepEqual(listed(reopen()), ['value 0', 'value 1', 'value 3'])
+    rename.run(slot, edited)
+  }
+  assert.equal(text(reopen().get('keys', 'n2')), 'value 2')
 })
 
 test('a name whose slot another name has is missing, cannot be written, and spoils nothing', (t) => {

@@ -6,7 +6,7 @@ import { systemRandom } from '../../firmware/crypto/random.ts'
 import { deriveSealKey, equalBytes, SEAL_OVERHEAD_BYTES, seal, unseal, wipe } from '../../firmware/crypto/seal.ts'
 
 const key = systemRandom(32)
-const lengths = [0, 1, 15, 16, 17, 63, 64, 65, 1000]
+const lengths = [0, 1, 15, 16, 17, 63, 64, 65, 1000, 4080, 4081, 100_000]
 
 test('what was sealed opens, and is a nonce followed by a secretbox', () => {
   for (const length of lengths) {
