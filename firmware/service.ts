@@ -1,0 +1,144 @@
+/** The story of a start: open the store, restore the boot mode, build the app, listen, obey the boot manager. */
+
+import { on } from 'node:events'
+import { PRODUCT } from '../boot/product.ts'
+import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
+import { createApp } from './app.ts'
+import { type Appliance, openAppliance } from './appliance.ts'
+import { createPool } from './crypto/pool.ts'
+import { systemRandom } from './crypto/random.ts'
+import { makeTlsIdentity } from './crypto/tls-identity.ts'
+import { firstAdministrator, type Operational, openDomain } from './domain/operational.ts'
+import { CofferError } from './error.ts'
+import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
+import { listenTls } from './http/listener.ts'
+import { createTraffic } from './http/traffic.ts'
+import { createLog, type Log, writeToConsole } from './log.ts'
+
+const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
+const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
+
+/**
+ * Ends with `stop`, or when the boot manager is gone and the channel with it. `workerEntry` is the file that serves in
+ * a crypto worker.
+ */
+export async function obey(workerEntry: URL): Promise<void> {
+  ignoreSignals()
+  let service: Service | null = null
+  for await (const [received] of on(process, 'message', { close: ['disconnect'] })) {
+    const message = received as ToFirmware
+    if (message.type === 'start') service = await start(message, workerEntry)
+    else if (message.type === 'unlock') tell(await service!.unlock(message.passphrase))
+    else if (message.type === 'ping') tell({ type: 'pong' })
+    else break
+  }
+  await service?.close()
+  process.exit(0)
+}
+
+interface Service {
+  unlock(passphrase: Uint8Array): Promise<Extract<ToBoot, { type: 'unlockResult' }>>
+  close(): Promise<void>
+}
+
+type Start = Extract<ToFirmware, { type: 'start' }>
+
+async function start({ settings, deviceKey }: Start, workerEntry: URL): Promise<Service> {
+  const log = createLog(settings.logLevel, writeToConsole)
+  exitOnBugs(log)
+  const pool = createPool({ entry: workerEntry })
+  const limiter = createAttemptLimiter()
+  const { dataDirectory, host, port } = settings
+  const appliance = await openAppliance({
+    dataDirectory,
+    deviceKey,
+    pool,
+    log,
+    openDomain,
+    firstAdministrator,
+    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+  })
+  deviceKey?.fill(0)
+  const traffic = createTraffic()
+  const app = createApp({ appliance, log, limiter, traffic, info: PRODUCT })
+  const identity = () => appliance.tlsIdentity()
+  const listener = await listenTls({ app, host, port, identity, log, now: appliance.clock.now, traffic }).catch(refuse)
+
+  const tellState = () =>
+    tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })
+  tell({ type: 'listening', address: host, port: listener.port })
+  tellState()
+  appliance.onState(tellState)
+  return {
+    unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
+    close: async () => {
+      await listener.close()
+      appliance.close()
+      await pool.close()
+    },
+  }
+}
+
+/** `POST /unlock` for the console, under the same limit. Wipes the passphrase. */
+async function unlockFromConsole(
+  appliance: Appliance<Operational>,
+  limiter: AttemptLimiter,
+  passphrase: Uint8Array,
+): Promise<Extract<ToBoot, { type: 'unlockResult' }>> {
+  const answer = (result: 'unlocked' | 'wrong' | 'tooManyAttempts' | 'notLocked') =>
+    ({ type: 'unlockResult', result }) as const
+  try {
+    if (appliance.state !== 'Locked') return answer('notLocked')
+    const unlocked = await limiter.attempt(CONSOLE, UNLOCK_USER, () => isRight(appliance, passphrase))
+    return answer(unlocked ? 'unlocked' : 'wrong')
+  } catch (error) {
+    if (!(error instanceof CofferError)) throw error
+    if (error.code === 'tooManyAttempts') return answer('tooManyAttempts')
+    return { type: 'unlockResult', result: 'failed', message: error.message }
+  } finally {
+    passphrase.fill(0)
+  }
+}
+
+async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array): Promise<true | null> {
+  try {
+    await appliance.unlock(passphrase)
+    return true
+  } catch (error) {
+    if (error instanceof CofferError && error.code === 'forbidden') return null
+    throw error
+  }
+}
+
+/** The boot manager decides when we end; a signal to the whole process group must not forestall the clean stop. */
+function ignoreSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+}
+
+/** Messages of unexpected errors may quote what was being worked on: only the kind and the place are logged. */
+function exitOnBugs(log: Log): void {
+  process.on('uncaughtException', (error) => {
+    const places = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))
+    log.error('general', `unexpected ${error.name}: ${places.map((place) => place.trim()).join(', ')}`)
+    process.exit(EXIT_BUG)
+  })
+}
+
+/** Another start with the same settings would fail the same way: the boot manager gives up instead of trying again. */
+async function refuse(error: NodeJS.ErrnoException): Promise<never> {
+  const { code, port, address } = error as { code?: string; port?: number; address?: string }
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${port} at ${address} is in use; COFFER_PORT chooses another`,
+    EADDRNOTAVAIL: `${address} is not an address of this machine; COFFER_HOST chooses another`,
+    EACCES: `port ${port} is reserved for the system; COFFER_PORT chooses another`,
+  }
+  const reason = reasons[code ?? '']
+  if (reason === undefined) throw error
+  await new Promise((resolve) => process.send!({ type: 'refused', reason } satisfies ToBoot, resolve))
+  process.exit(1)
+}
+
+/** Without a channel there is nobody left to tell; `obey` ends us then. */
+function tell(message: ToBoot): void {
+  if (process.connected) process.send!(message, () => {})
+}
