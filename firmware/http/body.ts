@@ -3,8 +3,13 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import { CofferError } from '../error.ts'
+import type { Body } from './endpoint.ts'
 
 export const BODY_BYTES_MAX = 1024 * 1024
+
+/** What the declaration allows; streamed bodies have no limit. */
+export const bodyBytesMax = (body: Body<unknown> | undefined): number =>
+  body?.kind === 'stream' ? Number.POSITIVE_INFINITY : (body?.bytesMax ?? BODY_BYTES_MAX)
 
 export interface BodyLimits {
   /** A body may take this long however small it is. */
@@ -26,11 +31,17 @@ const PACE_CHECK_MS = 500
 export interface BodyReader {
   /** The whole body. Throws `tooLarge`, `timeout`, `busy`, or `invalid` when the client goes away. */
   read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>>
+  /**
+   * The body piece by piece; the client is held back while nobody asks for the next one. `open` is called when the first
+   * is asked for. Throws `timeout`, or `invalid` when the client goes away.
+   */
+  stream(open: () => Readable): AsyncGenerator<Uint8Array, void>
 }
 
 /** A body being read. */
 interface Reading {
-  startedMs: number
+  /** How long the client has had so far. */
+  elapsedMs: () => number
   receivedBytes: number
   refuse: (error: CofferError) => void
 }
@@ -43,7 +54,8 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
   async function read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const chunks: Uint8Array[] = []
-    const reading = { startedMs: performance.now(), receivedBytes: 0, refuse: reject }
+    const startedMs = performance.now()
+    const reading: Reading = { elapsedMs: () => performance.now() - startedMs, receivedBytes: 0, refuse: reject }
     const onData = (chunk: Uint8Array) => {
       chunks.push(chunk)
       reading.receivedBytes += chunk.length
@@ -52,11 +64,10 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
     }
     const onClose = () => {
-      if (!stream.readableEnded) reject(new CofferError('invalid', 'The request body ended early'))
+      if (!stream.readableEnded) reject(endedEarly())
     }
     stream.on('data', onData).on('end', resolve).on('error', onClose).on('close', onClose)
-    readings.add(reading)
-    pace ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
+    watch(reading)
     try {
       await promise
       return join(chunks, reading.receivedBytes)
@@ -68,21 +79,80 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     }
   }
 
+  async function* stream(open: () => Readable): AsyncGenerator<Uint8Array, void> {
+    const source = open()
+    const chunks: Uint8Array[] = []
+    let ended = false
+    let failure: CofferError | undefined
+    let arrived = Promise.withResolvers<void>()
+    let waitingSinceMs: number | null = null
+    let waitedMs = 0
+    // The time the handler takes for what it has been given is not the client's.
+    const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
+    const refuse = (error: CofferError) => {
+      failure ??= error
+      arrived.resolve()
+    }
+    const reading: Reading = { elapsedMs, receivedBytes: 0, refuse }
+    const onData = (chunk: Uint8Array) => {
+      source.pause()
+      chunks.push(chunk)
+      reading.receivedBytes += chunk.length
+      arrived.resolve()
+    }
+    const onEnd = () => {
+      ended = true
+      arrived.resolve()
+    }
+    const onClose = () => {
+      if (!ended) refuse(endedEarly())
+    }
+    source.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    watch(reading)
+    try {
+      for (;;) {
+        const chunk = chunks.shift()
+        if (chunk !== undefined) yield chunk
+        else if (failure !== undefined) throw failure
+        else if (ended) return
+        else {
+          arrived = Promise.withResolvers()
+          waitingSinceMs = performance.now()
+          source.resume()
+          await arrived.promise
+          waitedMs = elapsedMs()
+          waitingSinceMs = null
+        }
+      }
+    } finally {
+      readings.delete(reading)
+      source.off('data', onData).off('end', onEnd).off('close', onClose)
+      source.resume() // nobody wants the rest
+    }
+  }
+
+  function watch(reading: Reading): void {
+    readings.add(reading)
+    pace ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
+  }
+
   /** One timer for all: it runs while there is anything to watch. */
   function checkPace(): void {
     if (readings.size === 0) {
       clearInterval(pace)
       pace = undefined
     }
-    for (const { startedMs, receivedBytes, refuse } of readings) {
-      const lateMs = performance.now() - startedMs - limits.graceMs
+    for (const { elapsedMs, receivedBytes, refuse } of readings) {
+      const lateMs = elapsedMs() - limits.graceMs
       if (lateMs > 0 && receivedBytes < (lateMs / 1000) * limits.bytesPerSecondMin)
         refuse(new CofferError('timeout', 'The request body came too slowly'))
     }
   }
 
-  return { read }
+  return { read, stream }
 }
+
+const endedEarly = () => new CofferError('invalid', 'The request body ended early')
 
 /** One array of the body; the pieces are wiped, for they may hold a passphrase. */
 function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {

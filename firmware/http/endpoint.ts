@@ -26,6 +26,12 @@ export type Body<T> =
       parts: (parts: readonly Part[]) => T
       bytesMax?: number
     }
+  /**
+   * As it arrives, of any size, watched by its pace like every other body: for handlers that never hold all of it. The
+   * handler iterates once and may stop early. Iterating throws `timeout`, or `invalid` when the client goes away.
+   * `types` are for the API documents, and for the check of requests that create; `contentType` is as sent, `''` if not.
+   */
+  | { kind: 'stream'; types: readonly string[]; open: (chunks: AsyncIterable<Uint8Array>, contentType: string) => T }
 
 export interface Part {
   name: string

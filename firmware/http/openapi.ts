@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../vocabulary.ts'
-import { BODY_BYTES_MAX } from './body.ts'
+import { bodyBytesMax } from './body.ts'
 import type { Access, Declaration, Method } from './endpoint.ts'
 import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 
@@ -154,7 +154,8 @@ const BYTES: JsonSchema = { type: 'string', format: 'binary' }
 
 function requestContent<S>({ body }: Declaration<S>, schemas: SchemaSet): Content | undefined {
   if (body === undefined) return undefined
-  if (body.kind === 'raw') return Object.fromEntries(body.types.map((type) => [type, { schema: BYTES }]))
+  if (body.kind === 'raw' || body.kind === 'stream')
+    return Object.fromEntries(body.types.map((type) => [type, { schema: BYTES }]))
   const json = { 'application/json': { schema: schemas.inline(body.schema, 'input') } }
   if (body.kind === 'json') return json
   const parts: JsonSchema = {
@@ -184,7 +185,7 @@ function success<S>(
 /** Which errors an endpoint can answer with follows from what it declares; texts of its own come on top. */
 function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
   const { access, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } = declaration
-  const limitBytes = body?.bytesMax ?? BODY_BYTES_MAX
+  const limitBytes = bodyBytesMax(body)
   const meanings: Record<string, string | false | undefined> = {
     304: version !== undefined && declaration.method === 'GET' && 'The representation has the etag of `if-none-match`',
     400: (params !== undefined || query !== undefined || body !== undefined) && 'Malformed path, query or body',
@@ -194,7 +195,7 @@ function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
     406: !('empty' in answers) && '`accept` refuses the type of the answer',
     412:
       (states.length < STATES.length || version !== undefined) && 'Not available in this state, or a condition fails',
-    413: body !== undefined && `The body is larger than ${limitBytes} bytes`,
+    413: body !== undefined && Number.isFinite(limitBytes) && `The body is larger than ${limitBytes} bytes`,
     415: creates && body !== undefined && 'Wrong content type',
     429: (access !== 'public' || attemptsAs !== undefined) && 'An attempt failed less than a second ago',
     ...errors,

@@ -6,9 +6,9 @@ import type { Log } from '../log.ts'
 import type { Caller, State } from '../vocabulary.ts'
 import type { AttemptLimiter } from './attempts.ts'
 import {
-  BODY_BYTES_MAX,
   BODY_LIMITS,
   type BodyLimits,
+  bodyBytesMax,
   createBodyReader,
   matchSchema,
   parseJson,
@@ -114,7 +114,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     }
 
     // 8 to 10
-    const bytesMax = declaration.body?.bytesMax ?? BODY_BYTES_MAX
+    const bytesMax = bodyBytesMax(declaration.body)
     const type = mediaType(exchange.header('content-type'))
     if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
     if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
@@ -162,8 +162,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 
   async function readBody(declaration: Declaration<S>, body: Body<unknown>, exchange: Exchange, bytesMax: number) {
-    const bytes = await bodies.read(exchange.openBody(), bytesMax)
     const contentType = exchange.header('content-type')
+    if (body.kind === 'stream') return body.open(bodies.stream(exchange.openBody), contentType ?? '')
+    const bytes = await bodies.read(exchange.openBody(), bytesMax)
     const type = mediaType(contentType)
     if (body.kind === 'raw') return body.parse(bytes, type)
     try {
@@ -248,6 +249,7 @@ function bodyTypes(body: Body<unknown>): readonly string[] {
     case 'jsonOrMultipart':
       return [JSON_TYPE, MULTIPART_TYPE]
     case 'raw':
+    case 'stream':
       return body.types
   }
 }

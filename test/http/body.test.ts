@@ -1,6 +1,7 @@
 /** Request bodies: JSON, schemas, multipart, and the bounds on size, memory and time. */
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -210,6 +211,83 @@ test('all bodies together stay within the memory bound, and it is given back', a
   first.end()
   assert.equal((await reading).length, 80)
   assert.equal((await reader.read(Readable.from([new Uint8Array(100)]), 1000)).length, 100)
+})
+
+test('a streamed body comes piece by piece and holds the client back meanwhile', async () => {
+  const reader = createBodyReader(BODY_LIMITS)
+  const source = new PassThrough({ highWaterMark: 1000 })
+  const chunks = reader.stream(() => source)
+  let taken = 0
+  const feeding = (async () => {
+    for (let n = 0; n < 100; n++) {
+      if (!source.write(new Uint8Array(1000).fill(n))) await once(source, 'drain')
+      taken++
+    }
+    source.end()
+  })()
+  const received: number[] = []
+  for await (const chunk of chunks) {
+    await sleep(1)
+    assert.ok(taken - received.length < 5, `${taken} taken, ${received.length} received`)
+    for (let at = 0; at < chunk.length; at += 1000) received.push(chunk[at]!)
+  }
+  await feeding
+  assert.deepEqual(
+    received,
+    Array.from({ length: 100 }, (_, n) => n),
+  )
+})
+
+test('a streamed body is opened only when somebody asks for it', async () => {
+  const reader = createBodyReader(BODY_LIMITS)
+  let opened = 0
+  const chunks = reader.stream(() => {
+    opened++
+    return Readable.from([new Uint8Array(3)])
+  })
+  await sleep(10)
+  assert.equal(opened, 0)
+  assert.equal((await Array.fromAsync(chunks)).length, 1)
+  assert.equal(opened, 1)
+})
+
+test('a streamed body that breaks off throws after what came, and one that trickles is refused', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 40, bytesPerSecondMin: 1_000_000 })
+  const broken = new PassThrough()
+  broken.write('abc')
+  const received: string[] = []
+  await assert.rejects(async () => {
+    for await (const chunk of reader.stream(() => broken)) {
+      received.push(Buffer.from(chunk).toString())
+      broken.destroy(new Error('reset'))
+    }
+  }, withCode('invalid'))
+  assert.deepEqual(received, ['abc'])
+
+  const slow = new PassThrough()
+  const trickle = setInterval(() => slow.write('x'), 5)
+  await assert.rejects(async () => {
+    for await (const _ of reader.stream(() => slow)) {
+    }
+  }, withCode('timeout'))
+  clearInterval(trickle)
+})
+
+test('the time a handler takes for a streamed body is not counted against the client', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 50, bytesPerSecondMin: 1_000_000 })
+  let bytes = 0
+  for await (const chunk of reader.stream(() => Readable.from([new Uint8Array(10), new Uint8Array(10)]))) {
+    bytes += chunk.length
+    await sleep(120)
+  }
+  assert.equal(bytes, 20)
+})
+
+test('what a handler leaves of a streamed body is discarded, so that the connection can go on', async () => {
+  const reader = createBodyReader(BODY_LIMITS)
+  const source = Readable.from(Array.from({ length: 50 }, () => new Uint8Array(1000)))
+  for await (const _ of reader.stream(() => source)) break
+  await once(source, 'end')
 })
 
 const BOUNDARY = 'test-boundary'

@@ -86,6 +86,39 @@ export const declarations = [
     },
   }),
   endpoint({
+    method: 'POST',
+    path: '/system/update',
+    summary: 'Counts what arrives, up to `?until=`; 0 does not begin to read.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'root' },
+    query: z.object({ until: z.string().optional() }),
+    body: {
+      kind: 'stream',
+      types: ['application/octet-stream'],
+      open: (chunks: AsyncIterable<Uint8Array>, contentType) => ({ chunks, contentType }),
+    },
+    answers: { status: 200, json: z.object({ bytes: z.number(), contentType: z.string() }) },
+    handle: async ({
+      body: { chunks, contentType },
+      query,
+      services,
+    }: {
+      body: { chunks: AsyncIterable<Uint8Array>; contentType: string }
+      query: { until?: string | undefined }
+      services: Sample
+    }) => {
+      const until = Number(query.until ?? Number.POSITIVE_INFINITY)
+      let bytes = 0
+      if (until === 0) throw new CofferError('conflict', 'Nothing is read')
+      for await (const chunk of chunks) {
+        bytes += chunk.length
+        services.calls.push('chunk')
+        if (bytes >= until) throw new CofferError('invalid', 'Enough')
+      }
+      return { status: 200, json: { bytes, contentType } }
+    },
+  }),
+  endpoint({
     method: 'GET',
     path: '/keys',
     summary: 'Lists keys.',
