@@ -110,10 +110,14 @@ export const declarations = [
       const until = Number(query.until ?? Number.POSITIVE_INFINITY)
       let bytes = 0
       if (until === 0) throw new CofferError('conflict', 'Nothing is read')
-      for await (const chunk of chunks) {
-        bytes += chunk.length
-        services.calls.push('chunk')
-        if (bytes >= until) throw new CofferError('invalid', 'Enough')
+      try {
+        for await (const chunk of chunks) {
+          bytes += chunk.length
+          services.calls.push('chunk')
+          if (bytes >= until) throw new CofferError('invalid', 'Enough')
+        }
+      } finally {
+        services.calls.push('end')
       }
       return { status: 200, json: { bytes, contentType } }
     },
