@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
@@ -21,25 +22,29 @@ const BACKSPACE = '\x7f'
 const ABOVE_PROMPT = /\r\p{Cc}\[Kinfo +access: .*health\/state\r?\nUnlock passphrase: /u
 
 let program: string
-before(async () => {
+/** A data directory of a provisioned Coffer that was stopped: it starts Locked. */
+let template: string
+before(async (t) => {
   program = await buildForTests()
-})
-
-/** A provisioned Coffer that was stopped: it starts Locked. */
-async function provisioned(t: TestContext): Promise<string> {
-  const data = makeDataDirectory(t)
-  const coffer = startCoffer(t, { program, data })
+  const context = t as TestContext
+  template = makeDataDirectory(context)
+  const coffer = startCoffer(context, { program, data: template })
   await provision(coffer)
   assert.equal(await coffer.stop(), 0)
+})
+
+function provisioned(t: TestContext): string {
+  const data = makeDataDirectory(t)
+  cpSync(template, data, { recursive: true })
   return data
 }
 
-async function startLocked(t: TestContext): Promise<Coffer> {
-  return startCoffer(t, { program, data: await provisioned(t), terminal: true })
+function startLocked(t: TestContext): Coffer {
+  return startCoffer(t, { program, data: provisioned(t), terminal: true })
 }
 
 test('shows product, version and address, asks, says when it is wrong, and opens when it is right', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(/^Coffer\r?\nVersion \d+\.\d+\.\d+\r?\nhttps:\/\/127\.0\.0\.1:\d+\r?\nUnlock passphrase: $/m)
   coffer.type('not the passphrase\r')
   await coffer.see(/\r?\nWrong passphrase\.\r?\nUnlock passphrase: /)
@@ -52,7 +57,7 @@ test('shows product, version and address, asks, says when it is wrong, and opens
 })
 
 test('echoes nothing of a passphrase, whatever its fate, though the terminal itself echoes', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('wrong-secret\r')
   await coffer.see(PROMPT)
@@ -67,7 +72,7 @@ test('echoes nothing of a passphrase, whatever its fate, though the terminal its
 })
 
 test('an empty line asks again, without a word and without an attempt', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('\r')
   await coffer.see(/^\r?\nUnlock passphrase: $/)
@@ -78,21 +83,21 @@ test('an empty line asks again, without a word and without an attempt', async (t
 })
 
 test('backspace, Ctrl-U and arrow keys edit the line', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type(`mistyped${CTRL_U}\x1b[A${UNLOCK_PASSPHRASE}é${BACKSPACE}\r`)
   await coffer.see(/: Operational/)
 })
 
 test('a passphrase of more than 200 bytes is refused as too long', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type(`${'x'.repeat(201)}\r`)
   await coffer.see(/too long: .*200 bytes.*\r?\nUnlock passphrase: /)
 })
 
 test('an attempt within a second after a wrong one is refused, as at POST /unlock', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('not the passphrase\r')
   await coffer.see(/Wrong passphrase[\s\S]*Unlock passphrase: /)
@@ -105,7 +110,7 @@ test('an attempt within a second after a wrong one is refused, as at POST /unloc
 })
 
 test('Ctrl-C at the prompt stops cleanly', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   const firmware = await coffer.firmwarePid()
   coffer.type(`half a passphrase${CTRL_C}`)
@@ -121,7 +126,7 @@ test('Ctrl-C while open stops cleanly', async (t) => {
 })
 
 test('the prompt goes when somebody unlocks through the API, and comes back with a lock', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('half a')
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
@@ -133,7 +138,7 @@ test('the prompt goes when somebody unlocks through the API, and comes back with
 })
 
 test('lines of the log appear above the prompt, which stays in place', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type(UNLOCK_PASSPHRASE.slice(0, 5))
   await expect(200, coffer.call('GET', '/health/state'))
@@ -143,7 +148,7 @@ test('lines of the log appear above the prompt, which stays in place', async (t)
 })
 
 test('the prompt comes back after the firmware crashed', async (t) => {
-  const coffer = await startLocked(t)
+  const coffer = startLocked(t)
   await coffer.see(PROMPT)
   process.kill(await coffer.firmwarePid(), 'SIGKILL')
   await coffer.see(/The firmware ended with SIGKILL\. It is started again in 0\.5 s\./)
@@ -153,7 +158,7 @@ test('the prompt comes back after the firmware crashed', async (t) => {
 })
 
 test('without a terminal it does not prompt and waits for POST /unlock', async (t) => {
-  const coffer = startCoffer(t, { program, data: await provisioned(t) })
+  const coffer = startCoffer(t, { program, data: provisioned(t) })
   await coffer.see(/: Locked, waiting for the passphrase at \/api\/v1\/unlock\n/)
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
   await coffer.see(/: Operational\n/)
