@@ -73,7 +73,6 @@ export const LISTENER_LIMITS: ListenerLimits = {
 const HEADER_BYTES_MAX = 16 * 1024
 const EXPIRY_CHECKS = 4 // per headersMs
 const DRAIN_CHECK_MS = 100
-const PIPELINED_MAX = 64 // more requests of one connection wait unread
 const LOGGED_PATH_MAX = 2000
 
 /** TLS 1.2 with forward secrecy and authenticated encryption only; those of 1.3 are all of that kind. */
@@ -153,13 +152,11 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const client = clientOf(socket)
     client.last = incoming
     client.unanswered.add(outgoing)
-    if (client.unanswered.size === PIPELINED_MAX) socket.pause()
     log.info('access', `request ${incoming.method} ${pathOf(incoming.url ?? '')}`)
     outgoing.on('finish', () => {
       if (!incoming.complete) watchDrain(incoming, limits)
     })
     outgoing.on('close', () => {
-      if (client.unanswered.size === PIPELINED_MAX) socket.resume()
       client.unanswered.delete(outgoing)
       if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
       if (client.unanswered.size === 0) client.parting?.()
@@ -226,6 +223,9 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     if (current !== undefined && !current.headersSent) socket.setTimeout(limits.stallMs)
     else socket.destroy()
   })
+  // With a listener of its own the socket is read as a stream. Read natively, TLS records already decrypted reach the parser
+  // after it was paused for a client that pipelines faster than it reads, and that client gets 400 for good requests.
+  server.on('secureConnection', (socket) => socket.on('data', () => {}))
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))

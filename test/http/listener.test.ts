@@ -206,6 +206,44 @@ test('pipelined requests are answered in order, the last before an error too', a
   assert.equal(await connection.end(), '')
 })
 
+test('a thousand pipelined requests, bodies among them, are all answered in order', async (t) => {
+  const { client, sample } = await setup(t)
+  const connection = await client()
+  const put = (text: string) =>
+    `PUT /api/v1/keys/k HTTP/1.1\r\n${HOST}${ADMIN}content-type: application/json\r\ncontent-length: ${text.length + 11}\r\n\r\n{"text":"${text}"}`
+  const get = `GET /api/v1/keys/k HTTP/1.1\r\n${HOST}${ADMIN}\r\n`
+  for (let n = 0; n < 1000; n++) connection.send(n % 3 === 0 ? put(`${n}`) : get)
+  for (let n = 0; n < 1000; n++) assert.equal((await connection.answer())?.status, n % 3 === 0 ? 204 : 200)
+  assert.equal(sample.keys.get('k'), '999')
+})
+
+test('clients that vanish or send noise at any moment harm nobody', { timeout: 60_000 }, async (t) => {
+  const { listener, client, entries, sample } = await setup(t)
+  const body = '{"mode":"EdDSA","message":"AAAA"}'
+  const sign = `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}content-length: ${body.length}\r\n\r\n${body}`
+  const chunked = `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}transfer-encoding: chunked\r\n\r\n5\r\n{"mod\r\n0\r\n\r\n`
+  const talk = Buffer.from(INFO + sign + chunked + sign)
+  for (let cut = 0; cut < talk.length; cut += 11) {
+    const connection = await TlsClient.connect(listener.port)
+    const bytes = Buffer.from(talk.subarray(0, cut))
+    if (cut % 2 === 1) bytes.fill(randomBytes(1), Math.floor(cut / 2), Math.floor(cut / 2) + 1)
+    connection.send(bytes)
+    if (cut % 3 === 0) await sleep(1)
+    connection.destroy()
+  }
+  await sleep(50)
+  sample.nowMs += 1000 // noise may have hit the passphrase
+  const connection = await client()
+  connection.send(talk)
+  const statuses: (number | undefined)[] = []
+  for (let n = 0; n < 4; n++) statuses.push((await connection.answer())?.status)
+  assert.deepEqual(statuses, [200, 200, 400, 200])
+  assert.deepEqual(
+    entries.filter(({ level }) => level === 'error'),
+    [],
+  )
+})
+
 test('a client that closed its side still gets its answers', async (t) => {
   const { client } = await setup(t)
   const connection = await client()
