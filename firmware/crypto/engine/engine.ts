@@ -1,11 +1,8 @@
 /**
  * What an arithmetic engine offers to RSA. Every number is secret except the modulus, its length, the bit lengths of the
  * primes and the public exponent: an engine takes no branch and no memory address from the others, and uses no BigInt
- * on them. Integers cross this border big-endian.
+ * on them. Integers cross this border big-endian; a modulus has at most 8192 bits, like the contract's longest keys.
  */
-
-/** Moduli, and all numbers with them, have at most this many bits: the contract's largest RSA modulus. */
-export const MODULUS_BITS_MAX = 8192
 
 export type Pair<T> = readonly [T, T]
 

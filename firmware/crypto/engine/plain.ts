@@ -32,7 +32,6 @@ export const plainEngine: Engine = {
 }
 
 const { UNIT, X, Y, HIGH, LOW, EXPONENT, AT_P, AT_Q, COEFFICIENT, PRIME_Q } = slots(
-  'factor', // of putModulus
   'UNIT',
   'X',
   'Y',

@@ -17,7 +17,8 @@ const BLOCK_BYTES = 3 * SLOT_BYTES
 
 const BYTES = slot(3)
 const BYTES_MAX = SLOT_BYTES - HEADER_BYTES - 8 // limbs are read from words of eight bytes
-const FREE = 4
+const FACTOR = slot(4) // of putModulus
+const FREE = 5
 
 /** Slots for the numbers of one operation. */
 export function slots<Name extends string>(...names: Name[]): Record<Name, number> {
@@ -80,13 +81,12 @@ export function putModulus(modulus: Uint8Array, limbs: number): void {
   for (let bit = bits - 1; bit < LIMB_BITS * limbs; bit++) double(R_ONCE, limbs)
 
   // 2^27 in Montgomery's form, then its power 2^(27 limbs) = R.
-  const { factor } = slots('factor')
-  putLimbs(factor, takeLimbs(R_ONCE, limbs))
-  for (let bit = 0; bit < LIMB_BITS; bit++) double(factor, limbs)
-  putLimbs(R_SQUARED, takeLimbs(factor, limbs))
+  putLimbs(FACTOR, takeLimbs(R_ONCE, limbs))
+  for (let bit = 0; bit < LIMB_BITS; bit++) double(FACTOR, limbs)
+  putLimbs(R_SQUARED, takeLimbs(FACTOR, limbs))
   for (let bit = 30 - Math.clz32(limbs); bit >= 0; bit--) {
     code.multiply(R_SQUARED, R_SQUARED, R_SQUARED, MODULUS, limbs)
-    if ((limbs >> bit) & 1) code.multiply(R_SQUARED, R_SQUARED, factor, MODULUS, limbs)
+    if ((limbs >> bit) & 1) code.multiply(R_SQUARED, R_SQUARED, FACTOR, MODULUS, limbs)
   }
   reduce(R_SQUARED, limbs)
 }
