@@ -101,10 +101,9 @@ export class Keys {
   handle(entry: Readonly<KeyEntry>): KeyHandle {
     const load = () => {
       this.#context.assertOpen()
-      // Named now, not when the handle was made: the key may have moved while the request waited.
-      const bytes = this.#context.records.get('privateKeys', keyName(entry.namespace, entry.id))
-      if (bytes === null) throw noSuchKey()
-      return bytes
+      // The key may have gone or moved while the request waited.
+      if (!this.#holds(entry)) throw noSuchKey()
+      return this.#read('privateKeys', entry)
     }
     return { ref: entry.ref, type: entry.type, load }
   }
@@ -328,7 +327,7 @@ export class Keys {
     if (entry.operations >= OPERATIONS_MAX) return
     entry.operations++
     // Deleted while it was used: nothing is left to count.
-    if (this.#index.shelf(entry.namespace).entries.get(entry.id) === entry) this.#counted.add(entry)
+    if (this.#holds(entry)) this.#counted.add(entry)
   }
 
   /** Stores the counts of operations. */
@@ -379,6 +378,10 @@ export class Keys {
     this.#context.pool.forget(entry.ref)
   }
 
+  #holds(entry: Readonly<KeyEntry>): boolean {
+    return this.#index.shelf(entry.namespace).entries.get(entry.id) === entry
+  }
+
   #find({ namespace, entries }: Shelf, id: string): KeyEntry | undefined {
     const entry = entries.get(id)
     if (entry === undefined && this.#context.records.isDamaged('keys', keyName(namespace, id))) throw damaged('key')
@@ -396,7 +399,7 @@ export class Keys {
   }
 
   /** A record that the index knows of; when it is gone, the store is damaged. */
-  #read(collection: Change['collection'], { namespace, id }: KeyEntry): Uint8Array {
+  #read(collection: Change['collection'], { namespace, id }: Readonly<KeyEntry>): Uint8Array {
     const value = this.#context.records.get(collection, keyName(namespace, id))
     if (value === null) throw damaged('key')
     return value
