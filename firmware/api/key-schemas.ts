@@ -54,7 +54,8 @@ export const keyGenerate = z
   .strictObject({ ...attributes, ...typed, length: z.int().optional(), id: wantedId.optional() })
   .meta({ id: 'KeyGenerate' })
   .transform((body, context) => ({
-    ...{ id: body.id, length: body.length },
+    id: body.id,
+    length: body.length,
     key: newKey(body),
     typeName: typeNameOf(body, context),
   }))

@@ -8,7 +8,7 @@ import { encodeBase64 } from '../http/base64.ts'
 import { id, label } from '../http/schema.ts'
 import type { Caller } from '../vocabulary.ts'
 import { createId, type KeyImport, key, keyGenerate, keyImport, keyImportParts, keyList } from './key-schemas.ts'
-import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, OPERATORS, READERS, type Services } from './services.ts'
+import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 export const keyParams = z.object({ id })
 
@@ -37,11 +37,11 @@ function list(request: Listing, prefix?: string): { id: string; key: string }[] 
   const { keys, users } = domainOf(request)
   const { caller } = request
   const { filter, label } = request.query
-  const restricted = filter !== undefined && OPERATORS.roles.includes(caller.role)
+  const restricted = filter !== undefined && caller.role === 'Operator'
   const selection: KeyFilter = {
     ...(prefix !== undefined && { prefix }),
     ...(label !== undefined && { label }),
-    ...(restricted && { usableWith: users.tags(caller.userId) }),
+    ...(restricted && { usableWith: users.tagsOfCaller(caller) }),
   }
   return keys.list(caller.namespace, selection).map((id) => ({ id, key: id }))
 }
@@ -51,7 +51,8 @@ function show(entry: Readonly<KeyEntry>, publicKey: PublicKey): z.infer<typeof k
   const { mechanisms, typeName, tags, operations, label } = entry
   return {
     mechanisms: [...mechanisms],
-    ...{ type: typeName, algorithm: typeName },
+    type: typeName,
+    algorithm: typeName,
     restrictions: tags.length === 0 ? {} : { tags: [...tags] },
     ...showPublic(publicKey),
     operations,

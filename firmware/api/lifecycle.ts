@@ -1,6 +1,7 @@
 /** From one state to the next: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
 
 import { z } from 'zod'
+import { CofferError } from '../error.ts'
 import { UNLOCK_USER } from '../http/attempts.ts'
 import { passphrase, timestamp } from '../http/schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
@@ -43,10 +44,14 @@ export const lifecycleDeclarations = [
     body: { kind: 'json', schema: passphraseBody },
     answers: EMPTY,
     errors: { 400: 'The passphrase has not 10 to 200 bytes.', 403: 'The passphrase is wrong.' },
-    handle: async ({ services, body: { passphrase } }) => {
+    handle: async ({ services, address, body: { passphrase } }) => {
       try {
         await services.appliance.unlock(passphrase)
         return { status: 204 }
+      } catch (error) {
+        if (error instanceof CofferError && error.code === 'forbidden')
+          services.log.warning('access', `unlocking from ${address || 'inside'} failed: wrong passphrase`)
+        throw error
       } finally {
         passphrase.fill(0)
       }

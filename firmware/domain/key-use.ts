@@ -96,7 +96,7 @@ export class KeyUse {
     let outcome = 'failed'
     try {
       const key = this.#keys.get(actor.caller.namespace, id)
-      if (!isUsableWith(key, this.#users.tags(actor.caller.userId)))
+      if (!isUsableWith(key, this.#users.tagsOfCaller(actor.caller)))
         throw new CofferError('forbidden', 'Your tags do not allow to use this key')
       const result = await operate(key)
       this.#context.assertOpen()

@@ -136,6 +136,13 @@ export class Users {
     return tags
   }
 
+  /** What decides over the use of restricted keys. Throws `forbidden` when the caller was deleted since he came. */
+  tagsOfCaller({ userId }: Caller): readonly string[] {
+    const user = this.find(userId)
+    if (user === undefined) throw new CofferError('forbidden', 'Your account was deleted')
+    return user.tags
+  }
+
   /** Returns false when the tag was there already. */
   addTag(caller: Caller, id: string, tag: string): boolean {
     const user = this.get(id)

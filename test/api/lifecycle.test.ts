@@ -56,6 +56,8 @@ test('unlocks with the right passphrase only, one failed attempt a second', asyn
   assert.equal(await unlock(UNLOCK), 412)
   assert.equal(await rig.status('POST /lock'), 204)
   assert.equal(await unlock('wrong passphrase'), 403)
+  assert.match(rig.entries.at(-1)!.message, /unlocking from inside failed: wrong passphrase/)
+  assert.equal(rig.entries.at(-1)!.level, 'warning')
   assert.equal(await unlock(UNLOCK), 429)
   rig.nowMs += 1000
   assert.equal(await unlock('short'), 400)

@@ -134,6 +134,14 @@ test('a key deleted or moved while it waits to be used is used no more, or under
   assert.equal(domain.keys.get('', 'elsewhere').operations, 1)
 })
 
+test('an Operator deleted since he came uses no key', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  await domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(domain, 'one')
+  domain.users.remove(admin, 'operator')
+  await assert.rejects(sign(domain, 'one'), code('forbidden'))
+})
+
 test('damaged keys are neither missing nor replaced, and the others work', async (t) => {
   const rig = await createDomainRig(t, pool)
   await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
