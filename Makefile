@@ -28,7 +28,7 @@ lint: node_modules/.package-lock.json
 	$(NODE) $(BIN)/tsc -p .
 
 bench: node_modules/.package-lock.json
-	$(NODE) --expose-gc tools/bench/unlock.ts
+	$(NODE) tools/bench/unlock.ts
 
 clean:
 	rm -rf dist node_modules coverage .venv
