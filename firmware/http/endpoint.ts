@@ -29,9 +29,15 @@ export type Body<T> =
   /**
    * As it arrives, of any size, watched by its pace like every other body: for handlers that never hold all of it. The
    * handler iterates once and may stop early. Iterating throws `timeout`, or `invalid` when the client goes away.
-   * `types` are for the API documents, and for the check of requests that create; `contentType` is as sent, `''` if not.
+   * `types` are for the API documents, and for the check of requests that create, `form` names the parts where one of
+   * them is multipart/form-data (to be read with `readParts`); `contentType` is as sent, `''` if not.
    */
-  | { kind: 'stream'; types: readonly string[]; open: (chunks: AsyncIterable<Uint8Array>, contentType: string) => T }
+  | {
+      kind: 'stream'
+      types: readonly string[]
+      form?: Readonly<Record<string, 'json' | 'binary'>>
+      open: (chunks: AsyncIterable<Uint8Array>, contentType: string) => T
+    }
 
 export interface Part {
   name: string
@@ -53,6 +59,8 @@ export interface Request<S, P, Q, B> {
 export type Result =
   | { status: 200; json: unknown }
   | { status: 200 | 201; bytes: Uint8Array; type: string }
+  /** As it is made, at the client's pace, never all of it in memory. When it throws, the connection is cut. */
+  | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
   | { status: 201; location?: string; json?: unknown }
   | { status: 200 | 204 | 304 }

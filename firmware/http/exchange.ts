@@ -21,6 +21,8 @@ export interface Exchange {
   header(name: string): string | undefined
   /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
   openBody(): Readable
+  /** Cuts the connection, because an answer that began cannot be finished. */
+  cut(): void
 }
 
 export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange {
@@ -33,6 +35,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       address: '',
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
+      cut: () => {},
     }
   }
   return {
@@ -47,6 +50,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       if (incoming.headers.expect !== undefined) outgoing?.writeContinue()
       return incoming
     },
+    cut: () => void outgoing?.destroy(),
   }
 }
 

@@ -152,18 +152,25 @@ function queryParameters<S>({ query }: Declaration<S>, schemas: SchemaSet): Para
 
 const BYTES: JsonSchema = { type: 'string', format: 'binary' }
 
+const FORM_TYPE = 'multipart/form-data'
+
 function requestContent<S>({ body }: Declaration<S>, schemas: SchemaSet): Content | undefined {
   if (body === undefined) return undefined
-  if (body.kind === 'raw' || body.kind === 'stream')
-    return Object.fromEntries(body.types.map((type) => [type, { schema: BYTES }]))
+  if (body.kind === 'raw') return Object.fromEntries(body.types.map((type) => [type, { schema: BYTES }]))
+  if (body.kind === 'stream') {
+    const { types, form } = body
+    const schemaOf = (type: string) => (type === FORM_TYPE && form !== undefined ? formSchema(form) : BYTES)
+    return Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }]))
+  }
   const json = { 'application/json': { schema: schemas.inline(body.schema, 'input') } }
   if (body.kind === 'json') return json
-  const parts: JsonSchema = {
-    type: 'object',
-    properties: { arguments: { type: 'string', contentMediaType: 'application/json' }, key_file: BYTES },
-    required: ['arguments', 'key_file'],
-  }
-  return { ...json, 'multipart/form-data': { schema: parts } }
+  return { ...json, [FORM_TYPE]: { schema: formSchema({ arguments: 'json', key_file: 'binary' }) } }
+}
+
+function formSchema(parts: Readonly<Record<string, 'json' | 'binary'>>): JsonSchema {
+  const json: JsonSchema = { type: 'string', contentMediaType: 'application/json' }
+  const properties = Object.entries(parts).map(([name, content]) => [name, content === 'json' ? json : BYTES])
+  return { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(parts) }
 }
 
 function success<S>(

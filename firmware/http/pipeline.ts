@@ -23,7 +23,16 @@ import { type Connection, type Exchange, exchangeOf } from './exchange.ts'
 import { acceptable, mediaType } from './media.ts'
 import { parseMultipart } from './multipart.ts'
 import type { ApiInfo } from './openapi.ts'
-import { bodyReply, emptyReply, JSON_TYPE, jsonReply, type Reply, toResponse } from './reply.ts'
+import {
+  bodyReply,
+  emptyReply,
+  JSON_TYPE,
+  jsonReply,
+  type Reply,
+  type StreamedReply,
+  streamReply,
+  toResponse,
+} from './reply.ts'
 import { createRoutes, type Match } from './routes.ts'
 
 export const BASE_PATH = '/api/v1'
@@ -78,7 +87,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
-  async function respond(exchange: Exchange): Promise<Reply> {
+  async function respond(exchange: Exchange): Promise<Reply | StreamedReply> {
     // 1 to 5
     const [path, queryText] = splitTarget(exchange.target)
     const matches = routes.match(path)
@@ -135,7 +144,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     // 14 and 15
     if (declaration.body !== undefined) request.body = await readBody(declaration, declaration.body, exchange, bytesMax)
     const result = await handle(declaration, request)
-    return replyOf(result, types, responseHeaders(declaration, etag))
+    return replyOf(result, types, responseHeaders(declaration, etag), (error) => {
+      errorReply(error, options.log) // nobody can be sent it any more; it is logged
+      exchange.cut()
+    })
   }
 
   async function authenticate(exchange: Exchange): Promise<Caller> {
@@ -314,12 +326,18 @@ function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | 
   }
 }
 
-function replyOf(result: Result, types: readonly string[], headers: Record<string, string>): Reply {
+function replyOf(
+  result: Result,
+  types: readonly string[],
+  headers: Record<string, string>,
+  onFailure: (error: unknown) => void,
+): Reply | StreamedReply {
   if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
   if ('bytes' in result) {
     const bytes = result.bytes as Uint8Array<ArrayBuffer>
     return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
   }
+  if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
   if ('json' in result && result.json !== undefined) return jsonReply(result.status, result.json, headers)
   return emptyReply(result.status, headers)
 }

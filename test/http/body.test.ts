@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/error.ts'
 import { BODY_LIMITS, createBodyReader, matchSchema, parseJson } from '../../firmware/http/body.ts'
-import { parseMultipart } from '../../firmware/http/multipart.ts'
+import { parseMultipart, readParts } from '../../firmware/http/multipart.ts'
 import { base64, id, integer, label, passphrase, readTimestamp, tags, timestamp } from '../../firmware/http/schema.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -365,4 +365,49 @@ test('a random part content comes back byte by byte', async () => {
     }),
     { numRuns: 200 },
   )
+})
+
+test('parts come as they arrive, in pieces of any size, and may be left unread', async () => {
+  const contents = ['{"a":1}', `--${BOUNDARY}`, '\r\n--test-boundar\r\n', '']
+  const body = utf8(multipart(...contents.map((content, n): [string, string] => [named(`p${n}`), content])))
+  for (const bytes of [1, 2, 3, 7, 64, 1000]) {
+    for (const reading of ['all', 'none', 'some'] as const) {
+      async function* chunks() {
+        for (let at = 0; at < body.length; at += bytes) yield body.subarray(at, at + bytes)
+      }
+      const seen: string[] = []
+      for await (const { name, content } of readParts(chunks(), TYPE)) {
+        let text = ''
+        if (reading !== 'none') {
+          for await (const piece of content) {
+            text += Buffer.from(piece).toString()
+            if (reading === 'some') break
+          }
+        }
+        seen.push(reading === 'all' ? `${name} ${text}` : name)
+      }
+      assert.deepEqual(seen, reading === 'all' ? contents.map((text, n) => `p${n} ${text}`) : ['p0', 'p1', 'p2', 'p3'])
+    }
+  }
+})
+
+test('what breaks while parts arrive is thrown as it is, and leaving off ends the source', async () => {
+  let ended = 0
+  async function* chunks() {
+    try {
+      yield utf8(`--${BOUNDARY}\r\n${named('a')}\r\n\r\nx`)
+      throw new CofferError('timeout', 'Too slow')
+    } finally {
+      ended++
+    }
+  }
+  const read = async (leave: boolean) => {
+    for await (const { content } of readParts(chunks(), TYPE)) {
+      if (leave) return
+      for await (const _ of content);
+    }
+  }
+  await assert.rejects(read(false), withCode('timeout'))
+  await read(true)
+  assert.equal(ended, 2)
 })

@@ -123,6 +123,30 @@ export const declarations = [
     },
   }),
   endpoint({
+    method: 'POST',
+    path: '/system/backup',
+    summary: 'Sends pieces of a kibibyte; fails after `?fail=`.',
+    states: ['Operational'],
+    access: { roles: ['Administrator'], scope: 'root' },
+    query: z.object({ pieces: z.coerce.number(), fail: z.coerce.number().optional() }),
+    noCache: true,
+    answers: { status: 200, types: ['application/octet-stream'] },
+    handle: ({ services, query }: { services: Sample; query: { pieces: number; fail?: number | undefined } }) => {
+      async function* stream() {
+        try {
+          for (let n = 0; n < query.pieces; n++) {
+            if (n === query.fail) throw new CofferError('storage', 'The disk failed')
+            services.calls.push('piece')
+            yield new Uint8Array(1024).fill(n)
+          }
+        } finally {
+          services.calls.push('end of pieces')
+        }
+      }
+      return { status: 200, stream: stream(), type: 'application/octet-stream' }
+    },
+  }),
+  endpoint({
     method: 'GET',
     path: '/keys',
     summary: 'Lists keys.',

@@ -1,19 +1,24 @@
-/** Streamed bodies over the TLS port: early answers, clients that go away, and connections that go on. */
+/** Streamed bodies and answers over the TLS port: early answers, clients that go away, and connections that go on. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:https'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import { listenTls } from '../../firmware/http/listener.ts'
-import { basic, type Sample, sampleApi } from './sample-api.ts'
+import { basic, type SampleApi, sampleApi } from './sample-api.ts'
 import { TlsClient } from './tls-client.ts'
 
 const MIB = 1024 * 1024
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 
-async function setup(t: TestContext): Promise<{ sample: Sample; client: () => Promise<TlsClient> }> {
-  const { app, log, sample } = sampleApi()
+type Setup = Pick<SampleApi, 'sample' | 'entries'> & { port: number; client: () => Promise<TlsClient> }
+
+async function setup(t: TestContext): Promise<Setup> {
+  const { app, log, sample, entries } = sampleApi()
   const limits = { closeMs: 200 }
   const listener = await listenTls({
     app,
@@ -34,7 +39,7 @@ async function setup(t: TestContext): Promise<{ sample: Sample; client: () => Pr
     clients.push(made)
     return made
   }
-  return { sample, client }
+  return { sample, entries, client, port: listener.port }
 }
 
 const post = (headers: string, query = '') =>
@@ -62,7 +67,7 @@ test('a handler that stops early answers at once, and the connection goes on aft
     connection.send(new Uint8Array(2 * MIB))
     assert.equal((await connection.answer())?.status, until === 0 ? 409 : 400)
     connection.send(new Uint8Array(2 * MIB))
-    connection.send(post('content-length: 3\r\n') + 'abc')
+    connection.send(`${post('content-length: 3\r\n')}abc`)
     assert.equal(JSON.parse((await connection.answer())!.body).bytes, 3)
   }
 })
@@ -88,4 +93,74 @@ test('a client that goes away ends the iteration', { timeout: 20_000 }, async (t
   assert.ok(!sample.calls.includes('end'))
   connection.destroy()
   while (!sample.calls.includes('end')) await sleep(5)
+})
+
+const backup = (query: string) => `/api/v1/system/backup?${query}`
+
+/** Rejects when the answer breaks off. */
+async function download(port: number, agent: Agent, path: string): Promise<{ headers: object; body: Buffer }> {
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    agent,
+    path,
+    method: 'POST',
+    headers: { authorization: basic('admin') },
+  })
+  sent.end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const pieces: Buffer[] = []
+  for await (const piece of answer) pieces.push(piece as Buffer)
+  assert.equal(answer.statusCode, 200)
+  return { headers: answer.headers, body: Buffer.concat(pieces) }
+}
+
+function keepAlive(t: TestContext): Agent {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
+  t.after(() => agent.destroy())
+  return agent
+}
+
+test('a streamed answer arrives whole, and the connection goes on', async (t) => {
+  const { port } = await setup(t)
+  const agent = keepAlive(t)
+  const sockets = new Set<unknown>()
+  agent.on('free', (socket) => sockets.add(socket))
+  for (const pieces of [0, 1, 300]) {
+    const { headers, body } = await download(port, agent, backup(`pieces=${pieces}`))
+    assert.equal((headers as Record<string, string>)['content-type'], 'application/octet-stream')
+    assert.equal((headers as Record<string, string>)['cache-control'], 'no-cache')
+    assert.equal(body.length, pieces * 1024)
+    assert.ok(body.every((byte, index) => byte === Math.floor(index / 1024) % 256))
+  }
+  assert.equal(sockets.size, 1)
+})
+
+test('a streamed answer that fails ends in a cut connection and a line in the log', { timeout: 20_000 }, async (t) => {
+  const { port, sample, entries } = await setup(t)
+  const agent = keepAlive(t)
+  for (const fail of [0, 1, 200]) {
+    await assert.rejects(download(port, agent, backup(`pieces=300&fail=${fail}`)), /aborted|hang up/)
+  }
+  assert.equal(sample.calls.filter((call) => call === 'end of pieces').length, 3)
+  assert.equal(entries.filter(({ message }) => message.includes('storage: The disk failed')).length, 3)
+})
+
+test('a client that does not read holds a streamed answer back, and ends it by going away', async (t) => {
+  const { client, sample } = await setup(t)
+  const connection = await client()
+  connection.socket.pause()
+  const pieces = 100 * 1024
+  connection.send(
+    `POST ${backup(`pieces=${pieces}`)} HTTP/1.1\r\nhost: appliance\r\nauthorization: ${basic('admin')}\r\n\r\n`,
+  )
+  while (sample.calls.length === 0) await sleep(5)
+  let made = -1
+  while (made !== sample.calls.length) {
+    made = sample.calls.length
+    await sleep(200)
+  }
+  assert.ok(made < pieces / 2, `${made} pieces`)
+  connection.destroy()
+  while (!sample.calls.includes('end of pieces')) await sleep(5)
 })
