@@ -4,14 +4,19 @@ import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { openDeviceKey } from './device-key.ts'
 import { syncDirectory, writeDurably } from './files.ts'
 import { lockDirectory } from './lock.ts'
+import { ownFirmware } from './own-firmware.ts'
 import type { Platform } from './platform.ts'
+import { PRODUCT } from './product.ts'
+import { readReleaseKey } from './release-key.ts'
 import type { HostSettings } from './settings.ts'
+import { openSlots } from './slots.ts'
+import { createStoreCopy } from './store-copy.ts'
 
 // A sign request may carry 67 MiB; as JSON text, as base64 and as bytes it is held several times over.
 const HEAP_MEGABYTES = 1024
 
-/** Makes the data directory if need be and locks it; throws a LockError when it is in use. */
-export function openHost({ dataDirectory, host, port, logLevel }: HostSettings): Platform {
+/** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
+export function openHost({ dataDirectory, host, port, httpPort, logLevel, releaseKeyPath }: HostSettings): Platform {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
   const directory = realpathSync(dataDirectory)
   const storeDirectory = `${directory}/store`
@@ -24,12 +29,16 @@ export function openHost({ dataDirectory, host, port, logLevel }: HostSettings):
   }
   if (existsSync(disk.resetMark)) erase(disk)
   makeStoreDirectory(disk)
+  const releaseKey = readReleaseKey(releaseKeyPath ?? `${directory}/release.pub`, releaseKeyPath === null)
+  const own = { ...ownFirmware(), version: PRODUCT.version }
   return {
-    settings: { dataDirectory: storeDirectory, host, port, logLevel },
+    settings: { dataDirectory: storeDirectory, host, port, httpPort, logLevel, releaseKey },
+    slots: openSlots({ directory: `${directory}/slots`, storeDirectory, own, releaseKey }),
     launcher: [],
     heapMegabytes: HEAP_MEGABYTES,
     lock,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
+    applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
     perform: (action) => {
       if (action === 'shutdown') return 'end'
       if (action === 'factoryReset') {
@@ -59,6 +68,7 @@ function makeStoreDirectory({ directory, storeDirectory }: Disk): void {
 function erase({ directory, storeDirectory, keyPath, resetMark }: Disk): void {
   rmSync(keyPath, { force: true })
   syncDirectory(directory)
+  createStoreCopy(storeDirectory).remove()
   rmSync(storeDirectory, { recursive: true, force: true })
   rmSync(resetMark)
   syncDirectory(directory)

@@ -1,15 +1,16 @@
 /** The story of a start: settings, platform, firmware, and the conversation between its states and the console. */
 
-import { fileURLToPath } from 'node:url'
 import { openConsole } from './console.ts'
 import { preventCoreFiles } from './core-files.ts'
 import { openHost } from './host.ts'
 import { LockError } from './lock.ts'
-import type { Action, Platform } from './platform.ts'
+import type { Platform } from './platform.ts'
 import { PRODUCT } from './product.ts'
-import type { ToBoot } from './protocol.ts'
+import type { SlotStep, ToBoot } from './protocol.ts'
 import { readSettings, SettingsError } from './settings.ts'
+import { explain, type Running } from './slots.ts'
 import { createSupervisor } from './supervisor.ts'
+import { createTrial } from './trial.ts'
 
 try {
   const platform = openHost(readSettings(process.env))
@@ -26,6 +27,10 @@ function run(platform: Platform): void {
   /** True from the first `Locked` of a firmware on: what follows was then no unattended start. */
   let wasLocked = false
   let ending = false
+  let changing = false
+  /** Set at each start, before anything else happens. */
+  let running!: Running
+  let toldFallback: string | null = null
 
   const terminal = openConsole({
     input: process.stdin,
@@ -39,11 +44,20 @@ function run(platform: Platform): void {
   })
 
   const supervisor = createSupervisor({
-    command: {
-      launcher: platform.launcher,
-      ...findFirmware(),
-      storeDirectory: platform.settings.dataDirectory,
-      heapMegabytes: platform.heapMegabytes,
+    command: () => {
+      running = platform.slots.choose()
+      const { version, fallback } = running
+      if (running.trial) terminal.print(`Version ${version} is tried.`)
+      else if (fallback !== null && fallback !== toldFallback) terminal.print(`${fallback}. Version ${version} runs.`)
+      toldFallback = fallback
+      trial.begin(running.trial)
+      return {
+        launcher: platform.launcher,
+        program: running.program,
+        readable: running.readable,
+        storeDirectory: platform.settings.dataDirectory,
+        heapMegabytes: platform.heapMegabytes,
+      }
     },
     lock: platform.lock,
     startMessage: () => {
@@ -51,18 +65,33 @@ function run(platform: Platform): void {
       terminal.silence()
       const deviceKey = platform.deviceKey()
       if ('problem' in deviceKey) terminal.print(`The device key cannot be used: ${deviceKey.problem}.`)
-      return { type: 'start', settings: platform.settings, deviceKey: 'key' in deviceKey ? deviceKey.key : null }
+      const { trial, fallback } = running
+      const key = 'key' in deviceKey ? deviceKey.key : null
+      return { type: 'start', settings: platform.settings, deviceKey: key, software: { trial, fallback } }
     },
-    onMessage: hear,
+    onMessage: (message) => {
+      if (ending) return
+      trial.hear(message)
+      hear(message)
+    },
     onCrash: (explanation) => {
+      trial.crashed(explanation)
       terminal.release()
       terminal.print(explanation)
     },
     onLine: terminal.print,
   })
 
+  const trial = createTrial({
+    slots: platform.slots,
+    retry: () => change(() => 'start'),
+    onGood: () => {
+      terminal.print(`Version ${running.version} is good.`)
+      supervisor.send({ type: 'good' })
+    },
+  })
+
   function hear(message: ToBoot): void {
-    if (ending) return
     switch (message.type) {
       case 'listening':
         address = `https://${message.address.includes(':') ? `[${message.address}]` : message.address}:${message.port}`
@@ -80,7 +109,13 @@ function run(platform: Platform): void {
         end(1)
         break
       case 'request':
-        perform(message.action)
+        change(() => platform.perform(message.action))
+        break
+      case 'network':
+        platform.applyNetwork(message.network)
+        break
+      case 'slot':
+        supervisor.send({ type: 'slotResult', problem: problemOf(message.step) })
         break
       case 'pong':
         break
@@ -90,14 +125,14 @@ function run(platform: Platform): void {
   function enter({ state, reason }: Extract<ToBoot, { type: 'state' }>): void {
     if (state === 'Locked' && terminal.canAsk()) {
       terminal.release()
-      terminal.print(`${PRODUCT.product}\nVersion ${PRODUCT.version}\n${address}`)
+      terminal.print(`${PRODUCT.product}\nVersion ${running.version}\n${address}`)
       terminal.ask()
     } else {
       terminal.release()
       const start = state === 'Operational' && !wasLocked ? 'started unattended, ' : ''
       const why = state === 'Failed' ? `: ${reason ?? 'no reason given'}` : ''
       const next = state === 'Locked' ? ', waiting for the passphrase at /api/v1/unlock' : ''
-      terminal.print(`${PRODUCT.product} ${PRODUCT.version} at ${address}: ${start}${state}${why}${next}`)
+      terminal.print(`${PRODUCT.product} ${running.version} at ${address}: ${start}${state}${why}${next}`)
     }
     wasLocked ||= state === 'Locked' || state === 'Unprovisioned'
   }
@@ -107,16 +142,32 @@ function run(platform: Platform): void {
     terminal.ask()
   }
 
-  async function perform(action: Action): Promise<void> {
+  /** Null when the step was taken. */
+  function problemOf(step: SlotStep): string | null {
+    try {
+      platform.slots.take(step)
+      return null
+    } catch (error) {
+      return `The update cannot be ${step.do === 'activate' ? 'activated' : 'stored'}: ${explain(error)}`
+    }
+  }
+
+  /** Between two runs of the firmware. Whoever asks while it is being stopped comes too late. */
+  async function change(action: () => 'start' | 'end'): Promise<void> {
+    if (changing) return
+    changing = true
+    trial.end()
     await supervisor.stop()
+    changing = false
     if (ending) return
-    if (platform.perform(action) === 'start') supervisor.start()
+    if (action() === 'start') supervisor.start()
     else end(0)
   }
 
   async function end(exitCode: number): Promise<void> {
     if (ending) return
     ending = true
+    trial.end()
     terminal.release()
     const clean = await supervisor.stop()
     if (!clean) terminal.print('The firmware did not stop in time and was killed.')
@@ -128,20 +179,4 @@ function run(platform: Platform): void {
   // The terminal was closed. Without one the signal keeps its meaning, so that nohup(1) works.
   if (process.stdin.isTTY) process.on('SIGHUP', () => end(0))
   supervisor.start()
-}
-
-/** The bundle has the firmware beside the boot manager; in development it runs from its sources. */
-function findFirmware(): { program: string; readable: string[] } {
-  const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
-  if (import.meta.url.endsWith('.js')) return { program: path('./firmware.js'), readable: [path('./')] }
-  return {
-    program: path('../firmware/main.ts'),
-    readable: [
-      path('../firmware/'),
-      path('../boot/'),
-      path('../node_modules/'),
-      path('../package.json'),
-      '/proc/self/maps', // where better-sqlite3 looks which of its binaries fits; the bundle has it decided
-    ],
-  }
 }

@@ -1,8 +1,9 @@
 /** Reads what arrives from the firmware: its process meets the network, so its messages are checked like any input. */
 
+import { isIPv4, isIPv6 } from 'node:net'
 import { STATES } from '../firmware/vocabulary.ts'
 import { printable } from './lines.ts'
-import type { ToBoot } from './protocol.ts'
+import { type Network, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from './protocol.ts'
 
 const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] as const
 const ACTIONS = ['reboot', 'shutdown', 'factoryReset'] as const
@@ -32,12 +33,54 @@ export function readMessage(value: unknown): ToBoot | null {
       const action = ACTIONS.find((action) => action === members.action)
       return action === undefined ? null : { type: 'request', action }
     }
+    case 'slot': {
+      const step = readStep(members.step)
+      return step === null ? null : { type: 'slot', step }
+    }
+    case 'network': {
+      const network = readNetwork(members.network)
+      return network === null ? null : { type: 'network', network }
+    }
     case 'pong':
       return { type: 'pong' }
     default:
       return null
   }
 }
+
+function readStep(value: unknown): SlotStep | null {
+  if (typeof value !== 'object' || value === null || !('do' in value)) return null
+  const { do: what, manifest, signature, name, bytes } = value as Record<string, unknown>
+  switch (what) {
+    case 'begin':
+      return isPiece(manifest) && isPiece(signature) ? { do: 'begin', manifest, signature } : null
+    case 'write':
+      return typeof name === 'string' && isPiece(bytes) ? { do: 'write', name, bytes } : null
+    case 'finish':
+    case 'activate':
+    case 'discard':
+      return { do: what }
+    default:
+      return null
+  }
+}
+
+const isPiece = (value: unknown): value is Uint8Array =>
+  value instanceof Uint8Array && value.length <= SLOT_WRITE_BYTES_MAX
+
+/** The platform hands these texts to the system. */
+function readNetwork(value: unknown): Network | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { ipAddress, netmask, gateway, ipv6 } = value as Record<string, unknown>
+  if (!isAddress(ipAddress) || !isAddress(netmask) || !isAddress(gateway)) return null
+  if (ipv6 === undefined) return { ipAddress, netmask, gateway }
+  const { cidr, gateway: gateway6 } = (ipv6 ?? {}) as Record<string, unknown>
+  const [, address = ''] = typeof cidr === 'string' ? (/^([0-9A-Fa-f:.]+)\/(?:\d|[1-9]\d|1[01]\d|12[0-8])$/.exec(cidr) ?? []) : []
+  if (!isIPv6(address) || !(gateway6 === null || (typeof gateway6 === 'string' && isIPv6(gateway6)))) return null
+  return { ipAddress, netmask, gateway, ipv6: { cidr: cidr as string, gateway: gateway6 } }
+}
+
+const isAddress = (value: unknown): value is string => typeof value === 'string' && isIPv4(value)
 
 const optionalText = <Name extends string>(name: Name, value: unknown): { [N in Name]?: string } =>
   typeof value === 'string' ? ({ [name]: printable(value) } as { [N in Name]: string }) : {}

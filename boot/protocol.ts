@@ -8,15 +8,29 @@ import type { State } from '../firmware/vocabulary.ts'
 /** Syslog severities the appliance uses, contract 4.7. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
+/** The device's address on its network, contract 4.7. Texts in the usual notation, already checked. */
+export interface Network {
+  ipAddress: string
+  netmask: string
+  /** `0.0.0.0`: none. */
+  gateway: string
+  /** Absent: IPv6 is off. */
+  ipv6?: { cidr: string; gateway: string | null }
+}
+
 /** From the boot manager to the firmware. The first message is always `start`. */
 export type ToFirmware =
-  | { type: 'start'; settings: Settings; deviceKey: Uint8Array | null }
+  | { type: 'start'; settings: Settings; deviceKey: Uint8Array | null; software: Software }
   /** The passphrase typed at the console; answered by `unlockResult`. */
   | { type: 'unlock'; passphrase: Uint8Array }
   /** Answered by `pong`; a firmware that stays silent is hung and is restarted. */
   | { type: 'ping' }
   /** Stop cleanly: counters flushed, WAL checkpointed, vault wiped, then exit code 0. */
   | { type: 'stop' }
+  /** The trial is over: from now on requests are answered. */
+  | { type: 'good' }
+  /** The answer to each `slot`, in their order; null when the step was done. */
+  | { type: 'slotResult'; problem: string | null }
 
 /** From the firmware to the boot manager. */
 export type ToBoot =
@@ -32,6 +46,31 @@ export type ToBoot =
   | { type: 'refused'; reason: string }
   /** What the firmware may ask for; nothing else is performed. */
   | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
+  /** At each start and after each change. */
+  | { type: 'network'; network: Network }
+  | { type: 'slot'; step: SlotStep }
+
+/** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
+export type SlotStep =
+  /** The first two members of the image. The boot manager verifies them for itself. */
+  | { do: 'begin'; manifest: Uint8Array; signature: Uint8Array }
+  /** The next bytes of a payload member. */
+  | { do: 'write'; name: string; bytes: Uint8Array }
+  /** Everything is there: it is read back, verified, and kept until `activate`, `discard` or a restart. */
+  | { do: 'finish' }
+  /** The next start runs it, on trial. */
+  | { do: 'activate' }
+  | { do: 'discard' }
+
+export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives over TLS comes in far smaller pieces
+
+/** What the boot manager tells a firmware of how it came to run. */
+export interface Software {
+  /** On trial it answers no request (503) until `good`: the store is put back as it was if the trial fails. */
+  trial: boolean
+  /** Which version was tried last and why it was left, for the log and the system information. */
+  fallback: string | null
+}
 
 export interface Settings {
   /** Directory of the store; the only place the firmware may write. */
@@ -39,5 +78,9 @@ export interface Settings {
   host: string
   /** 0 lets the system choose. */
   port: number
+  /** Where requests of plain HTTP are sent on to the TLS port; null: nowhere. */
+  httpPort: number | null
   logLevel: LogLevel
+  /** Ed25519 public key that update images must be signed with; null: every update is refused. */
+  releaseKey: Uint8Array | null
 }

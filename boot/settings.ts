@@ -10,12 +10,16 @@ export interface HostSettings {
   host: string
   /** 0 lets the system choose. */
   port: number
+  /** Of plain HTTP; null for none. */
+  httpPort: number | null
   logLevel: LogLevel
+  /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
+  releaseKeyPath: string | null
 }
 
 export class SettingsError extends Error {}
 
-const NAMES = ['COFFER_DATA', 'COFFER_HOST', 'COFFER_PORT', 'COFFER_LOG'] as const
+const NAMES = ['COFFER_DATA', 'COFFER_HOST', 'COFFER_PORT', 'COFFER_HTTP_PORT', 'COFFER_LOG', 'COFFER_RELEASE_KEY'] as const
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
 const PORT_MAX = 65535
 
@@ -25,8 +29,10 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   return {
     dataDirectory: readDirectory(environment.COFFER_DATA ?? './var'),
     host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
-    port: readPort(environment.COFFER_PORT ?? '8443'),
+    port: readPort('COFFER_PORT', environment.COFFER_PORT ?? '8443'),
+    httpPort: environment.COFFER_HTTP_PORT ? readPort('COFFER_HTTP_PORT', environment.COFFER_HTTP_PORT) : null,
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
+    releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
   }
 }
 
@@ -43,14 +49,19 @@ function readDirectory(value: string): string {
   return resolve(value)
 }
 
+function readPath(value: string): string {
+  if (value === '') throw new SettingsError('COFFER_RELEASE_KEY is empty; it names the file of the release key')
+  return resolve(value)
+}
+
 function readHost(value: string): string {
   if (value === 'localhost' || isIP(value) !== 0) return value
   throw new SettingsError(`COFFER_HOST is ${JSON.stringify(value)}; it must be an IP address or localhost`)
 }
 
-function readPort(value: string): number {
+function readPort(name: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)
-  throw new SettingsError(`COFFER_PORT is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
+  throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
 }
 
 function readLevel(value: string): LogLevel {

@@ -38,7 +38,8 @@ const NURSERY_MEGABYTES = 4
 const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
 
 export interface SupervisorOptions {
-  command: Command
+  /** Asked at each start. */
+  command: () => Command
   /** Inherited by the firmware, see lock.ts. */
   lock: number
   /** The first message; its secrets are wiped once it is sent. */
@@ -52,6 +53,8 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   start(): void
+  /** Without effect while no firmware runs. */
+  send(message: ToFirmware): void
   /** Hands over a passphrase and wipes it. */
   unlock(passphrase: Uint8Array): void
   /** Resolves when no firmware runs: true when it ended by itself, false when it had to be killed. */
@@ -73,7 +76,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const start = () => {
     stopping = false
     const startedAt = performance.now()
-    const firmware = launch(options.command, options.lock)
+    const firmware = launch(options.command(), options.lock)
     child = firmware
     let heardAt = startedAt
     const watch = setInterval(() => {
@@ -138,6 +141,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     start,
     stop,
+    send,
     unlock: (passphrase) => {
       send({ type: 'unlock', passphrase })
       passphrase.fill(0)

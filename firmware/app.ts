@@ -10,6 +10,8 @@ import { metricsDeclarations } from './api/metrics.ts'
 import { namespaceDeclarations } from './api/namespaces.ts'
 import { randomDeclarations } from './api/random.ts'
 import type { ProductInfo, Services } from './api/services.ts'
+import { systemDeclarations } from './api/system.ts'
+import { updateDeclarations } from './api/update.ts'
 import { userTagDeclarations } from './api/user-tags.ts'
 import { userDeclarations } from './api/users.ts'
 import type { Appliance } from './appliance.ts'
@@ -19,7 +21,9 @@ import type { Declaration } from './http/endpoint.ts'
 import { type Api, createApi } from './http/pipeline.ts'
 import { createTraffic, type Traffic } from './http/traffic.ts'
 import type { Log } from './log.ts'
+import { createMachine, type Machine } from './machine.ts'
 import { watchRuntime } from './runtime.ts'
+import { createStager } from './update/stager.ts'
 
 export interface AppOptions {
   appliance: Appliance
@@ -29,6 +33,10 @@ export interface AppOptions {
   info: ProductInfo
   /** Filled by the listener. */
   traffic?: Traffic
+  /** Without one, nothing is asked of the boot manager. */
+  machine?: Machine
+  /** Updates are refused without. */
+  releaseKey?: Uint8Array | null
   random?: Random
 }
 
@@ -44,10 +52,14 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...userDeclarations,
   ...userTagDeclarations,
   ...configDeclarations,
+  ...systemDeclarations,
+  ...updateDeclarations,
 ]
 
 export function createApp(options: AppOptions): Api {
-  const { appliance, log, limiter, info } = options
+  const { appliance, log, limiter, info, releaseKey = null } = options
+  const { product, version } = info
+  const machine = options.machine ?? createMachine(() => {})
   const services: Services = {
     appliance,
     log,
@@ -56,6 +68,8 @@ export function createApp(options: AppOptions): Api {
     activity: { generate: 0, sign: 0, decrypt: 0, encrypt: 0 },
     traffic: options.traffic ?? createTraffic(),
     runtime: watchRuntime(),
+    machine,
+    stager: createStager({ machine, releaseKey, product, version, log }),
   }
   return createApi<Services>({
     declarations: DECLARATIONS,

@@ -1,11 +1,13 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
 import { type Clock, createClock } from './clock.ts'
+import { Configuration } from './configuration/configuration.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { equalBytes, wipe } from './crypto/seal.ts'
 import type { TlsIdentity } from './crypto/tls-identity.ts'
 import type { CryptoPool, ScryptCost } from './crypto/types.ts'
 import { ATTENDED, type DeviceArea, openDeviceArea, UNATTENDED } from './device-area.ts'
+import { deviceIdOf } from './device-id.ts'
 import type { Operational } from './domain/operational.ts'
 import { CofferError } from './error.ts'
 import { newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
@@ -89,6 +91,10 @@ export async function openAppliance<D extends OpenDomain>(options: ApplianceOpti
 
 export class Appliance<D extends OpenDomain = Operational> {
   readonly clock: Clock
+  /** What Administrators set of the device itself. */
+  readonly configuration: Configuration
+  /** Stable per installation; contract section 4.8. */
+  readonly deviceId: string
   readonly #options: ApplianceOptions<D>
   readonly #services: DomainServices
   readonly #log: Log
@@ -99,7 +105,6 @@ export class Appliance<D extends OpenDomain = Operational> {
   #failure: string | undefined
   #disk: Disk | undefined
   #session: Session<D> | undefined
-  #tlsIdentity: TlsIdentity | undefined
   #flushTimer: NodeJS.Timeout | undefined
 
   constructor(options: ApplianceOptions<D>) {
@@ -107,7 +112,18 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#log = options.log
     this.#random = options.random ?? systemRandom
     this.clock = options.clock ?? createClock()
+    this.deviceId = deviceIdOf(options.deviceKey)
     this.#services = { pool: options.pool, random: this.#random, log: options.log, clock: this.clock }
+    const records = {
+      read: <T>(what: string, read: (area: DeviceArea) => T): T | undefined =>
+        this.#attempt(what, () => (this.#disk === undefined ? undefined : read(this.#disk.device))),
+      write: (change: (area: DeviceArea) => void): void => {
+        const { store, device } = this.#expectSession()
+        store.transaction(() => change(device))
+        this.#attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
+      },
+    }
+    this.configuration = new Configuration({ ...this.#services, records })
   }
 
   get state(): State {
@@ -128,7 +144,8 @@ export class Appliance<D extends OpenDomain = Operational> {
     } catch (error) {
       this.#fail(error)
     }
-    this.#tlsIdentity = await this.#restoreTlsIdentity()
+    this.configuration.load()
+    this.configuration.tls.use(await this.#restoreTlsIdentity())
     this.#flushTimer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
   }
 
@@ -137,9 +154,9 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#expectSession().domain
   }
 
-  /** The identity made at the first start; a temporary one where that cannot be read. */
+  /** The identity made at the first start, or set since; a temporary one where that cannot be read. */
   tlsIdentity(): TlsIdentity {
-    return this.#tlsIdentity!
+    return this.configuration.tls.identity
   }
 
   /** `listener` is called after each change of state. */

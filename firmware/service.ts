@@ -1,21 +1,28 @@
 /** The story of a start: open the store, restore the boot mode, build the app, listen, obey the boot manager. */
 
+import { createHash } from 'node:crypto'
 import { on } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { PRODUCT } from '../boot/product.ts'
 import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance.ts'
+import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool.ts'
 import { systemRandom } from './crypto/random.ts'
 import { makeTlsIdentity } from './crypto/tls-identity.ts'
 import { firstAdministrator, type Operational, openDomain } from './domain/operational.ts'
 import { CofferError } from './error.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
+import { refusal } from './http/errors.ts'
 import { listenTls } from './http/listener.ts'
+import { toResponse } from './http/reply.ts'
 import { createTraffic } from './http/traffic.ts'
 import { createLog, type Log, writeToConsole } from './log.ts'
+import { createMachine } from './machine.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
+const BUILD_DIGITS = 12
 const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
 
 /**
@@ -30,7 +37,8 @@ export async function obey(workerEntry: URL): Promise<void> {
     if (message.type === 'start') service = await start(message, workerEntry)
     else if (message.type === 'unlock') tell(await service!.unlock(message.passphrase))
     else if (message.type === 'ping') tell({ type: 'pong' })
-    else break
+    else if (message.type === 'good') service!.endTrial()
+    else if (message.type === 'stop') break
   }
   await service?.close()
   process.exit(0)
@@ -38,14 +46,16 @@ export async function obey(workerEntry: URL): Promise<void> {
 
 interface Service {
   unlock(passphrase: Uint8Array): Promise<Extract<ToBoot, { type: 'unlockResult' }>>
+  endTrial(): void
   close(): Promise<void>
 }
 
 type Start = Extract<ToFirmware, { type: 'start' }>
 
-async function start({ settings, deviceKey }: Start, workerEntry: URL): Promise<Service> {
+async function start({ settings, deviceKey, software }: Start, workerEntry: URL): Promise<Service> {
   const log = createLog(settings.logLevel, writeToConsole)
   exitOnBugs(log)
+  if (software.fallback !== null) log.warning('general', software.fallback)
   const pool = createPool({ entry: workerEntry })
   const limiter = createAttemptLimiter()
   const { dataDirectory, host, port } = settings
@@ -60,9 +70,23 @@ async function start({ settings, deviceKey }: Start, workerEntry: URL): Promise<
   })
   deviceKey?.fill(0)
   const traffic = createTraffic()
-  const app = createApp({ appliance, log, limiter, traffic, info: PRODUCT })
+  const machine = createMachine(tell)
+  process.on('message', (message) => machine.hear(message as ToFirmware))
+  const { releaseKey } = settings
+  const info = { ...PRODUCT, build: buildOf(workerEntry), fallback: software.fallback, engine: engineChoice }
+  const app = createApp({ appliance, log, limiter, traffic, info, machine, releaseKey })
+  let { trial } = software
+  const gate: typeof app.fetch = (request, env) => (trial ? toResponse(onTrial()) : app.fetch(request, env))
   const identity = () => appliance.tlsIdentity()
-  const listener = await listenTls({ app, host, port, identity, log, now: appliance.clock.now, traffic }).catch(refuse)
+  const listener = await listenTls({
+    app: { fetch: gate },
+    host,
+    port,
+    identity,
+    log,
+    now: appliance.clock.now,
+    traffic,
+  }).catch(refuse)
 
   const tellState = () =>
     tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })
@@ -71,12 +95,24 @@ async function start({ settings, deviceKey }: Start, workerEntry: URL): Promise<
   appliance.onState(tellState)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
+    endTrial: () => {
+      trial = false
+    },
     close: async () => {
       await listener.close()
       appliance.close()
       await pool.close()
     },
   }
+}
+
+/** Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. */
+const onTrial = () => refusal('busy', 'A new version is being tried')
+
+/** Tells bundles apart, whatever version they say they have. */
+function buildOf(program: URL): string {
+  if (!program.pathname.endsWith('.js')) return 'sources'
+  return createHash('sha256').update(readFileSync(program)).digest('hex').slice(0, BUILD_DIGITS)
 }
 
 /** `POST /unlock` for the console, under the same limit. Wipes the passphrase. */

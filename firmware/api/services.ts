@@ -6,7 +6,9 @@ import type { Operational } from '../domain/operational.ts'
 import { type Access, type Declaration, endpoint } from '../http/endpoint.ts'
 import type { Traffic } from '../http/traffic.ts'
 import type { Log } from '../log.ts'
+import type { Machine } from '../machine.ts'
 import type { RuntimeFigures } from '../runtime.ts'
+import type { Stager } from '../update/stager.ts'
 import type { State } from '../vocabulary.ts'
 
 /** Names and version, as `GET /info` and the API documents show them. */
@@ -14,6 +16,12 @@ export interface ProductInfo {
   vendor: string
   product: string
   version: string
+  /** Tells builds of one version apart. */
+  build?: string
+  /** Which version was tried last and why it was left. */
+  fallback?: string | null
+  /** The RSA arithmetic in use, and why. */
+  engine?: string
 }
 
 /** Successful key operations since the start. */
@@ -27,6 +35,8 @@ export interface Services {
   activity: Activity
   traffic: Traffic
   runtime: RuntimeFigures
+  machine: Machine
+  stager: Stager
 }
 
 /** `endpoint` for these services; what a request carries is inferred from its schemas. */

@@ -9,12 +9,25 @@ test('settings have defaults', () => {
     host: '127.0.0.1',
     port: 8443,
     logLevel: 'info',
+    releaseKeyPath: null,
   })
 })
 
 test('settings are read from the environment', () => {
-  const environment = { COFFER_DATA: '/data', COFFER_HOST: '::1', COFFER_PORT: '0', COFFER_LOG: 'debug' }
-  assert.deepEqual(readSettings(environment), { dataDirectory: '/data', host: '::1', port: 0, logLevel: 'debug' })
+  const environment = {
+    COFFER_DATA: '/data',
+    COFFER_HOST: '::1',
+    COFFER_PORT: '0',
+    COFFER_LOG: 'debug',
+    COFFER_RELEASE_KEY: '/keys/release.pub',
+  }
+  assert.deepEqual(readSettings(environment), {
+    dataDirectory: '/data',
+    host: '::1',
+    port: 0,
+    logLevel: 'debug',
+    releaseKeyPath: '/keys/release.pub',
+  })
 })
 
 const REFUSED: [name: string, value: string][] = [
@@ -23,6 +36,7 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_data', './var'],
   ['COFFER_DATA', ''],
   ['COFFER_DATA', '/data/*'],
+  ['COFFER_RELEASE_KEY', ''],
   ['COFFER_HOST', ''],
   ['COFFER_HOST', '127.0.0'],
   ['COFFER_HOST', 'example.org'],

@@ -41,18 +41,19 @@ function stage(t: TestContext, source: string, patience: Partial<Patience> = {})
   const deviceKey = new Uint8Array(32).fill(7)
   const [messages, crashes, lines]: [ToBoot[], string[], string[]] = [[], [], []]
   const supervisor = createSupervisor({
-    command: {
+    command: () => ({
       launcher: [],
       program: join(program, 'firmware.js'),
       readable: [`${program}/`],
       storeDirectory: store,
       heapMegabytes: 64,
-    },
+    }),
     lock,
     startMessage: () => ({
       type: 'start',
-      settings: { dataDirectory: store, host: '127.0.0.1', port: 0, logLevel: 'info' },
+      settings: { dataDirectory: store, host: '127.0.0.1', port: 0, httpPort: null, logLevel: 'info', releaseKey: null },
       deviceKey,
+      software: { trial: false, fallback: null },
     }),
     onMessage: (message) => messages.push(message),
     onCrash: (explanation) => crashes.push(explanation),
@@ -91,7 +92,8 @@ test('hands over the start message and the passphrase as bytes, and wipes them',
   await until(() => lines.length === 2)
   assert.deepEqual(JSON.parse(lines[0]!), {
     type: 'start',
-    settings: { dataDirectory: store, host: '127.0.0.1', port: 0, logLevel: 'info' },
+    settings: { dataDirectory: store, host: '127.0.0.1', port: 0, logLevel: 'info', releaseKey: null },
+    software: { trial: false, fallback: null },
     deviceKey: Object.fromEntries(Array.from({ length: 32 }, (_, i) => [i, 7])),
   })
   assert.deepEqual(JSON.parse(lines[1]!), { type: 'unlock', passphrase: { 0: 1, 1: 2, 2: 3 } })

@@ -1,0 +1,118 @@
+/** A version on disk: its manifest, the manifest's signature, and the files the manifest names, nothing else. */
+
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { CofferError } from '../firmware/error.ts'
+import { MANIFEST, type Manifest, openManifest, SIGNATURE } from '../firmware/update/manifest.ts'
+import { syncDirectory, writeDurably } from './files.ts'
+
+/** What stands against a step; may be shown to the client: names no path. */
+export class SlotError extends Error {}
+
+export interface IncomingFiles {
+  readonly manifest: Manifest
+  /** The next bytes of a file. Throws a SlotError when the manifest does not have them. */
+  write(name: string, bytes: Uint8Array): void
+  /** Everything on disk, read back and verified. Throws a SlotError. */
+  finish(): void
+  close(): void
+}
+
+const FLUSH_BYTES = 8 * 1024 * 1024 // so that no single flush takes long on a slow medium
+const READ_BYTES = 1024 * 1024
+
+/** Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one. */
+export function openIncoming(
+  directory: string,
+  head: { manifest: Uint8Array; signature: Uint8Array },
+  releaseKey: Uint8Array,
+): IncomingFiles {
+  const manifest = verifiedManifest(head.manifest, head.signature, releaseKey)
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const files = new Map<string, { descriptor: number; left: number; unflushed: number }>()
+  for (const { name, size } of manifest.members)
+    files.set(name, { descriptor: openSync(`${directory}/${name}`, 'wx', 0o600), left: size, unflushed: 0 })
+
+  const close = () => {
+    for (const { descriptor } of files.values()) closeSync(descriptor)
+    files.clear()
+  }
+  return {
+    manifest,
+    close,
+    write: (name, bytes) => {
+      const file = files.get(name)
+      if (file === undefined || bytes.length > file.left) throw new SlotError('More was sent than the manifest names')
+      for (let offset = 0; offset < bytes.length; ) offset += writeSync(file.descriptor, bytes, offset)
+      file.left -= bytes.length
+      file.unflushed += bytes.length
+      if (file.unflushed >= FLUSH_BYTES) {
+        fdatasyncSync(file.descriptor)
+        file.unflushed = 0
+      }
+    },
+    finish: () => {
+      for (const { descriptor } of files.values()) fsyncSync(descriptor)
+      close()
+      writeDurably(`${directory}/${MANIFEST}`, head.manifest)
+      writeDurably(`${directory}/${SIGNATURE}`, head.signature)
+      syncDirectory(directory)
+      verifyVersion(directory, releaseKey)
+    },
+  }
+}
+
+/** Reads everything; throws a SlotError unless it is exactly what was released. */
+export function verifyVersion(directory: string, releaseKey: Uint8Array): Manifest {
+  const manifest = verifiedManifest(
+    readFileSync(`${directory}/${MANIFEST}`),
+    readFileSync(`${directory}/${SIGNATURE}`),
+    releaseKey,
+  )
+  const expected = [MANIFEST, SIGNATURE, ...manifest.members.map(({ name }) => name)].sort()
+  const found = readdirSync(directory).sort()
+  if (expected.join('\0') !== found.join('\0')) throw new SlotError('It does not hold the files its manifest names')
+  for (const { name, size, sha512 } of manifest.members) verifyFile(`${directory}/${name}`, name, size, sha512)
+  return manifest
+}
+
+function verifiedManifest(bytes: Uint8Array, signature: Uint8Array, releaseKey: Uint8Array): Manifest {
+  try {
+    return openManifest(bytes, signature, releaseKey)
+  } catch (error) {
+    if (error instanceof CofferError) throw new SlotError(error.message)
+    throw error
+  }
+}
+
+function verifyFile(path: string, name: string, size: number, sha512: string): void {
+  const file = openSync(path, 'r')
+  try {
+    const found = fstatSync(file).size
+    if (found !== size) throw new SlotError(`${name} has ${found} bytes on disk instead of ${size}`)
+    const hash = createHash('sha512')
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
+    for (let left = size; left > 0; ) {
+      const read = readSync(file, buffer)
+      if (read === 0) throw new SlotError(`${name} could not be read to its end`)
+      hash.update(buffer.subarray(0, read))
+      left -= read
+    }
+    if (hash.digest('hex') !== sha512) throw new SlotError(`${name} was not stored as it was sent`)
+  } finally {
+    closeSync(file)
+  }
+}

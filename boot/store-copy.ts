@@ -1,0 +1,74 @@
+/**
+ * The store as it was before a version on trial touched it, so that the version before, which may not read what a newer
+ * one migrated, finds it as it left it.
+ */
+
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory } from './files.ts'
+
+export interface StoreCopy {
+  /** Made while no firmware runs; replaces an older one. Throws when there is no room. */
+  make(): void
+  /** Puts it back in the place of the store, if there is one. May be repeated after a power cut. */
+  restore(): void
+  remove(): void
+}
+
+export function createStoreCopy(storeDirectory: string): StoreCopy {
+  const copy = `${storeDirectory}.before-trial`
+  const incoming = `${copy}.new`
+  const left = `${storeDirectory}.left`
+  const drop = (path: string) => rmSync(path, { recursive: true, force: true })
+  const parent = dirname(storeDirectory)
+  const remove = () => {
+    for (const path of [incoming, left, copy]) drop(path)
+    syncDirectory(parent)
+  }
+  return {
+    make: () => {
+      remove()
+      try {
+        mkdirSync(incoming, { mode: 0o700 })
+        for (const name of readdirSync(storeDirectory)) copyDurably(`${storeDirectory}/${name}`, `${incoming}/${name}`)
+      } catch (error) {
+        drop(incoming)
+        throw error
+      }
+      syncDirectory(incoming)
+      renameSync(incoming, copy)
+      syncDirectory(parent)
+    },
+    restore: () => {
+      if (!existsSync(copy)) return
+      drop(left)
+      if (existsSync(storeDirectory)) renameSync(storeDirectory, left)
+      renameSync(copy, storeDirectory)
+      syncDirectory(parent)
+      drop(left)
+    },
+    remove,
+  }
+}
+
+/** Shares the blocks where the file system can. */
+function copyDurably(from: string, to: string): void {
+  copyFileSync(from, to, constants.COPYFILE_FICLONE)
+  const file = openSync(to, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
