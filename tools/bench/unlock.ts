@@ -10,6 +10,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openAppliance } from '../../firmware/appliance.ts'
 import { createPool } from '../../firmware/crypto/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
@@ -26,6 +27,7 @@ const SIZES = [1_000, 10_000, 100_000]
 const UNLOCK_MS_MAX = 3_000
 const RESIDENT_MIB_MAX = 300
 
+const SETTLE_MS = 2_000 // worker threads warm up, garbage is collected
 const REQUESTS = 400
 const BATCH = 2_000 // keys in one transaction while the store is filled
 const RSA_SHARE = 4 // every fourth key is RSA
@@ -143,19 +145,21 @@ async function measure(data: string, keys: number): Promise<Measured> {
     const admin = `admin:${ADMIN_PASSPHRASE}`
     const operator = `operator:${OPERATOR_PASSPHRASE}`
 
+    await wait(SETTLE_MS)
     const lockedMib = residentMib(firmware)
     const startedAt = performance.now()
     await call('POST', '/unlock', '', { passphrase: UNLOCK_PASSPHRASE })
     const unlockMs = performance.now() - startedAt
     const user = { realName: 'Operator', role: 'Operator', passphrase: OPERATOR_PASSPHRASE }
     await call('PUT', '/users/operator', admin, user)
-    const openMib = residentMib(firmware)
 
     const anyCurveKey = () => idOf(1 + RSA_SHARE * Math.floor((Math.random() * keys) / RSA_SHARE))
     const digest = { mode: 'ECDSA', message: randomBytes(32).toString('base64') }
     const getMs = await medianMs(() => call('GET', `/keys/${anyCurveKey()}`, admin))
     const signMs = await medianMs(() => call('POST', `/keys/${anyCurveKey()}/sign`, operator, digest))
     agent.destroy()
+    await wait(SETTLE_MS)
+    const openMib = residentMib(firmware)
     return { keys, unlockMs, lockedMib, openMib, getMs, signMs }
   } finally {
     boot.kill('SIGTERM')
