@@ -75,7 +75,8 @@ function readNetwork(value: unknown): Network | null {
   if (!isAddress(ipAddress) || !isAddress(netmask) || !isAddress(gateway)) return null
   if (ipv6 === undefined) return { ipAddress, netmask, gateway }
   const { cidr, gateway: gateway6 } = (ipv6 ?? {}) as Record<string, unknown>
-  const [, address = ''] = typeof cidr === 'string' ? (/^([0-9A-Fa-f:.]+)\/(?:\d|[1-9]\d|1[01]\d|12[0-8])$/.exec(cidr) ?? []) : []
+  const [, address = ''] =
+    typeof cidr === 'string' ? (/^([0-9A-Fa-f:.]+)\/(?:\d|[1-9]\d|1[01]\d|12[0-8])$/.exec(cidr) ?? []) : []
   if (!isIPv6(address) || !(gateway6 === null || (typeof gateway6 === 'string' && isIPv6(gateway6)))) return null
   return { ipAddress, netmask, gateway, ipv6: { cidr: cidr as string, gateway: gateway6 } }
 }

@@ -19,7 +19,14 @@ export interface HostSettings {
 
 export class SettingsError extends Error {}
 
-const NAMES = ['COFFER_DATA', 'COFFER_HOST', 'COFFER_PORT', 'COFFER_HTTP_PORT', 'COFFER_LOG', 'COFFER_RELEASE_KEY'] as const
+const NAMES = [
+  'COFFER_DATA',
+  'COFFER_HOST',
+  'COFFER_PORT',
+  'COFFER_HTTP_PORT',
+  'COFFER_LOG',
+  'COFFER_RELEASE_KEY',
+] as const
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
 const PORT_MAX = 65535
 

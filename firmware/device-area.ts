@@ -1,15 +1,25 @@
-/** What the device itself can open, in every state: key slots, TLS identity, time offset. Sealed by the device key. */
+/** What the device itself can open, in every state: key slots, TLS, network, logging, time. Sealed by the device key. */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from './crypto/random.ts'
+import { wipe } from './crypto/seal.ts'
 import type { TlsIdentity } from './crypto/tls-identity.ts'
 import { createSealedTable, type SealedTable } from './store/sealed-table.ts'
 import type { StoreFile } from './store/store-file.ts'
 
 export const ATTENDED = 'domain key 0'
 export const UNATTENDED = 'domain key 1'
-const TLS_IDENTITY = 'tls identity'
-const TIME_OFFSET = 'time offset'
+export const TLS_IDENTITY = 'tls identity'
+/** PEM of one certificate. */
+export const CLUSTER_CA = 'cluster ca'
+/** JSON, like `LOGGING`. */
+export const NETWORK = 'network'
+export const LOGGING = 'logging'
+export const TIME_OFFSET = 'time offset'
+
+/** The configuration among the records: everything but the key slots. */
+export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, LOGGING, TIME_OFFSET] as const
+
 const LENGTH_BYTES = 4
 
 /** Writing methods are called within a transaction of the store. */
@@ -40,10 +50,20 @@ export function openDeviceArea(
     },
     readTlsIdentity() {
       const bytes = table.get(TLS_IDENTITY)
-      return bytes === null ? null : decodeIdentity(bytes)
+      if (bytes === null) return null
+      try {
+        return decodeIdentity(bytes)
+      } finally {
+        wipe(bytes)
+      }
     },
     putTlsIdentity(identity) {
-      table.put(TLS_IDENTITY, encodeIdentity(identity))
+      const bytes = encodeIdentity(identity)
+      try {
+        table.put(TLS_IDENTITY, bytes)
+      } finally {
+        wipe(bytes)
+      }
     },
   }
 }
@@ -51,16 +71,14 @@ export function openDeviceArea(
 /** Two PEM texts; the key's length tells them apart. */
 function encodeIdentity({ key, cert }: TlsIdentity): Uint8Array {
   const length = new DataView(new ArrayBuffer(LENGTH_BYTES))
-  const keyBytes = utf8ToBytes(key)
-  length.setUint32(0, keyBytes.length)
-  return concatBytes(new Uint8Array(length.buffer), keyBytes, utf8ToBytes(cert))
+  length.setUint32(0, key.length)
+  return concatBytes(new Uint8Array(length.buffer), key, utf8ToBytes(cert))
 }
 
 function decodeIdentity(bytes: Uint8Array): TlsIdentity {
   const certOffset = LENGTH_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
-  const decoder = new TextDecoder()
   return {
-    key: decoder.decode(bytes.subarray(LENGTH_BYTES, certOffset)),
-    cert: decoder.decode(bytes.subarray(certOffset)),
+    key: bytes.slice(LENGTH_BYTES, certOffset),
+    cert: new TextDecoder().decode(bytes.subarray(certOffset)),
   }
 }

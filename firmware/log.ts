@@ -18,11 +18,12 @@ export interface Log {
   error(source: LogSource, message: string): void
   /** Entries at this level and above are written; `setLevel` applies at once. */
   setLevel(level: LogLevel): void
+  readonly level: LogLevel
   /** Entries since start by level, written or not, for the metrics. */
   readonly counts: Readonly<Record<LogLevel, number>>
 }
 
-const SEVERITY: Record<LogLevel, number> = { error: 3, warning: 4, info: 6, debug: 7 } // RFC 3164 section 4.1.1
+export const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warning: 4, info: 6, debug: 7 } // RFC 3164 section 4.1.1
 
 /** Line breaks and other control characters could forge entries; they are escaped. */
 const escapeControls = (text: string): string =>
@@ -30,11 +31,11 @@ const escapeControls = (text: string): string =>
 
 export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
-  let threshold = SEVERITY[level]
+  let current = level
   let sequence = 0
   const at = (level: LogLevel) => (source: LogSource, message: string) => {
     counts[level]++
-    if (SEVERITY[level] > threshold) return
+    if (SEVERITY[level] > SEVERITY[current]) return
     sequence++
     write({ level, source, message: `[${sequence}] ${escapeControls(message)}` })
   }
@@ -44,7 +45,10 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
     warning: at('warning'),
     error: at('error'),
     setLevel: (level) => {
-      threshold = SEVERITY[level]
+      current = level
+    },
+    get level() {
+      return current
     },
     counts,
   }

@@ -37,7 +37,8 @@ function refuse(context: z.core.$RefinementCtx, message: string): typeof z.NEVER
   return z.NEVER
 }
 
-function typeNameOf(
+/** Exactly one type, under either name or both. */
+export function typeNameOf(
   { type, algorithm }: { type?: KeyTypeName | undefined; algorithm?: KeyTypeName | undefined },
   context: z.core.$RefinementCtx,
 ): KeyTypeName {

@@ -22,7 +22,7 @@ const encryptRequest = z
   .meta({ id: 'EncryptRequest' })
 
 const part = text(0, SUBJECT_BYTES_MAX).optional()
-const subject = z
+export const subject = z
   .strictObject({
     commonName: text(1, SUBJECT_BYTES_MAX),
     countryName: part,
@@ -44,7 +44,7 @@ const input =
 const ivInput = (value: string | null | undefined): Input | null =>
   value == null ? null : () => decodeBase64(value, 'iv')
 
-const pem = (text: string) => ({ status: 200, bytes: new TextEncoder().encode(text), type: PEM_TYPE }) as const
+export const pem = (text: string) => ({ status: 200, bytes: new TextEncoder().encode(text), type: PEM_TYPE }) as const
 
 const errors = {
   400: 'Not an ID, not base64, a mode that no mechanism of the key permits, or an input of a wrong length.',

@@ -1,10 +1,12 @@
 /** PEM text, RFC 7468. Private keys stay bytes from end to end: a string could not be wiped. */
 
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../error.ts'
 
 const LINE_CHARACTERS = 64
 const PEM_BYTES_MAX = 256 * 1024 // the largest key takes 7 KB; room for a certificate chain beside it
 const LINE_FEED = 0x0a
+const EQUALS_SIGN = 0x3d
 
 /** Base64 wrapped at 64 columns, LF, one LF at the end. For public structures. */
 export function encodePem(label: string, der: Uint8Array): string {
@@ -12,6 +14,25 @@ export function encodePem(label: string, der: Uint8Array): string {
     .toString('base64')
     .replace(new RegExp(`.{${LINE_CHARACTERS}}(?=.)`, 'g'), '$&\n')
   return `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
+}
+
+/** As `encodePem`, for private structures: bytes that the caller wipes. */
+export function encodeSecretPem(label: string, der: Uint8Array): Uint8Array {
+  const begin = utf8ToBytes(`-----BEGIN ${label}-----\n`)
+  const end = utf8ToBytes(`-----END ${label}-----\n`)
+  const digits = Math.ceil(der.length / 3) * 4
+  const pem = new Uint8Array(begin.length + digits + Math.ceil(digits / LINE_CHARACTERS) + end.length)
+  pem.set(begin)
+  let at = begin.length
+  for (let digit = 0; digit < digits; digit++) {
+    const bit = digit * 6
+    const byte = bit >> 3
+    const pair = ((der[byte] ?? 0) << 8) | (der[byte + 1] ?? 0)
+    pem[at++] = bit >= der.length * 8 ? EQUALS_SIGN : characterOf((pair >> (10 - (bit & 7))) & 63)
+    if ((digit + 1) % LINE_CHARACTERS === 0 || digit + 1 === digits) pem[at++] = LINE_FEED
+  }
+  pem.set(end, at)
+  return pem
 }
 
 export interface PemBlock {
@@ -82,6 +103,20 @@ export function decodeBody(body: Uint8Array): Uint8Array {
 function refuseBase64(bytes: Uint8Array): never {
   bytes.fill(0)
   throw new CofferError('invalid', 'PEM: not base64')
+}
+
+/** The base64 digit of a value below 64, by comparisons as in `digitOf`. */
+function characterOf(value: number): number {
+  const from = (first: number): number => (first - 1 - value) >> 31
+  // A to Z; each later range begins where the one before it would have gone on.
+  return (
+    0x41 +
+    value +
+    (from(26) & (0x61 - 0x41 - 26)) +
+    (from(52) & (0x30 - 0x61 - 26)) +
+    (from(62) & (0x2b - 0x30 - 10)) +
+    (from(63) & (0x2f - 0x2b - 1))
+  )
 }
 
 /** The value of a base64 digit, or -1; comparisons instead of a table, whose cache lines could betray the key. */

@@ -1,7 +1,5 @@
-/** The TLS key and certificate of a fresh appliance: P-256, self-signed, valid as long as X.509 can say. Contract section 2. */
+/** TLS keys with a certificate they sign themselves, valid as long as X.509 can say. Contract sections 2 and 3.4. */
 
-import { ECPrivateKey } from '@peculiar/asn1-ecc'
-import { PrivateKey, PrivateKeyInfo } from '@peculiar/asn1-pkcs8'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {
   BasicConstraints,
@@ -16,40 +14,89 @@ import {
   Validity,
   Version,
 } from '@peculiar/asn1-x509'
+import { CofferError } from '../error.ts'
 import { nameOf } from './csr.ts'
-import { generateCurveKey, openCurveKey } from './curves.ts'
-import { encodePem } from './pem.ts'
+import { generateCurveKey, importCurveKey, openCurveKey } from './curves.ts'
+import { parsePrivateKeyPem } from './import-pem.ts'
+import { encodePem, encodeSecretPem } from './pem.ts'
+import { encodePkcs8 } from './pkcs8.ts'
 import { bufferOf, publicKeyInfo } from './public-key.ts'
 import type { Random } from './random.ts'
-import { signatureAlgorithm, signData } from './signature.ts'
+import { computeRsaKey, encodeRsaPrivateKey, wipeRsaKey } from './rsa-key.ts'
+import { type Sign, signatureAlgorithm, signData } from './signature.ts'
 import type { KeyPair } from './types.ts'
 
 /** Both as PEM, ready for a TLS listener, whose OpenSSL keeps its own copy of the key. */
 export interface TlsIdentity {
-  key: string
+  /** PKCS#8. */
+  key: Uint8Array
+  /** Leaf first. */
   cert: string
 }
 
-/** The subject is one common name and nothing else. */
-export async function makeTlsIdentity(random: Random, commonName = 'coffer'): Promise<TlsIdentity> {
+const COMMON_NAME = 'coffer'
+
+/** The identity of a fresh appliance: P-256. */
+export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME): Promise<TlsIdentity> {
   const pair = generateCurveKey('EC_P256', random)
   const signer = openCurveKey('EC_P256', pair.private, random)
   try {
-    const tbsCertificate = toBeSigned(pair, commonName, random)
-    const data = new Uint8Array(AsnConvert.serialize(tbsCertificate))
-    const signature = await signData('EC_P256', data, async (mode, message) => signer.sign(mode, message))
-    const certificate = new Certificate({
-      tbsCertificate,
-      signatureAlgorithm: signatureAlgorithm('EC_P256'),
-      signatureValue: bufferOf(signature),
-    })
-    return {
-      key: encodePem('PRIVATE KEY', pkcs8(pair)),
-      cert: encodePem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(certificate))),
-    }
+    return await identityOf(pair, async (mode, message) => signer.sign(mode, message), random, commonName)
   } finally {
     signer.wipe()
     pair.private.fill(0)
+  }
+}
+
+/** The key, which `sign` signs with, and a certificate whose subject is one common name and nothing else. */
+export async function identityOf(
+  pair: KeyPair,
+  sign: Sign,
+  random: Random,
+  commonName = COMMON_NAME,
+): Promise<TlsIdentity> {
+  const tbsCertificate = toBeSigned(pair, commonName, random)
+  const signature = await signData(pair.type, new Uint8Array(AsnConvert.serialize(tbsCertificate)), sign)
+  const certificate = new Certificate({
+    tbsCertificate,
+    signatureAlgorithm: signatureAlgorithm(pair.type),
+    signatureValue: bufferOf(signature),
+  })
+  const der = encodePkcs8(pair)
+  try {
+    return {
+      key: encodeSecretPem('PRIVATE KEY', der),
+      cert: encodePem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(certificate))),
+    }
+  } finally {
+    der.fill(0)
+  }
+}
+
+/** The key as the pool takes it; the caller wipes its private part. */
+export function keyPairOf({ key }: TlsIdentity): KeyPair {
+  const file = parsePrivateKeyPem(key)
+  if (file.type !== 'RSA') {
+    try {
+      return importCurveKey(file.type, file.data)
+    } finally {
+      file.data.fill(0)
+    }
+  }
+  const { primeP, primeQ, publicExponent } = file
+  const rsa = computeRsaKey(primeP, primeQ, publicExponent)
+  try {
+    if (rsa === null) throw new CofferError('storage', 'The stored TLS key is damaged')
+    const { n, e } = rsa
+    return {
+      type: 'RSA',
+      private: encodeRsaPrivateKey(rsa),
+      public: { modulus: n.slice(), publicExponent: e.slice() },
+    }
+  } finally {
+    if (rsa !== null) wipeRsaKey(rsa)
+    primeP.fill(0)
+    primeQ.fill(0)
   }
 }
 
@@ -83,16 +130,4 @@ function toBeSigned(pair: KeyPair, commonName: string, random: Random): TBSCerti
       }),
     ]),
   })
-}
-
-/** RFC 5208 around RFC 5915. */
-function pkcs8({ private: secret, public: publicKey }: KeyPair): Uint8Array {
-  const { algorithm, subjectPublicKey } = publicKeyInfo('EC_P256', publicKey)
-  const key = new ECPrivateKey({ privateKey: new OctetString(bufferOf(secret)), publicKey: subjectPublicKey })
-  const info = new PrivateKeyInfo({
-    version: 0,
-    privateKeyAlgorithm: algorithm,
-    privateKey: new PrivateKey(AsnConvert.serialize(key)),
-  })
-  return new Uint8Array(AsnConvert.serialize(info))
 }

@@ -1,12 +1,14 @@
 /** The TLS port: HTTP/1.1 (RFC 9112) over TLS 1.2 and 1.3, bounded against slow and hostile clients. */
 
-import { constants, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
+import { contextOptions } from '../crypto/tls-context.ts'
+import type { TlsIdentity } from '../crypto/tls-identity.ts'
 import type { Log } from '../log.ts'
 import { refusal } from './errors.ts'
 import type { Connection } from './exchange.ts'
@@ -15,19 +17,12 @@ import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 
-export interface Identity {
-  /** PEM. */
-  key: string
-  /** PEM, leaf first. */
-  cert: string
-}
-
 export interface ListenerOptions {
   app: { fetch: (request: Request, env: Connection) => Response | Promise<Response> }
   host: string
   /** 0 lets the system choose. */
   port: number
-  identity: () => Identity
+  identity: () => TlsIdentity
   log: Log
   /** The appliance's clock, for `date`. */
   now: () => number
@@ -75,19 +70,6 @@ const EXPIRY_CHECKS = 4 // per headersMs
 const DRAIN_CHECK_MS = 100
 const LOGGED_PATH_MAX = 2000
 
-/** TLS 1.2 with forward secrecy and authenticated encryption only; those of 1.3 are all of that kind. */
-const CIPHERS = [
-  'TLS_AES_256_GCM_SHA384',
-  'TLS_CHACHA20_POLY1305_SHA256',
-  'TLS_AES_128_GCM_SHA256',
-  'ECDHE-ECDSA-AES256-GCM-SHA384',
-  'ECDHE-RSA-AES256-GCM-SHA384',
-  'ECDHE-ECDSA-CHACHA20-POLY1305',
-  'ECDHE-RSA-CHACHA20-POLY1305',
-  'ECDHE-ECDSA-AES128-GCM-SHA256',
-  'ECDHE-RSA-AES128-GCM-SHA256',
-].join(':')
-
 const TICKET_KEY_BYTES = 48
 
 export async function listenTls(options: ListenerOptions): Promise<Listener> {
@@ -123,7 +105,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   }
 
   const server = createServer({
-    ...secureContext(options.identity()),
+    ...contextOptions(options.identity()),
     allowHalfOpen: true,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.handshakeMs,
@@ -239,7 +221,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     address,
     port,
     renewIdentity: () => {
-      server.setSecureContext(secureContext(options.identity()))
+      server.setSecureContext(contextOptions(options.identity()))
       server.setTicketKeys(randomBytes(TICKET_KEY_BYTES)) // a resumed session would not see the new certificate
     },
     close: async () => {
@@ -287,15 +269,6 @@ function watchDrain(incoming: IncomingMessage, { drainMs, drainBytesMax }: Liste
   }, DRAIN_CHECK_MS)
   incoming.on('error', () => {}) // the client may give up
 }
-
-const secureContext = ({ key, cert }: Identity) => ({
-  key,
-  cert,
-  minVersion: 'TLSv1.2' as const,
-  ciphers: CIPHERS,
-  honorCipherOrder: true,
-  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-})
 
 /** Without the query, which may hold a passphrase. */
 const pathOf = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)

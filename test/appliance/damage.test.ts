@@ -67,7 +67,7 @@ async function examine(rig: Rig, appliance: Appliance<Notes>): Promise<'failed' 
   }
   assert.equal(appliance.state, 'Locked')
   let damages = 0
-  if (appliance.tlsIdentity().key !== 'key 1') {
+  if (appliance.tlsIdentity().cert !== 'chain 1') {
     assert.ok(rig.messages.some((message) => /TLS identity: A stored record of device is/.test(message)))
     damages++
   }
@@ -271,7 +271,7 @@ test('what is in the place of the store and is none is Failed and stays as it is
     const appliance = await rig.open()
     assert.equal(appliance.state, 'Failed')
     assert.match(appliance.failure!, /is not a store/)
-    assert.equal(appliance.tlsIdentity().key, `key ${start + 1}`)
+    assert.equal(appliance.tlsIdentity().cert, `chain ${start + 1}`)
     appliance.close()
     assert.deepEqual(digestDirectory(rig.directory), before)
   }

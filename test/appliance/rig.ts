@@ -146,7 +146,7 @@ export function createRig(t: TestContext, directory = mkdtempSync(join(tmpdir(),
         ],
         makeTlsIdentity: () => {
           rig.identitiesMade++
-          return { key: `key ${rig.identitiesMade}`, cert: `chain ${rig.identitiesMade}` }
+          return { key: utf8(`key ${rig.identitiesMade}`), cert: `chain ${rig.identitiesMade}` }
         },
         unlockCost: CHEAP,
         ...options,

@@ -24,7 +24,14 @@ function makeDirectory(t: TestContext): string {
 }
 
 function open(t: TestContext, dataDirectory: string): Platform {
-  const platform = openHost({ dataDirectory, host: '127.0.0.1', port: 0, logLevel: 'info', releaseKeyPath: null })
+  const platform = openHost({
+    dataDirectory,
+    host: '127.0.0.1',
+    port: 0,
+    httpPort: null,
+    logLevel: 'info',
+    releaseKeyPath: null,
+  })
   t.after(() => {
     try {
       closeSync(platform.lock)

@@ -8,6 +8,7 @@ test('settings have defaults', () => {
     dataDirectory: resolve('./var'),
     host: '127.0.0.1',
     port: 8443,
+    httpPort: null,
     logLevel: 'info',
     releaseKeyPath: null,
   })
@@ -18,6 +19,7 @@ test('settings are read from the environment', () => {
     COFFER_DATA: '/data',
     COFFER_HOST: '::1',
     COFFER_PORT: '0',
+    COFFER_HTTP_PORT: '80',
     COFFER_LOG: 'debug',
     COFFER_RELEASE_KEY: '/keys/release.pub',
   }
@@ -25,9 +27,14 @@ test('settings are read from the environment', () => {
     dataDirectory: '/data',
     host: '::1',
     port: 0,
+    httpPort: 80,
     logLevel: 'debug',
     releaseKeyPath: '/keys/release.pub',
   })
+})
+
+test('an empty port of plain HTTP is none', () => {
+  assert.equal(readSettings({ COFFER_HTTP_PORT: '' }).httpPort, null)
 })
 
 const REFUSED: [name: string, value: string][] = [
@@ -46,6 +53,8 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_PORT', '0x50'],
   ['COFFER_PORT', '80 '],
   ['COFFER_PORT', '8443.5'],
+  ['COFFER_HTTP_PORT', '-1'],
+  ['COFFER_HTTP_PORT', 'off'],
   ['COFFER_LOG', ''],
   ['COFFER_LOG', 'INFO'],
   ['COFFER_LOG', 'verbose'],

@@ -179,7 +179,7 @@ test('serial numbers are random, positive and of 16 bytes', async () => {
 
 test('a TLS server runs on the first identity and clients can pin it', async () => {
   const { key, cert } = await makeTlsIdentity(systemRandom, 'box.example')
-  const server = createServer({ key, cert }, (socket) => socket.end('hello'))
+  const server = createServer({ key: Buffer.from(key), cert }, (socket) => socket.end('hello'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   const checkServerIdentity = () => undefined

@@ -1,0 +1,96 @@
+/** What Administrators set of the device itself, readable in every state. Contract sections 3.4 and 4.7. */
+
+import type { LogLevel, Network } from '../../boot/protocol.ts'
+import type { Random } from '../crypto/random.ts'
+import type { CryptoPool } from '../crypto/types.ts'
+import { LOGGING, NETWORK } from '../device-area.ts'
+import type { Log } from '../log.ts'
+import { type DeviceRecords, readText, writeText } from './device-records.ts'
+import { TlsSettings } from './tls-settings.ts'
+
+export interface Logging {
+  /** IPv4 or IPv6; `0.0.0.0` sends nothing. */
+  ipAddress: string
+  port: number
+  logLevel: LogLevel
+}
+
+export const NO_LOG_HOST = '0.0.0.0'
+const SYSLOG_PORT = 514 // RFC 3164 section 2
+
+const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.255.0', gateway: '0.0.0.0' }
+
+type Part = 'tls' | 'network' | 'logging'
+
+export interface ConfigurationServices {
+  records: DeviceRecords
+  pool: CryptoPool
+  random: Random
+  log: Log
+}
+
+export class Configuration {
+  readonly tls: TlsSettings
+  readonly #records: DeviceRecords
+  readonly #listeners: ((part: Part) => void)[] = []
+  #network = DEFAULT_NETWORK
+  readonly #defaultLogging: Logging
+  #logging: Logging
+
+  constructor({ records, pool, random, log }: ConfigurationServices) {
+    this.#records = records
+    this.tls = new TlsSettings({ records, pool, random, onChange: () => this.#tell('tls') })
+    this.#defaultLogging = { ipAddress: NO_LOG_HOST, port: SYSLOG_PORT, logLevel: log.level }
+    this.#logging = this.#defaultLogging
+  }
+
+  /** Reads what the store holds. */
+  load(): void {
+    this.#network = read<Network>(this.#records, NETWORK) ?? DEFAULT_NETWORK
+    this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
+  }
+
+  /** Reads and applies everything anew, after the records were replaced by others. */
+  reload(): void {
+    this.load()
+    this.tls.reload()
+    this.#tell('network')
+    this.#tell('logging')
+  }
+
+  /** `listener` applies what has changed; it is called after it is stored. */
+  onChange(listener: (part: Part) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  get network(): Network {
+    return this.#network
+  }
+
+  setNetwork(network: Network): void {
+    writeText(this.#records, NETWORK, JSON.stringify(network))
+    this.#network = network
+    this.#tell('network')
+  }
+
+  /** Until it is set nothing is sent, and the level is that of the start. */
+  get logging(): Logging {
+    return this.#logging
+  }
+
+  setLogging(logging: Logging): void {
+    writeText(this.#records, LOGGING, JSON.stringify(logging))
+    this.#logging = logging
+    this.#tell('logging')
+  }
+
+  #tell(part: Part): void {
+    for (const listener of this.#listeners) listener(part)
+  }
+}
+
+/** Null also when it cannot be read: the default holds until the next change. Nobody but the device can have sealed it. */
+function read<T>(records: DeviceRecords, name: string): T | null {
+  const text = readText(records, name)
+  return text == null ? null : (JSON.parse(text) as T)
+}

@@ -1,0 +1,150 @@
+/** The TLS key, its certificates and the cluster's authority. Contract sections 3.4, 6.5 and 6.6. */
+
+import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
+import { checkChain, encodeCertificates, isIssuedBy, isRoot, parseCertificates } from '../crypto/certificates.ts'
+import { createCsr, type Subject } from '../crypto/csr.ts'
+import type { Random } from '../crypto/random.ts'
+import type { Sign } from '../crypto/signature.ts'
+import { assertServable } from '../crypto/tls-context.ts'
+import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls-identity.ts'
+import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
+import { CLUSTER_CA } from '../device-area.ts'
+import { CofferError } from '../error.ts'
+import { createQueue } from '../queue.ts'
+import { type DeviceRecords, readText, writeText } from './device-records.ts'
+
+const CHANGES_MAX = 16 // waiting for one another, milliseconds each
+
+export interface TlsServices {
+  records: DeviceRecords
+  pool: CryptoPool
+  random: Random
+  /** The identity has changed: new connections shall get it. */
+  onChange: () => void
+}
+
+/** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
+export class TlsSettings {
+  readonly #services: TlsServices
+  readonly #changes = createQueue(CHANGES_MAX)
+  #identity: TlsIdentity | undefined
+
+  constructor(services: TlsServices) {
+    this.#services = services
+  }
+
+  /** As it is now; the key is wiped when another one replaces it. */
+  get identity(): TlsIdentity {
+    return this.#identity!
+  }
+
+  /** Serves `identity` from now on. */
+  use(identity: TlsIdentity): void {
+    const former = this.#identity
+    this.#identity = identity
+    this.#services.onChange()
+    if (former !== undefined && former.key !== identity.key) former.key.fill(0)
+  }
+
+  /** Serves what the store holds. */
+  reload(): void {
+    const identity = this.#services.records.read('reading the TLS identity', (area) => area.readTlsIdentity())
+    if (identity) this.use(identity)
+  }
+
+  publicPem(): string {
+    return createPublicKey(this.#privateKey()).export({ type: 'spki', format: 'pem' })
+  }
+
+  async csrPem(subject: Subject): Promise<string> {
+    const pair = keyPairOf(this.identity)
+    return this.#withKey(pair, (sign) => createCsr(pair.type, pair.public, subject, sign))
+  }
+
+  /** Throws `invalid` for what no client could use, `unavailable` when the cluster's authority has not signed it. */
+  setCertificates(pem: Uint8Array): Promise<void> {
+    return this.#changes.run(async () => {
+      const certificates = parseCertificates(pem)
+      if (!certificates[0]!.checkPrivateKey(this.#privateKey()))
+        throw new CofferError('invalid', 'The first certificate is not for the TLS key')
+      checkChain(certificates)
+      const ca = this.clusterCa
+      if (ca !== null) assertSignedBy(certificates, ca)
+      await this.#replace({ key: this.identity.key, cert: encodeCertificates(certificates) })
+    })
+  }
+
+  /** A new key with a self-signed certificate. Throws `unavailable` when there is an authority that would have to sign. */
+  async generate(type: KeyType, bits?: number): Promise<void> {
+    this.#assertNoClusterCa()
+    const pair = await this.#services.pool.generate(type, bits)
+    const identity = await this.#withKey(pair, (sign) => identityOf(pair, sign, this.#services.random))
+    try {
+      await this.#changes.run(async () => {
+        this.#assertNoClusterCa()
+        await this.#replace(identity)
+      })
+    } catch (error) {
+      identity.key.fill(0)
+      throw error
+    }
+  }
+
+  /** PEM, or null when none was ever set. */
+  get clusterCa(): string | null {
+    const text = readText(this.#services.records, CLUSTER_CA)
+    if (text === undefined) throw new CofferError('storage', 'The cluster CA cannot be read')
+    return text
+  }
+
+  /** Throws `invalid` unless it is one root, `unavailable` unless it has signed the TLS certificate. */
+  setClusterCa(pem: Uint8Array): Promise<void> {
+    return this.#changes.run(async () => {
+      const certificates = parseCertificates(pem)
+      if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
+      if (!isRoot(certificates[0]!))
+        throw new CofferError('invalid', 'Not the certificate of an authority, signed by itself')
+      const text = encodeCertificates(certificates)
+      assertSignedBy(parseCertificates(new TextEncoder().encode(this.identity.cert)), text)
+      writeText(this.#services.records, CLUSTER_CA, text)
+    })
+  }
+
+  async #replace(identity: TlsIdentity): Promise<void> {
+    await assertServable(identity)
+    this.#services.records.write((area) => area.putTlsIdentity(identity))
+    this.use(identity)
+  }
+
+  /** Wipes the private key of `pair` afterwards. */
+  async #withKey<T>({ type, private: secret }: KeyPair, use: (sign: Sign) => Promise<T>): Promise<T> {
+    const { pool } = this.#services
+    const ref = nextRef--
+    try {
+      return await use((mode, message) => pool.sign({ ref, type, load: () => secret.slice() }, mode, message))
+    } finally {
+      pool.forget(ref)
+      secret.fill(0)
+    }
+  }
+
+  #assertNoClusterCa(): void {
+    if (this.clusterCa === null) return
+    throw new CofferError('unavailable', 'A cluster CA is set: a self-signed certificate would not be signed by it')
+  }
+
+  #privateKey(): KeyObject {
+    const { key } = this.identity
+    return createPrivateKey(Buffer.from(key.buffer, key.byteOffset, key.length))
+  }
+}
+
+/** The pool's numbers of keys: those of the domain count up from 1. */
+let nextRef = -1
+
+/** One of the chain is enough: everything before it is then under that authority, too. */
+function assertSignedBy(certificates: readonly X509Certificate[], ca: string): void {
+  const [authority] = parseCertificates(new TextEncoder().encode(ca))
+  if (!certificates.some((certificate) => isIssuedBy(certificate, authority!)))
+    throw new CofferError('unavailable', 'The TLS certificate is not signed by the cluster CA')
+}

@@ -1,0 +1,116 @@
+/** The port of plain HTTP: every request is sent on to the TLS port and nothing else is served. Contract section 1.1. */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Log } from '../log.ts'
+import { LISTENER_LIMITS, type ListenerLimits } from './listener.ts'
+import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
+import { emptyReply, type Reply } from './reply.ts'
+
+export interface RedirectOptions {
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  /** Where requests shall go. */
+  tlsPort: number
+  log: Log
+  /** The appliance's clock, for `date`. */
+  now: () => number
+  limits?: Partial<ListenerLimits>
+}
+
+export interface Redirect {
+  readonly port: number
+  close(): Promise<void>
+}
+
+const CONNECTIONS_MAX = 256 // each is answered once and closed
+const HEADER_BYTES_MAX = 16 * 1024
+const LOGGED_PATH_MAX = 2000
+const TLS_PORT = 443 // left out of URIs
+
+export async function listenRedirect(options: RedirectOptions): Promise<Redirect> {
+  const { log, now, tlsPort } = options
+  const limits = { ...LISTENER_LIMITS, ...options.limits }
+  const sockets = new Set<Socket>()
+  const answered = new WeakSet<Duplex>()
+
+  const server = createServer({
+    requireHostHeader: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: limits.headersMs,
+    requestTimeout: 0, // a body is not waited for
+    connectionsCheckingInterval: Math.ceil(limits.headersMs / 4),
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  server.timeout = limits.stallMs
+
+  /** One answer ends the connection, so that nobody speaks on in the clear. */
+  const answer = (socket: Duplex, reply: Reply) => {
+    if (answered.has(socket)) return
+    answered.add(socket)
+    if (socket.writable) answerRaw(socket, reply, { date: new Date(now()).toUTCString() })
+    else socket.destroy()
+  }
+
+  const redirect = (socket: Socket, method: string, target: string, hostHeader: string | undefined) => {
+    if (answered.has(socket)) return
+    log.info('access', `redirected ${method} ${target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)}`)
+    answer(socket, emptyReply(301, { location: locationOf(target, hostHeader, socket, tlsPort) }))
+  }
+
+  const onRequest = (incoming: IncomingMessage) => {
+    incoming.resume() // a client that is still sending its body can read the answer
+    redirect(incoming.socket, incoming.method!, incoming.url!, incoming.headers.host)
+  }
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'upgrade'] as const) server.on(event, onRequest)
+  server.on('connect', ({ method, headers, socket }: IncomingMessage) => redirect(socket, method!, '/', headers.host))
+  server.on('clientError', (error, socket) => {
+    const target = targetOfUnknownMethod(error)
+    if (target !== null) return redirect(socket as Socket, 'of an unknown method', target, undefined)
+    const reply = parserErrorReply(error)
+    if (reply === null) socket.destroy()
+    else answer(socket, reply)
+  })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {}) // the client may be gone
+  })
+
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and maybe a port: RFC 3986 section 3.2, without user names. */
+const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{0,5})?$/
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
+
+/** The request's URI with https. Without a usable host: the address the client has reached us at. */
+function locationOf(target: string, hostHeader: string | undefined, socket: Socket, tlsPort: number): string {
+  const absolute = ABSOLUTE.exec(target)
+  const [authority, rest] = absolute === null ? [hostHeader, target] : [absolute[1], absolute[2]!]
+  const host = HOST.exec(authority ?? '')?.[1] ?? hostOf(socket)
+  const path = rest.startsWith('/') ? rest : `/${rest.startsWith('?') ? rest : ''}`
+  return `https://${host}${tlsPort === TLS_PORT ? '' : `:${tlsPort}`}${printable(path)}`
+}
+
+function hostOf({ localAddress = '' }: Socket): string {
+  const address = localAddress.replace(/^::ffff:/, '').replace(/%.*$/, '')
+  return address.includes(':') ? `[${address}]` : address
+}
+
+/** The parser lets bytes above ASCII pass; a header takes them in percent-encoding only. */
+const printable = (path: string): string =>
+  path.replace(/[^\x21-\x7e]/g, (c) => `%${(c.charCodeAt(0) & 0xff).toString(16).toUpperCase().padStart(2, '0')}`)
