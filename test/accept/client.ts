@@ -130,7 +130,10 @@ export async function openRaw(target: Target): Promise<Raw> {
     chunks.push(chunk)
     notify()
   })
-  socket.on('end', close)
+  socket.on('end', () => {
+    close()
+    socket.destroy()
+  })
   socket.on('close', close)
   socket.on('error', close)
 

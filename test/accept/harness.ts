@@ -1,7 +1,7 @@
 /** Runs the appliance as a user does, the boot manager in a process of its own, and speaks to it over HTTPS. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -24,6 +24,8 @@ export interface Appliance {
   /** `path` is relative to `/api/v1`; a full target starts with `//`, e.g. `//docs`. */
   call(method: string, path: string, call?: Call): Promise<Reply>
   state(): Promise<string>
+  /** Resident memory of both processes. */
+  residentBytes(): number
   /** Everything both processes wrote so far. */
   log(): string
   /** SIGTERM, waits for the end, and returns the exit code. The data directory is kept. */
@@ -119,6 +121,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
     async state() {
       return (await appliance.call('GET', '/health/state')).json<{ state: string }>().state
     },
+    residentBytes: () => residentBytes(child.pid!),
     stop,
     restart: async () => {
       await stop()
@@ -186,6 +189,13 @@ function files(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** Of a process and its children, from proc(5). */
+function residentBytes(pid: number): number {
+  const kibibytes = Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  return children.reduce((sum, child) => sum + residentBytes(Number(child)), kibibytes * 1024)
 }
 
 function freePort(): Promise<number> {
