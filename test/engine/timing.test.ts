@@ -25,9 +25,9 @@ test('rare long interruptions neither make a difference nor hide one', () => {
 })
 
 test('a leak made on purpose is found with few samples', () => {
-  const [, leaky] = controls(engine)
-  assert.ok(leaky!.leaks)
-  assert.ok(compareClasses(leaky!.measure, 1000) > T_LIMIT)
+  const leaky = controls(engine).filter(({ leaks }) => leaks)
+  assert.equal(leaky.length, 1)
+  assert.ok(compareClasses(leaky[0]!.measure, 1000) > T_LIMIT)
 })
 
 test('every subject runs', () => {
