@@ -43,14 +43,14 @@ const FILL_BYTES_MAX = 64 * 1024
 
 const TYPE_MASK = 0o170000
 const PLAIN_FILE = 0o100000
-const TYPES: Readonly<Record<number, string>> = {
-  2401: 'a pipe',
-  4802: 'a character device',
-  9604: 'a directory',
-  14406: 'a block device',
-  21609: 'a symbolic link',
-  26411: 'a socket',
-}
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [0o010000, 'a pipe'],
+  [0o020000, 'a character device'],
+  [0o040000, 'a directory'],
+  [0o060000, 'a block device'],
+  [0o120000, 'a symbolic link'],
+  [0o140000, 'a socket'],
+])
 const MODE_MAX = 0o177777
 
 type Header = Record<(typeof FIELDS)[number], number>
@@ -142,7 +142,7 @@ function checkKind(name: string, { mode, nlink }: Header): void {
   if (mode > MODE_MAX) throw malformed(`The member ${name} has an impossible mode`)
   const type = mode & TYPE_MASK
   if (type !== PLAIN_FILE)
-    throw malformed(`The member ${name} is ${TYPES[type] ?? 'of no known type'}, not a plain file`)
+    throw malformed(`The member ${name} is ${TYPES.get(type) ?? 'of no known type'}, not a plain file`)
   if (nlink !== 1) throw malformed(`The member ${name} is a hard link`)
 }
 

@@ -1,0 +1,64 @@
+/** A stager on real slots in a temporary directory. */
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { SlotStep } from '../../boot/protocol.ts'
+import { explain, openSlots, type Slots } from '../../boot/slots.ts'
+import { CofferError } from '../../firmware/error.ts'
+import { createLog, type Entry } from '../../firmware/log.ts'
+import { createStager, type Stager } from '../../firmware/update/stager.ts'
+import { INSTALLED, releasePublicKey } from './archives.ts'
+
+export interface Rig {
+  directory: string
+  store: string
+  slots: Slots
+  stager: Stager
+  /** The steps the boot manager was asked for. */
+  steps: SlotStep['do'][]
+  entries: Entry[]
+  /** As a new boot manager finds what is on disk. */
+  reopen(version?: string): Slots
+  /** What lies in the slots' directory. */
+  files(): string[]
+}
+
+export interface Options {
+  releaseKey?: Uint8Array | null
+  /** Called before each step; may throw. */
+  onStep?: (step: SlotStep) => void
+}
+
+export function openRig(t: Pick<TestContext, 'after'>, { releaseKey = releasePublicKey, onStep }: Options = {}): Rig {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-update-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const store = join(directory, 'store')
+  mkdirSync(store)
+  writeFileSync(join(store, 'records'), 'as before')
+  const slotsDirectory = join(directory, 'slots')
+  const reopen = (version = INSTALLED) => {
+    const own = { version, program: 'own.js', readable: ['own/'] }
+    return openSlots({ directory: slotsDirectory, storeDirectory: store, own, releaseKey })
+  }
+  const slots = reopen()
+  const steps: SlotStep['do'][] = []
+  const entries: Entry[] = []
+  const machine = {
+    slot: async (step: SlotStep) => {
+      steps.push(step.do)
+      try {
+        onStep?.(step)
+        slots.take(step)
+      } catch (error) {
+        throw new CofferError('invalid', explain(error))
+      }
+    },
+  }
+  const log = createLog('debug', (entry) => entries.push(entry))
+  const stager = createStager({ machine, releaseKey, product: 'Coffer', version: INSTALLED, log })
+  const files = () =>
+    existsSync(slotsDirectory) ? readdirSync(slotsDirectory, { recursive: true }).map(String).sort() : []
+  return { directory, store, slots, stager, steps, entries, reopen, files }
+}
