@@ -96,6 +96,13 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   /** Adds `cache-control: no-cache` (contract 1.3). */
   noCache?: boolean
   /**
+   * What it is for the audit log (contract 7.6): the record of a `change` is on disk before its answer, that of a `use`
+   * of a key may follow shortly, of `none` only refused callers are recorded. Default: `none` for GET, else `change`.
+   */
+  audit?: 'change' | 'use' | 'none'
+  /** More for the record than path and answer tell, never secret. The body is not given when it was not accepted. */
+  facts?: (request: Request<S, P, Q, B>) => Readonly<Record<string, string | undefined>>
+  /**
    * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
    * with the type it has; when `accept` refuses that one, the bytes go out as the first type it takes.
    */

@@ -5,6 +5,7 @@ import { CofferError } from '../error.ts'
 import type { Log } from '../log.ts'
 import type { Caller, State } from '../vocabulary.ts'
 import type { AttemptLimiter } from './attempts.ts'
+import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './audit.ts'
 import {
   BODY_LIMITS,
   type BodyLimits,
@@ -52,6 +53,8 @@ export interface ApiOptions<S> {
   admit?: (caller: Caller) => boolean
   limiter: AttemptLimiter
   log: Log
+  /** Hears of every administrative change, use of a key, and refused caller. */
+  audit?: Auditor<S>
   info: ApiInfo
   bodyLimits?: Partial<BodyLimits>
 }
@@ -78,16 +81,21 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const app: Api = new Hono()
   app.all('*', async (context) => {
     const exchange = exchangeOf(context)
+    const attempt: Audited<S> = { address: exchange.address, isAdmitted: false }
+    const reply = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
+    if (options.audit === undefined) return toResponse(reply)
     try {
-      return toResponse(await respond(exchange))
+      await recordAttempt(options.audit, attempt, reply.status)
+      return toResponse(reply)
     } catch (error) {
+      if (reply.body instanceof ReadableStream) await reply.body.cancel()
       return toResponse(errorReply(error, options.log))
     }
   })
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
-  async function respond(exchange: Exchange): Promise<Reply | StreamedReply> {
+  async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
     // 1 to 5
     const [path, queryText] = splitTarget(exchange.target)
     const matches = routes.match(path)
@@ -106,9 +114,11 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     // 6 and 7
     const { services, limiter } = options
     const { address } = exchange
+    attempt.declaration = declaration
+    attempt.params = match.params
     const access = accessIn(declaration, state)
     if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
-    const caller = access === 'public' ? nobody : await authenticate(exchange)
+    const caller = access === 'public' ? nobody : await authenticate(exchange, attempt)
     const request: Request<S, unknown, unknown, unknown> = {
       services,
       caller,
@@ -121,6 +131,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       authorize(access, caller)
       declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
     }
+    attempt.isAdmitted = true
 
     // 8 to 10
     const bytesMax = bodyBytesMax(declaration.body)
@@ -142,23 +153,30 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
 
     // 14 and 15
+    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
     if (declaration.body !== undefined) request.body = await readBody(declaration, declaration.body, exchange, bytesMax)
+    attempt.request = request
     const result = await handle(declaration, request)
+    attempt.result = result
     return replyOf(result, types, responseHeaders(declaration, etag), (error) => {
       errorReply(error, options.log) // nobody can be sent it any more; it is logged
       exchange.cut()
     })
   }
 
-  async function authenticate(exchange: Exchange): Promise<Caller> {
+  async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
     const { address } = exchange
     const credentials = readBasic(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { userId, passphrase } = credentials
+    attempt.claimedUserId = userId
     try {
       const verify = () => options.authenticate(userId, passphrase)
       const caller = await options.limiter.attempt(address, userId, verify)
-      if (caller !== null) return caller
+      if (caller !== null) {
+        attempt.caller = caller
+        return caller
+      }
     } finally {
       passphrase.fill(0)
     }
