@@ -1,6 +1,9 @@
 /** The web application: every endpoint over one appliance. */
 
+import { backupDeclarations } from './api/backup.ts'
 import { configDeclarations } from './api/config.ts'
+import { configNetworkDeclarations } from './api/config-network.ts'
+import { configTlsDeclarations } from './api/config-tls.ts'
 import { infoDeclarations } from './api/info.ts'
 import { keyAttributeDeclarations } from './api/key-attributes.ts'
 import { keyUseDeclarations } from './api/key-use.ts'
@@ -52,6 +55,9 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...userDeclarations,
   ...userTagDeclarations,
   ...configDeclarations,
+  ...configTlsDeclarations,
+  ...configNetworkDeclarations,
+  ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,
 ]

@@ -7,6 +7,8 @@ import { PRODUCT } from '../boot/product.ts'
 import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance.ts'
+import { createClock } from './clock.ts'
+import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool.ts'
 import { systemRandom } from './crypto/random.ts'
@@ -16,10 +18,12 @@ import { CofferError } from './error.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
 import { refusal } from './http/errors.ts'
 import { listenTls } from './http/listener.ts'
+import { listenRedirect } from './http/redirect.ts'
 import { toResponse } from './http/reply.ts'
 import { createTraffic } from './http/traffic.ts'
 import { createLog, type Log, writeToConsole } from './log.ts'
 import { createMachine } from './machine.ts'
+import { createSyslog, type Syslog } from './syslog.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
 const BUILD_DIGITS = 12
@@ -53,12 +57,17 @@ interface Service {
 type Start = Extract<ToFirmware, { type: 'start' }>
 
 async function start({ settings, deviceKey, software }: Start, workerEntry: URL): Promise<Service> {
-  const log = createLog(settings.logLevel, writeToConsole)
+  const clock = createClock()
+  const syslog = createSyslog(clock.now)
+  const log = createLog(settings.logLevel, (entry) => {
+    writeToConsole(entry)
+    syslog.send(entry)
+  })
   exitOnBugs(log)
   if (software.fallback !== null) log.warning('general', software.fallback)
   const pool = createPool({ entry: workerEntry })
   const limiter = createAttemptLimiter()
-  const { dataDirectory, host, port } = settings
+  const { dataDirectory, host, port, httpPort } = settings
   const appliance = await openAppliance({
     dataDirectory,
     deviceKey,
@@ -67,7 +76,9 @@ async function start({ settings, deviceKey, software }: Start, workerEntry: URL)
     openDomain,
     firstAdministrator,
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+    clock,
   })
+  applyLogging(appliance, log, syslog)
   deviceKey?.fill(0)
   const traffic = createTraffic()
   const machine = createMachine(tell)
@@ -84,9 +95,25 @@ async function start({ settings, deviceKey, software }: Start, workerEntry: URL)
     port,
     identity,
     log,
-    now: appliance.clock.now,
+    now: clock.now,
     traffic,
-  }).catch(refuse)
+  }).catch((error) => refuse(error, 'COFFER_PORT'))
+  const redirect =
+    httpPort === null
+      ? null
+      : await listenRedirect({ host, port: httpPort, tlsPort: listener.port, log, now: clock.now }).catch((error) =>
+          refuse(error, 'COFFER_HTTP_PORT'),
+        )
+  if (redirect !== null) log.info('general', `port ${redirect.port} redirects to the TLS port`)
+
+  const { configuration } = appliance
+  const tellNetwork = () => tell({ type: 'network', network: configuration.network })
+  configuration.onChange((part) => {
+    if (part === 'tls') listener.renewIdentity()
+    else if (part === 'network') tellNetwork()
+    else applyLogging(appliance, log, syslog)
+  })
+  tellNetwork()
 
   const tellState = () =>
     tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })
@@ -99,11 +126,19 @@ async function start({ settings, deviceKey, software }: Start, workerEntry: URL)
       trial = false
     },
     close: async () => {
-      await listener.close()
+      await Promise.all([listener.close(), redirect?.close()])
       appliance.close()
       await pool.close()
+      await syslog.close()
     },
   }
+}
+
+/** What an Administrator has set outranks the level that the boot manager gives. */
+function applyLogging({ configuration }: Appliance<Operational>, log: Log, syslog: Syslog): void {
+  const { ipAddress: address, port, logLevel } = configuration.logging
+  log.setLevel(logLevel)
+  syslog.setTarget(address === NO_LOG_HOST ? null : { address, port })
 }
 
 /** Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. */
@@ -161,12 +196,12 @@ function exitOnBugs(log: Log): void {
 }
 
 /** Another start with the same settings would fail the same way: the boot manager gives up instead of trying again. */
-async function refuse(error: NodeJS.ErrnoException): Promise<never> {
+async function refuse(error: NodeJS.ErrnoException, portSetting: string): Promise<never> {
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} at ${address} is in use; COFFER_PORT chooses another`,
+    EADDRINUSE: `port ${port} at ${address} is in use; ${portSetting} chooses another`,
     EADDRNOTAVAIL: `${address} is not an address of this machine; COFFER_HOST chooses another`,
-    EACCES: `port ${port} is reserved for the system; COFFER_PORT chooses another`,
+    EACCES: `port ${port} is reserved for the system; ${portSetting} chooses another`,
   }
   const reason = reasons[code ?? '']
   if (reason === undefined) throw error
