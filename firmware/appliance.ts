@@ -1,5 +1,6 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
+import { Backups } from './backup/backups.ts'
 import { type Clock, createClock } from './clock.ts'
 import { Configuration } from './configuration/configuration.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
@@ -33,6 +34,8 @@ type Trigger = keyof typeof TRANSITIONS
 export interface OpenDomain {
   /** Persists the operation counters. */
   flush(): void
+  /** Persists some of them; false when none were left. */
+  flushSome(): boolean
   /** Wipes what is remembered. */
   close(): void
 }
@@ -93,6 +96,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly clock: Clock
   /** What Administrators set of the device itself. */
   readonly configuration: Configuration
+  readonly backups: Backups
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
   readonly #options: ApplianceOptions<D>
@@ -124,6 +128,18 @@ export class Appliance<D extends OpenDomain = Operational> {
       },
     }
     this.configuration = new Configuration({ ...this.#services, records })
+    this.backups = new Backups({
+      ...this.#services,
+      dataDirectory: options.dataDirectory,
+      deviceId: this.deviceId,
+      cost: options.unlockCost ?? UNLOCK_COST,
+      derivations: this.#derivations,
+      openStore: () => {
+        if (this.#disk === undefined || this.#state === 'Locked') throw unavailable()
+        return { ...this.#disk, session: this.#session ?? null }
+      },
+      restart: (domainKey) => this.#restart(domainKey),
+    })
   }
 
   get state(): State {
@@ -279,16 +295,36 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
   }
 
-  #boot({ store, device }: Disk): void {
+  #boot(disk: Disk): void {
+    const { store, device } = disk
     if (device.has(ATTENDED)) {
       this.#state = 'Locked'
-      this.#attempt('starting unattended', () => {
-        const domainKey = device.get(UNATTENDED)
-        if (domainKey !== null) this.#admit('unlock', this.#openVault(store, domainKey))
-      })
+      this.#startUnattended(disk)
     } else if (device.has(UNATTENDED) || holdsRecords(store)) {
       throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
     } else this.#state = 'Unprovisioned'
+  }
+
+  #startUnattended({ store, device }: Disk): void {
+    this.#attempt('starting unattended', () => {
+      const domainKey = device.get(UNATTENDED)
+      if (domainKey !== null) this.#admit('unlock', this.#openVault(store, domainKey))
+    })
+  }
+
+  /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
+  #restart(domainKey: Uint8Array | null): void {
+    const disk = this.#disk!
+    const wasOpen = this.#session !== undefined
+    if (wasOpen) this.#dropSession()
+    if (domainKey !== null) {
+      this.#attempt('opening what was restored', () => this.#admit('unlock', this.#openVault(disk.store, domainKey)))
+      return
+    }
+    this.#enter('Locked')
+    if (wasOpen) return
+    this.configuration.reload()
+    this.#startUnattended(disk)
   }
 
   #fail(error: unknown): void {
@@ -329,8 +365,12 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   #endSession(): void {
+    this.#attempt('persisting counters', () => this.#session!.domain.flush())
+    this.#dropSession()
+  }
+
+  #dropSession(): void {
     const { vault, domain } = this.#session!
-    this.#attempt('persisting counters', () => domain.flush())
     this.#session = undefined
     domain.close()
     vault.close()

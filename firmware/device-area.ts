@@ -2,7 +2,7 @@
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from './crypto/random.ts'
-import { wipe } from './crypto/seal.ts'
+import { deriveSealKey, seal, unseal, wipe } from './crypto/seal.ts'
 import type { TlsIdentity } from './crypto/tls-identity.ts'
 import { createSealedTable, type SealedTable } from './store/sealed-table.ts'
 import type { StoreFile } from './store/store-file.ts'
@@ -24,6 +24,10 @@ const LENGTH_BYTES = 4
 
 /** Writing methods are called within a transaction of the store. */
 export interface DeviceArea extends SealedTable {
+  /** Sealed for this device to open when it comes back from outside. */
+  sealForItself(value: Uint8Array): Uint8Array
+  /** Null when another device has sealed it. */
+  openOwn(sealed: Uint8Array): Uint8Array | null
   readTimeOffsetMs(): number | null
   putTimeOffsetMs(offsetMs: number): void
   readTlsIdentity(): TlsIdentity | null
@@ -37,8 +41,15 @@ export function openDeviceArea(
   onDamage: (message: string) => void,
 ): DeviceArea {
   const table = createSealedTable(store.database, 'device', deviceKey, random, onDamage)
+  const ownKey = deriveSealKey(deviceKey, 'coffer device own')
   return {
     ...table,
+    sealForItself: (value) => seal(ownKey, value, random),
+    openOwn: (sealed) => unseal(ownKey, sealed),
+    close() {
+      table.close()
+      wipe(ownKey)
+    },
     readTimeOffsetMs() {
       const bytes = table.get(TIME_OFFSET)
       return bytes === null ? null : new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0)

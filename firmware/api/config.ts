@@ -5,7 +5,7 @@ import { formatTime } from '../clock.ts'
 import { passphrase, presentedPassphrase, timestamp } from '../http/schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
-const passphraseChange = z
+export const passphraseChange = z
   .strictObject({ newPassphrase: passphrase, currentPassphrase: presentedPassphrase })
   .meta({ id: 'PassphraseChange' })
 const onOff = z.strictObject({ status: z.enum(['on', 'off']) }).meta({ id: 'Switch' })

@@ -37,7 +37,7 @@ export interface KeyFilter {
 
 const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
 
-const FLUSH_BATCH = 500 // records in one transaction: bounds the time the server stands still
+const FLUSH_BATCH = 100 // records in one transaction: bounds the time the server stands still
 
 /** `POST /keys/generate` has the path of a key of this name. Contract 1.2. */
 const RESERVED_ID = 'generate'
@@ -332,16 +332,21 @@ export class Keys {
 
   /** Stores the counts of operations. */
   flush(): void {
-    while (this.#counted.size > 0) {
-      const batch = [...this.#counted].slice(0, FLUSH_BATCH)
-      for (const entry of batch) this.#counted.delete(entry)
-      try {
-        this.#context.records.commit(batch.flatMap((entry) => this.#countChange(entry)))
-      } catch (error) {
-        for (const entry of batch) this.#counted.add(entry)
-        throw error
-      }
+    while (this.flushSome());
+  }
+
+  /** Stores a batch of them; false when none were left. */
+  flushSome(): boolean {
+    const batch = this.#counted.values().take(FLUSH_BATCH).toArray()
+    if (batch.length === 0) return false
+    for (const entry of batch) this.#counted.delete(entry)
+    try {
+      this.#context.records.commit(batch.flatMap((entry) => this.#countChange(entry)))
+    } catch (error) {
+      for (const entry of batch) this.#counted.add(entry)
+      throw error
     }
+    return true
   }
 
   /** One record that cannot be read must not keep the counts of all others from the disk. */

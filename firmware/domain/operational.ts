@@ -24,6 +24,8 @@ export interface Operational {
   authenticate(userId: string, passphrase: Uint8Array): Promise<Caller | null>
   /** Stores the counts of operations. */
   flush(): void
+  /** Stores some of them; false when none were left. */
+  flushSome(): boolean
   /** Wipes what was remembered; operations still under way end with `unavailable` and change nothing. */
   close(): void
 }
@@ -44,6 +46,7 @@ export function openDomain(records: RecordStore, deps: DomainDeps): Operational 
     keyUse,
     authenticate: (userId, passphrase) => credentials.verify(userId, passphrase),
     flush: () => keys.flush(),
+    flushSome: () => keys.flushSome(),
     close: () => {
       open = false
       credentials.close()

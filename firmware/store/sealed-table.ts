@@ -17,11 +17,12 @@ const FORMAT = 1 // of the sealed bytes
 const MARK_BYTES = 16
 const VALUE_OFFSET = 1 + MARK_BYTES
 const PAGE_ROWS = 64 // read at once when listing: bounds memory where records are large, leaves the database free between
-const BEFORE_FIRST = -(2n ** 63n) // an edited slot may be negative
+/** Below every slot: an edited one may be negative. */
+export const BEFORE_FIRST = -(2n ** 63n)
 
 type Damage = 'damaged' | 'not in its place'
 
-interface Row {
+export interface Row {
   slot: bigint
   sealed: Uint8Array
 }

@@ -24,11 +24,19 @@ export interface StoreFile {
   readonly database: Database
   /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
   transaction(changes: () => void): void
+  /** Nobody else writes until it is released: they get `busy`, as does who claims it a second time. */
+  claim(): Claim
   /** Transactions since the start, for the metrics. */
   readonly writes: number
   /** Moves the log into the database, so that nothing removed or replaced is left in it; tries again while it cannot. */
   checkpoint(): void
   close(): void
+}
+
+export interface Claim {
+  /** That of the store, for who claimed it. */
+  transaction(changes: () => void): void
+  release(): void
 }
 
 export const storePath = (dataDirectory: string): string => join(dataDirectory, 'store.db')
@@ -121,6 +129,16 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   const database = new Sqlite(path, { ...options, fileMustExist: true })
   let pending: NodeJS.Timeout | undefined
   let writes = 0
+  let claimed = false
+
+  const transaction = (changes: () => void): void => {
+    onDisk(() => database.transaction(changes).immediate())
+    writes++
+    checkpointLater()
+  }
+  const expectUnclaimed = (): void => {
+    if (claimed) throw new CofferError('busy', 'A backup is being restored, try again')
+  }
 
   const checkpoint = (): void => {
     clearTimeout(pending)
@@ -146,9 +164,18 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   return {
     database,
     transaction(changes) {
-      onDisk(() => database.transaction(changes).immediate())
-      writes++
-      checkpointLater()
+      expectUnclaimed()
+      transaction(changes)
+    },
+    claim() {
+      expectUnclaimed()
+      claimed = true
+      return {
+        transaction,
+        release: () => {
+          claimed = false
+        },
+      }
     },
     get writes() {
       return writes

@@ -31,6 +31,7 @@ export interface Call {
 export interface Answer {
   status: number
   headers: Headers
+  bytes: Uint8Array<ArrayBuffer>
   text: string
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into member by member
   json: any
@@ -73,9 +74,16 @@ export class Rig {
       headers: { ...type, ...authorization, ...headers },
       ...(content !== undefined && { body: content }),
     })
-    const text = await response.text()
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const text = new TextDecoder().decode(bytes)
     const isJson = response.headers.get('content-type') === 'application/json'
-    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text,
+      json: isJson ? JSON.parse(text) : undefined,
+    }
   }
 
   /** The status alone. */
@@ -108,14 +116,14 @@ export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 /** A fresh appliance, Unprovisioned. */
-async function makeRig(): Promise<Rig> {
+async function makeRig(deviceKey = DEVICE_KEY): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
   const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const appliance = await openAppliance({
     dataDirectory,
-    deviceKey: DEVICE_KEY,
+    deviceKey,
     pool,
     log,
     openDomain: (records, deps) => openDomain(records, { ...deps, passphraseCost: CHEAP }),
@@ -138,7 +146,8 @@ export async function makeOperationalRig(): Promise<Rig> {
   return rig
 }
 
-export const openRig = (context: TestContext): Promise<Rig> => closing(context, makeRig())
+export const openRig = (context: TestContext, deviceKey?: Uint8Array<ArrayBuffer>): Promise<Rig> =>
+  closing(context, makeRig(deviceKey))
 export const operationalRig = (context: TestContext): Promise<Rig> => closing(context, makeOperationalRig())
 
 async function closing(context: TestContext, made: Promise<Rig>): Promise<Rig> {

@@ -63,6 +63,10 @@ export class Notes {
     this.#records.commit([{ collection: 'configuration', name: 'counter', value: utf8(String(this.counted)) }])
   }
 
+  flushSome(): boolean {
+    return false
+  }
+
   close(): void {
     this.closed = true
     this.names.clear()

@@ -1,0 +1,84 @@
+/** Reads a backup: everything is checked before it is given out. Contract section 8.2. */
+
+import { wipe } from '../crypto/seal.ts'
+import { CofferError } from '../error.ts'
+import {
+  BACKUP_COLLECTIONS,
+  type BackupRecord,
+  CHUNK_BYTES_MAX,
+  CHUNK_BYTES_MIN,
+  decodePreamble,
+  type Header,
+  LENGTH_BYTES,
+  openChunk,
+  openHeader,
+  PREAMBLE_BYTES,
+  readNumber,
+} from './container.ts'
+
+/** The bytes of a backup from its beginning. */
+export interface Source {
+  /** The next bytes: fewer than asked for only at the end. What it gave before may be overwritten. */
+  read(bytes: number): Uint8Array
+}
+
+/** The salt of the passphrase that opens the backup. Throws `invalid`. */
+export function readSalt(source: Source): Uint8Array {
+  const salt = decodePreamble(source.read(PREAMBLE_BYTES))
+  if (salt === 'foreign') throw new CofferError('invalid', 'Not a backup')
+  if (salt === 'version') throw new CofferError('invalid', 'The backup has a version this software does not know')
+  return salt
+}
+
+/** What follows the salt. Throws `invalid`, also when the passphrase was wrong. */
+export function openBackup(source: Source, backupKey: Uint8Array): OpenBackup {
+  const sealed = readChunk(source)
+  const header = sealed === null ? null : openHeader(sealed, backupKey)
+  if (header === null) throw new CofferError('invalid', 'Wrong backup passphrase, or the backup is damaged')
+  const { chunkKey, ...rest } = header
+  return { header: rest, records: () => records(source, chunkKey), close: () => wipe(chunkKey) }
+}
+
+export interface OpenBackup {
+  readonly header: Header
+  /** To be read once; ends when the backup was found whole, throws `invalid` where it is not. */
+  records(): Generator<BackupRecord, void>
+  /** Wipes the key. */
+  close(): void
+}
+
+function* records(source: Source, chunkKey: Uint8Array): Generator<BackupRecord, void> {
+  let last: BackupRecord | undefined
+  for (let position = 0; ; position++) {
+    const sealed = readChunk(source)
+    const content = sealed === null ? null : openChunk(sealed, position, chunkKey)
+    if (content === null) throw damaged()
+    if (typeof content === 'number') {
+      if (content !== position || source.read(1).length > 0) throw damaged()
+      return
+    }
+    if (last !== undefined && !follows(last, content)) throw damaged()
+    last = content
+    yield content
+  }
+}
+
+/** Each record once and in order: the store takes what was checked without an error. */
+function follows(a: BackupRecord, b: BackupRecord): boolean {
+  if (!('slot' in a)) return 'slot' in b || b.name > a.name
+  if (!('slot' in b)) return false
+  const order = BACKUP_COLLECTIONS.indexOf(b.collection) - BACKUP_COLLECTIONS.indexOf(a.collection)
+  return order > 0 || (order === 0 && b.slot > a.slot)
+}
+
+/** Null where the source ends or has something else. */
+function readChunk(source: Source): Uint8Array | null {
+  const length = source.read(LENGTH_BYTES)
+  if (length.length < LENGTH_BYTES) return null
+  const bytes = readNumber(length)
+  if (bytes < CHUNK_BYTES_MIN || bytes > CHUNK_BYTES_MAX) return null
+  const sealed = source.read(bytes)
+  return sealed.length === bytes ? sealed : null
+}
+
+const damaged = () => new CofferError('invalid', 'The backup is damaged or incomplete')

@@ -1,0 +1,92 @@
+/** Writes a backup from a snapshot of the store, at the pace of who reads it. Contract section 8.2. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { concatBytes } from '@noble/hashes/utils.js'
+import type { Random } from '../crypto/random.ts'
+import { SEAL_KEY_BYTES, wipe } from '../crypto/seal.ts'
+import { DEVICE_RECORDS, type DeviceArea } from '../device-area.ts'
+import { type Snapshot, takeSnapshot } from '../store/snapshot.ts'
+import type { StoreFile } from '../store/store-file.ts'
+import type { BackupKey } from './backup-key.ts'
+import {
+  BACKUP_COLLECTIONS,
+  type DeviceRecord,
+  encodePreamble,
+  type Header,
+  sealHeader,
+  sealRecord,
+  sealTrailer,
+} from './container.ts'
+
+export interface BackupOptions {
+  store: StoreFile
+  device: DeviceArea
+  header: Header
+  /** Wiped at the end. */
+  backupKey: BackupKey
+  random: Random
+}
+
+/** The store as it is now, whatever happens to it while the backup is read. Throws `busy` while there is another. */
+export function writeBackup(options: BackupOptions): AsyncIterable<Uint8Array> {
+  const { store, device, backupKey } = options
+  const chunkKey = options.random(SEAL_KEY_BYTES)
+  const records: DeviceRecord[] = []
+  let snapshot: Snapshot | undefined
+  const release = (): void => {
+    snapshot?.close()
+    wipe(chunkKey, backupKey.key, ...records.map(({ value }) => value))
+  }
+  try {
+    for (const name of [...DEVICE_RECORDS].sort()) {
+      const value = device.get(name)
+      if (value !== null) records.push({ name, value })
+    }
+    snapshot = takeSnapshot(store.database, BACKUP_COLLECTIONS)
+  } catch (error) {
+    release()
+    throw error
+  }
+  const chunks = write(options, snapshot, records, chunkKey)
+  const finish = async <T>(pending: Promise<T>): Promise<T> => {
+    try {
+      return await pending
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const result = await finish(chunks.next())
+        if (result.done) release()
+        return result
+      },
+      /** Also before the first piece was asked for, when a generator would not clean up. */
+      async return() {
+        const result = await finish(chunks.return())
+        release()
+        return result
+      },
+    }),
+  }
+}
+
+async function* write(
+  { header, backupKey, random }: BackupOptions,
+  snapshot: Snapshot,
+  records: readonly DeviceRecord[],
+  chunkKey: Uint8Array,
+): AsyncGenerator<Uint8Array, void> {
+  let position = 0
+  yield concatBytes(encodePreamble(backupKey.salt), sealHeader(header, chunkKey, backupKey.key, random))
+  yield concatBytes(...records.map((record) => sealRecord(record, position++, chunkKey, random)))
+  for (const collection of BACKUP_COLLECTIONS) {
+    for (const page of snapshot.pages(collection)) {
+      yield concatBytes(...page.map((row) => sealRecord({ collection, ...row }, position++, chunkKey, random)))
+      await nextTurn() // whoever reads at once must not keep others waiting
+    }
+  }
+  yield sealTrailer(position, chunkKey, random)
+}
