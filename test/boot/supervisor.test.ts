@@ -51,7 +51,14 @@ function stage(t: TestContext, source: string, patience: Partial<Patience> = {})
     lock,
     startMessage: () => ({
       type: 'start',
-      settings: { dataDirectory: store, host: '127.0.0.1', port: 0, httpPort: null, logLevel: 'info', releaseKey: null },
+      settings: {
+        dataDirectory: store,
+        host: '127.0.0.1',
+        port: 0,
+        httpPort: null,
+        logLevel: 'info',
+        releaseKey: null,
+      },
       deviceKey,
       software: { trial: false, fallback: null },
     }),
