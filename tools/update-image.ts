@@ -87,9 +87,9 @@ function memberOf({ name, bytes }: File, index: number): Uint8Array[] {
   const fields = {
     ino: index + 1,
     mode: isTrailer ? 0 : PLAIN_FILE,
-    nlink: 1,
     uid: 0,
     gid: 0,
+    nlink: 1,
     mtime: 0,
     filesize: bytes.length,
     devmajor: 0,

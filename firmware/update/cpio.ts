@@ -23,9 +23,9 @@ const FIELD_DIGITS = 8
 const FIELDS = [
   'ino',
   'mode',
-  'nlink',
   'uid',
   'gid',
+  'nlink',
   'mtime',
   'filesize',
   'devmajor',

@@ -22,9 +22,9 @@ export interface Fields {
   magic: string
   ino: string
   mode: string
-  nlink: string
   uid: string
   gid: string
+  nlink: string
   mtime: string
   filesize: string
   devmajor: string
@@ -54,9 +54,9 @@ export function entryBytes({ name, rawName, bytes = new Uint8Array(), ...more }:
     magic: '070701',
     ino: hex(1),
     mode: hex(0o100644),
-    nlink: hex(1),
     uid: hex(1000),
     gid: hex(1000),
+    nlink: hex(1),
     mtime: hex(1_700_000_000),
     filesize: hex(bytes.length),
     devmajor: hex(8),

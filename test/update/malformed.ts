@@ -54,7 +54,7 @@ const manifestBytes = signed()[0]!.bytes!.length
 /** Where the content of the first payload member begins, in a good image. */
 const payloadStart = Buffer.concat(signed().map(entryBytes)).length + HEADER + `${FIRMWARE.name}\0`.length
 
-const DIGITS = ['ino', 'mode', 'nlink', 'uid', 'gid', 'mtime', 'filesize', 'devmajor', 'devminor', 'rdevmajor']
+const DIGITS = ['ino', 'mode', 'uid', 'gid', 'nlink', 'mtime', 'filesize', 'devmajor', 'devminor', 'rdevmajor']
 const FIELD_NAMES = [...DIGITS, 'rdevminor', 'namesize', 'check'] as (keyof Fields)[]
 const ODD_DIGITS = [
   '0000000g',
