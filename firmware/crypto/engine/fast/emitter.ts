@@ -95,6 +95,6 @@ export class Emitter implements Machine<Local, Address, Local> {
 
   variable(initial: Local): { get: () => Local; set: (value: Local) => void } {
     const local = this.#keep(initial.get)
-    return { get: () => local, set: (value) => this.#code.push(local.set(value.get)) }
+    return { get: () => this.#keep(local.get), set: (value) => this.#code.push(local.set(value.get)) }
   }
 }

@@ -19,9 +19,8 @@ const SELECT_LIMBS = 11
 /** B^limbs is at least 2^5 times a modulus n: results stay below n in absolute value, and there is room for sums. */
 const SPARE_BITS = 5
 
-/** Numbers in memory, one in each lane. The first two are constants of the modulus: B^limbs and its square. */
-export type Slot = 'one' | 'square' | 'a' | 'b' | 'c' | 'd'
-const SLOTS: readonly Slot[] = ['one', 'square', 'a', 'b', 'c', 'd']
+/** Numbers in memory, one in each lane; `one` and `square` are B^limbs and its square, for each modulus. */
+export type Slot = keyof Layout['slots']
 
 interface FieldExports {
   memory: WasmExports['memory']
@@ -128,7 +127,7 @@ export class Field {
 
   /** A number of up to twice as many limbs, divided by B^limbs. */
   reduce(to: Slot, wide: Float64Array): void {
-    this.#numbers.fill(0, 2 * this.#layout.wide, 2 * this.#layout.table)
+    this.#numbers.fill(0, 2 * this.#layout.wide, 2 * (this.#layout.wide + 2 * this.limbs))
     for (const lane of LANES) this.#write(this.#layout.wide, lane, wide)
     this.#code.reduceWide(this.#at(to))
   }
@@ -137,7 +136,7 @@ export class Field {
   power(to: Slot, base: Slot, exponents: Pair<Uint8Array>): void {
     const { table, windows } = this.#layout
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
-    this.#copy(table, this.#layout.slots)
+    this.#copy(table, this.#slot('one'))
     this.#copy(table + this.limbs, this.#slot(base))
     for (let i = 2; i < WINDOW_ENTRIES; i++) {
       if (i % 2 === 0) this.#code.square(entry(i), entry(i / 2))
@@ -162,12 +161,15 @@ export class Field {
   }
 
   putBytes(slot: Slot, numbers: Pair<Uint8Array>): void {
-    this.put(slot, [bytesToLimbs(numbers[0], this.limbs), bytesToLimbs(numbers[1], this.limbs)])
+    const first = bytesToLimbs(numbers[0], this.limbs)
+    this.put(slot, [first, numbers[1] === numbers[0] ? first : bytesToLimbs(numbers[1], this.limbs)])
   }
 
   get(slot: Slot, lane: 0 | 1): Float64Array {
     const from = 2 * this.#slot(slot) + lane
-    return Float64Array.from({ length: this.limbs }, (_, k) => this.#numbers[from + 2 * k]!)
+    const limbs = new Float64Array(this.limbs)
+    for (let k = 0; k < limbs.length; k++) limbs[k] = this.#numbers[from + 2 * k]!
+    return limbs
   }
 
   /** Of a canonical number. */
@@ -184,7 +186,7 @@ export class Field {
   }
 
   #slot(slot: Slot): number {
-    return this.#layout.slots + SLOTS.indexOf(slot) * this.limbs
+    return this.#layout.slots[slot]
   }
 
   #at(slot: Slot): number {
@@ -210,13 +212,17 @@ function layOut(limbs: number) {
     end += count
     return end - count
   }
+  const one = take(limbs)
+  const square = take(limbs)
+  // What a multiplication reads and writes comes close together: a load that has the last twelve bits of its address in
+  // common with an earlier store waits for it, which can cost a tenth of the speed.
   const modulus = take(limbs)
   const scaled = take(limbs)
   const inverse = take(ROWS)
-  const slots = take(SLOTS.length * limbs)
-  const stateEnd = slots + 2 * limbs
+  const stateEnd = end
   const columns = take(2 * limbs)
   const wide = take(2 * limbs)
+  const slots = { one, square, a: take(limbs), b: take(limbs), c: take(limbs), d: take(limbs) }
   const table = take(WINDOW_ENTRIES * limbs)
   const windowsMax = Math.ceil((limbs * Number(RADIX)) / WINDOW_BITS) + 1
   const windows = take(windowsMax)
@@ -224,10 +230,10 @@ function layOut(limbs: number) {
   const biases = { square: take(2 * limbs), multiply: take(2 * limbs), none: take(2 * limbs) }
   return {
     limbs,
+    slots,
     modulus,
     scaled,
     inverse,
-    slots,
     stateEnd,
     columns,
     wide,

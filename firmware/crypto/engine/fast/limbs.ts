@@ -18,22 +18,21 @@ export function bytesToLimbs(bytes: Uint8Array, limbs: number): Float64Array {
 
 /** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign. */
 export function limbsToBytes(limbs: Float64Array, length: number): Uint8Array {
-  const pieces = new Float64Array(limbs.length * PIECES + 1)
-  for (let i = 0; i < limbs.length; i++) {
-    const high = Math.floor(limbs[i]! / PIECE)
-    const top = Math.floor(high / PIECE)
-    pieces[PIECES * i] = limbs[i]! - high * PIECE
-    pieces[PIECES * i + 1] = high - top * PIECE
-    pieces[PIECES * i + 2] = top
-  }
-  const digits = Int32Array.from(carry(pieces))
   const bytes = new Uint8Array(length)
-  for (let i = 0; i < length; i++) {
-    const [index, shift] = [Math.floor((8 * i) / PIECE_BITS), (8 * i) % PIECE_BITS]
-    bytes[length - 1 - i] = (digits[index]! | (digits[index + 1]! << PIECE_BITS)) >> shift
+  let at = length - 1
+  let [buffer, bits, up] = [0, 0, 0]
+  for (let i = 0; i < limbs.length; i++) {
+    const limb = limbs[i]! + up
+    up = Math.floor(limb / LIMB)
+    const high = Math.floor(limb / PIECE)
+    for (const piece of [limb - high * PIECE, high, Math.floor(high / PIECE)]) {
+      buffer |= (piece & (PIECE - 1)) << bits
+      for (bits += PIECE_BITS; bits >= 8; bits -= 8) {
+        if (at >= 0) bytes[at--] = buffer
+        buffer >>>= 8
+      }
+    }
   }
-  pieces.fill(0)
-  digits.fill(0)
   return bytes
 }
 

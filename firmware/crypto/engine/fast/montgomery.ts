@@ -164,44 +164,31 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
 function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - ROWS
-  let [t] = m.repeat(Math.floor(free / ROWS), [{ from: n.columns, step: ROWS }], ([t]) => freeRows(m, n, t!, ROWS)) as [
-    P,
-  ]
-  freeRows(m, n, t, free % ROWS)
+  const addDigits = (t: P, count: number): void => {
+    const q = takeDigits(m, t, count)
+    addRows(m, m.at(t, ROWS), q, n.scaled, fixed(n.limbs - count + 1))
+  }
+  let [t] = m.repeat(Math.floor(free / ROWS), [{ from: n.columns, step: ROWS }], ([t]) => addDigits(t!, ROWS)) as [P]
+  if (free % ROWS > 0) addDigits(t, free % ROWS)
   t = m.at(t, free % ROWS)
-  lastRows(m, n, t)
+  lastRows(m, n, t, takeDigits(m, t, ROWS))
   carry(m, n.limbs, result, (k) => m.load(t, ROWS + k))
 }
 
-/** Adds q c n for `rows` digits q, which makes as many columns zero; what they carry goes up. */
-function freeRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, rows: number): void {
-  if (rows === 0) return
-  const { values, carry } = digits(
-    m,
-    range(rows).map((k) => m.load(t, k)),
-  )
-  m.store(t, rows, m.add(m.load(t, rows), carry))
-  addRows(
-    m,
-    m.at(t, ROWS),
-    values.map((bits) => toNumber(m, bits)),
-    n.scaled,
-    fixed(n.limbs - rows + 1),
-  )
+/** The digits of the columns at t, which leaves zeros there in effect; what they carry goes up. */
+function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
+  const columns = range(count).map((k) => m.load(t, k))
+  const { values, carry } = digits(m, columns)
+  m.store(t, count, m.add(m.load(t, count), carry))
+  return values.map((bits) => toNumber(m, bits))
 }
 
-/** Adds q n for the last ROWS digits: these bring the result back to the size of n. */
-function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P): void {
-  const low = digits(
-    m,
-    range(ROWS).map((k) => m.load(t, k)),
-  )
-  m.store(t, ROWS, m.add(m.load(t, ROWS), low.carry))
-  low.values.forEach((bits, k) => {
-    m.store(t, k, m.add(bits, m.constant(LIFT - HALF - (k > 0 ? LIFT_CARRY : 0n) - columnBias(k + 1, k))))
+/** Adds q n for the last ROWS digits x, q = -x / n mod B^ROWS: these bring the result back to the size of n. */
+function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
+  x.forEach((digit, k) => {
+    m.store(t, k, toBits(m, digit, LIFT - (k > 0 ? LIFT_CARRY : 0n) - columnBias(k + 1, k)))
   })
   const inverse = range(ROWS).map((k) => m.load(n.inverse, k))
-  const x = low.values.map((bits) => toNumber(m, bits))
   let highs: V | undefined
   const quotient = range(ROWS).map((c) => {
     let sum = m.constant(digitLift(c) - columnBias(c + 1, c))
