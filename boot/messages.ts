@@ -77,11 +77,13 @@ function readNetwork(value: unknown): Network | null {
   const { cidr, gateway: gateway6 } = (ipv6 ?? {}) as Record<string, unknown>
   const [, address = ''] =
     typeof cidr === 'string' ? (/^([0-9A-Fa-f:.]+)\/(?:\d|[1-9]\d|1[01]\d|12[0-8])$/.exec(cidr) ?? []) : []
-  if (!isIPv6(address) || !(gateway6 === null || (typeof gateway6 === 'string' && isIPv6(gateway6)))) return null
+  if (!isIPv6(address) || !(gateway6 === null || isAddress6(gateway6))) return null
   return { ipAddress, netmask, gateway, ipv6: { cidr: cidr as string, gateway: gateway6 } }
 }
 
 const isAddress = (value: unknown): value is string => typeof value === 'string' && isIPv4(value)
+const isAddress6 = (value: unknown): value is string =>
+  typeof value === 'string' && isIPv6(value) && !value.includes('%') // a zone is text of any kind
 
 const optionalText = <Name extends string>(name: Name, value: unknown): { [N in Name]?: string } =>
   typeof value === 'string' ? ({ [name]: printable(value) } as { [N in Name]: string }) : {}

@@ -12,8 +12,21 @@ const MESSAGES: ToBoot[] = [
   { type: 'unlockResult', result: 'failed', message: 'the disk is full' },
   { type: 'refused', reason: 'port taken' },
   { type: 'request', action: 'reboot' },
+  { type: 'network', network: { ipAddress: '10.0.0.2', netmask: '255.0.0.0', gateway: '0.0.0.0' } },
+  {
+    type: 'network',
+    network: {
+      ipAddress: '10.0.0.2',
+      netmask: '255.0.0.0',
+      gateway: '10.0.0.1',
+      ipv6: { cidr: '2001:db8::2/64', gateway: 'fe80::1' },
+    },
+  },
   { type: 'pong' },
 ]
+
+const NETWORK = { ipAddress: '10.0.0.2', netmask: '255.0.0.0', gateway: '10.0.0.1' }
+const network = (change: object) => ({ type: 'network', network: { ...NETWORK, ...change } })
 
 test('reads every message of the protocol', () => {
   for (const message of MESSAGES) assert.deepEqual(readMessage(message), message)
@@ -44,6 +57,16 @@ test('refuses what is not of the protocol', () => {
     { type: 'unlockResult', result: 'maybe' },
     { type: 'request', action: 'execute' },
     { type: 'refused' },
+    { type: 'network' },
+    network({ ipAddress: '10.0.0' }),
+    network({ netmask: '255.0.0.0; reboot' }),
+    network({ gateway: undefined }),
+    network({ ipv6: null }),
+    network({ ipv6: { cidr: '2001:db8::2/64' } }),
+    network({ ipv6: { cidr: '2001:db8::2/129', gateway: null } }),
+    network({ ipv6: { cidr: '2001:db8::2', gateway: null } }),
+    network({ ipv6: { cidr: 'fe80::1%eth0/64', gateway: null } }),
+    network({ ipv6: { cidr: '2001:db8::2/64', gateway: 'fe80::1%eth0' } }),
   ]
   for (const value of refused) assert.equal(readMessage(value), null)
 })

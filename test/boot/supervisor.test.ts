@@ -99,7 +99,7 @@ test('hands over the start message and the passphrase as bytes, and wipes them',
   await until(() => lines.length === 2)
   assert.deepEqual(JSON.parse(lines[0]!), {
     type: 'start',
-    settings: { dataDirectory: store, host: '127.0.0.1', port: 0, logLevel: 'info', releaseKey: null },
+    settings: { dataDirectory: store, host: '127.0.0.1', port: 0, httpPort: null, logLevel: 'info', releaseKey: null },
     software: { trial: false, fallback: null },
     deviceKey: Object.fromEntries(Array.from({ length: 32 }, (_, i) => [i, 7])),
   })
