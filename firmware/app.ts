@@ -1,5 +1,7 @@
 /** The web application: every endpoint over one appliance. */
 
+import { auditDeclarations } from './api/audit.ts'
+import { auditEvent, weightOf } from './api/audit-event.ts'
 import { backupDeclarations } from './api/backup.ts'
 import { configDeclarations } from './api/config.ts'
 import { configNetworkDeclarations } from './api/config-network.ts'
@@ -18,8 +20,10 @@ import { updateDeclarations } from './api/update.ts'
 import { userTagDeclarations } from './api/user-tags.ts'
 import { userDeclarations } from './api/users.ts'
 import type { Appliance } from './appliance.ts'
+import { formatTime } from './clock.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import type { AttemptLimiter } from './http/attempts.ts'
+import type { Auditor } from './http/audit.ts'
 import type { Declaration } from './http/endpoint.ts'
 import { type Api, createApi } from './http/pipeline.ts'
 import { createTraffic, type Traffic } from './http/traffic.ts'
@@ -41,6 +45,8 @@ export interface AppOptions {
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
   random?: Random
+  /** In the place of the audit log; for measuring what it costs. */
+  auditor?: Auditor<Services>
 }
 
 export const DECLARATIONS: readonly Declaration<Services>[] = [
@@ -55,6 +61,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...userDeclarations,
   ...userTagDeclarations,
   ...configDeclarations,
+  ...auditDeclarations,
   ...configTlsDeclarations,
   ...configNetworkDeclarations,
   ...backupDeclarations,
@@ -85,6 +92,16 @@ export function createApp(options: AppOptions): Api {
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     limiter,
     log,
+    audit: options.auditor ?? auditorOf(appliance),
     info: { title: info.product, version: info.version, vendor: info.vendor },
   })
 }
+
+/** A Failed appliance has no audit log; nothing can be changed in it either. */
+const auditorOf = (appliance: Appliance): Auditor<Services> => ({
+  expectRoom: () => appliance.audit?.expectRoom(),
+  async record(attempt, status) {
+    const event = auditEvent(attempt, status, formatTime(appliance.clock.now()))
+    await appliance.audit?.record(event, weightOf(attempt, status))
+  },
+})

@@ -1,7 +1,8 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
+import { type AuditLog, openAuditLog } from './audit/audit-log.ts'
 import { Backups } from './backup/backups.ts'
-import { type Clock, createClock } from './clock.ts'
+import { type Clock, createClock, formatTime } from './clock.ts'
 import { Configuration } from './configuration/configuration.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { equalBytes, wipe } from './crypto/seal.ts'
@@ -74,6 +75,7 @@ export interface Provisioning {
 interface Disk {
   store: StoreFile
   device: DeviceArea
+  audit: AuditLog
 }
 
 /** All there is while Operational. */
@@ -219,7 +221,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   lock(): void {
-    this.#expect('lock')
+    const { audit } = this.#expect('lock')
+    this.#attempt('writing the audit log', () => audit.flush())
     this.#endSession()
     this.#enter(TRANSITIONS.lock.to)
   }
@@ -241,6 +244,11 @@ export class Appliance<D extends OpenDomain = Operational> {
         wipe(domainKey)
       }
     })
+  }
+
+  /** Open in every state but Failed. */
+  get audit(): AuditLog | undefined {
+    return this.#disk?.audit
   }
 
   /** Write transactions since the start, for the metrics. */
@@ -277,13 +285,21 @@ export class Appliance<D extends OpenDomain = Operational> {
       throw new CofferError('storage', 'The device key is missing: nothing can be opened without it')
     }
     const store = openStore({ dataDirectory, deviceKey, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
-    return { store, device: openDeviceArea(store, deviceKey, this.#random, this.#noteDamage) }
+    const audit = openAuditLog({
+      store,
+      deviceKey,
+      random: this.#random,
+      log: this.#log,
+      time: () => formatTime(this.clock.now()),
+    })
+    return { store, device: openDeviceArea(store, deviceKey, this.#random, this.#noteDamage), audit }
   }
 
   #closeDisk(): void {
     const disk = this.#disk
     this.#disk = undefined
     if (disk === undefined) return
+    disk.audit.close()
     disk.device.close()
     this.#attempt('closing the store', () => disk.store.close())
   }

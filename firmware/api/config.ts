@@ -52,6 +52,7 @@ export const configDeclarations = [
     version: ({ services }) => `unattended boot ${services.appliance.unattendedBoot}`,
     creates: true,
     body: { kind: 'json', schema: onOff },
+    facts: ({ body }) => ({ status: body.status }),
     answers: EMPTY,
     errors: { 400: 'Neither on nor off.' },
     handle: ({ services, caller, body: { status } }) => {
@@ -79,6 +80,7 @@ export const configDeclarations = [
     creates: true,
     noCache: true,
     body: { kind: 'json', schema: z.strictObject({ time: timestamp }).meta({ id: 'SetTime' }) },
+    facts: ({ body }) => ({ time: formatTime(body.time) }),
     answers: EMPTY,
     errors: { 400: 'Not a time in UTC.' },
     handle: ({ services, caller, body: { time } }) => {

@@ -30,6 +30,7 @@ export const keyAttributeDeclarations = [
     exists: keyExists,
     noCache: true,
     body: { kind: 'json', schema: z.strictObject({ newId: id }).meta({ id: 'Move' }) },
+    facts: ({ body }) => ({ newId: body.newId }),
     answers: { status: 200, json: createId },
     errors: { 400: 'Not an ID.', 404: NO_KEY, 409: 'The new id is taken.' },
     handle: (request) => {

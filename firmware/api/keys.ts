@@ -130,6 +130,7 @@ export const keyDeclarations = [
     creates: true,
     noCache: true,
     body: { kind: 'json', schema: keyGenerate },
+    facts: ({ body }) => ({ key: body.id, type: body.typeName }),
     answers: { status: 201, json: createId },
     errors: { 400: BAD_KEY, 409: 'The key exists.' },
     handle: async (request) => {

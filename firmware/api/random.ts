@@ -15,6 +15,7 @@ export const randomDeclarations = [
     states: OPERATIONAL,
     access: OPERATORS,
     noCache: true,
+    audit: 'none',
     body: {
       kind: 'json',
       schema: z.strictObject({ length: integer(1, RANDOM_BYTES_MAX) }).meta({ id: 'RandomRequest' }),

@@ -58,6 +58,7 @@ export const userDeclarations = [
     access: ADMINISTRATORS,
     creates: true,
     body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
     answers: { status: 201, json: createId },
     errors: { 400: 'The user is not described well.' },
     handle: async (request) => {
@@ -76,6 +77,7 @@ export const userDeclarations = [
     params: z.object({ namespace: id }),
     creates: true,
     body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
     answers: { status: 201, json: createId },
     errors: { 400: BAD_USER, 403: 'The namespace is not for the caller to manage.' },
     handle: async (request) => {
@@ -112,6 +114,7 @@ export const userDeclarations = [
     version,
     creates: true,
     body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
     answers: { status: 201, empty: true },
     errors: { 400: BAD_USER, 403: 'The namespace is not for the caller to manage.', 409: 'The user exists.' },
     handle: async (request) => {

@@ -23,6 +23,9 @@ export const MIGRATIONS: readonly Migration[] = [
       database.exec(createSealedTable(table))
     }
   },
+  (database) => {
+    database.exec(createSealedTable('audit'))
+  },
 ]
 
 export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number

@@ -1,0 +1,55 @@
+/** What the audit log says of a request. Contract section 7.6. */
+
+import type { Weight } from '../audit/audit-log.ts'
+import type { AuditEvent } from '../audit/chain.ts'
+import type { Attempt } from '../http/audit.ts'
+import { auditKind } from '../http/audit.ts'
+import type { Declaration } from '../http/endpoint.ts'
+import { USER_ID_PATTERN } from '../http/schema.ts'
+import type { Services } from './services.ts'
+
+type Audited = Attempt<Services> & { declaration: Declaration<Services> }
+
+/** Nothing of it is taken from the query; of the body only what the declaration tells as `facts`. */
+export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
+  const { declaration, caller, claimedUserId = '', address, params = {}, request, result } = attempt
+  const { method, path } = declaration
+  const { id: ownKey, ...named } = facts(params)
+  const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
+  const made = madeBy(result)
+  const isKeys = path.startsWith('/keys')
+  const key = isKeys ? (ownKey ?? statedKey ?? made ?? '') : ''
+  const more = { ...named, ...stated }
+  if (made !== undefined && made !== key && !Object.values(more).includes(made)) more.made = made
+  return {
+    time,
+    user: caller?.userId ?? claimedUserId,
+    address,
+    action: `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+    key,
+    namespace: caller?.namespace ?? '',
+    result: status,
+    ...(Object.keys(more).length > 0 && { facts: more }),
+  }
+}
+
+/** A change that was made must be on disk before its answer. */
+export function weightOf({ declaration, caller }: Audited, status: number): Weight {
+  if (status < 300 && auditKind(declaration) === 'change') return 'onDisk'
+  return caller === undefined ? 'stranger' : 'grouped'
+}
+
+/** Only what is an ID or a plain word: parameters were not checked when a caller is refused. */
+function facts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const plain = Object.entries(values).filter(([, value]) => value !== undefined && FACT.test(value))
+  return Object.fromEntries(plain) as Record<string, string>
+}
+
+const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)
+
+/** The id that was generated or given to what was made. */
+function madeBy(result: Attempt<Services>['result']): string | undefined {
+  if (result === undefined || !('json' in result)) return undefined
+  const { json } = result
+  return typeof json === 'object' && json !== null && 'id' in json ? String(json.id) : undefined
+}

@@ -1,0 +1,253 @@
+/**
+ * The audit log: every administrative change and every use of a key as one line of a hash chain. Contract section 7.6.
+ *
+ * Lines are committed in groups, so that the disk does not set the pace of signing: a crash loses the lines of the last
+ * group, at most a second old. A line that must be `onDisk` takes the group with it, and its promise waits for the disk.
+ */
+
+import type { Random } from '../crypto/random.ts'
+import { deriveSealKey, wipe } from '../crypto/seal.ts'
+import { CofferError } from '../error.ts'
+import type { Log } from '../log.ts'
+import type { StoreFile } from '../store/store-file.ts'
+import { BLOCK_LINES_MAX, openBlocks } from './blocks.ts'
+import { createBudget } from './budget.ts'
+import { type AuditEvent, type AuditHead, hashLine, lineText, signHead } from './chain.ts'
+import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
+import { restoreState } from './recovery.ts'
+
+/** How many lines can be asked to be kept, and how many are when nobody asked: some 25 MB. */
+export const LINES_MIN = 1000
+export const LINES_MAX = 10_000_000
+export const LINES_DEFAULT = 100_000
+
+const GROUP_MS_MIN = 100
+const GROUP_MS_MAX = 1000 // what a crash may lose
+const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: writing takes 2 % of the time
+const GROUP_LINES_MAX = 4096 // then it is written at once; a dozen milliseconds of sealing
+
+/** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
+const WAITING_LINES_MAX = 10_000
+
+/** Whose events may be left out: those of a client that nobody knows are counted where there are too many. */
+export type Weight = 'onDisk' | 'grouped' | 'stranger'
+
+export interface AuditLog {
+  /** `onDisk`: the promise waits for the disk and throws `storage`; the line is then still written as soon as it can be. */
+  record(event: AuditEvent, weight: Weight): Promise<void>
+  /** Throws `storage` when too many lines wait for the disk: what must not go unrecorded must not happen then. */
+  expectRoom(): void
+  /** Writes what waits. Throws `storage`, then it waits on. */
+  flush(): void
+  /** Lines, newest first, with what waits if the disk takes it. */
+  page(query: AuditQuery): Promise<AuditPage>
+  /** Every line as JSON, oldest first, and `{"head"}` at the end: a line of text each. */
+  export(): AsyncGenerator<Uint8Array>
+  head(): AuditHead
+  /** How many lines are kept. */
+  readonly lines: number
+  /** On disk when it returns. */
+  setLines(lines: number): void
+  /** Writes what waits, wipes the keys. What is recorded afterwards is lost. */
+  close(): void
+}
+
+export interface AuditLogOptions {
+  store: StoreFile
+  deviceKey: Uint8Array
+  random: Random
+  log: Log
+  /** Time as it is shown. */
+  time: () => string
+  monotonicMs?: () => number
+}
+
+export function openAuditLog(options: AuditLogOptions): AuditLog {
+  const { store, log, monotonicMs = () => performance.now() } = options
+  const blocks = openBlocks(store, options.deviceKey, options.random)
+  const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
+  const budget = createBudget(monotonicMs)
+  const report = (message: string): void => log.error('general', message)
+
+  let state = restoreState(blocks, LINES_DEFAULT, report)
+  let waiting: AuditEvent[] = []
+  let witnesses: PromiseWithResolvers<void>[] = []
+  let skipped = 0
+  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined
+  let urgent = false
+  let lastMs = 0
+  let failing = false
+  let cutting = false // more rows are to be removed than were at once
+  let exporting = 0
+  let open = true
+
+  const unschedule = (): void => {
+    clearTimeout(timer as NodeJS.Timeout | undefined)
+    clearImmediate(timer as NodeJS.Immediate | undefined)
+    timer = undefined
+    urgent = false
+  }
+
+  const schedule = (): void => {
+    timer ??= setTimeout(tryFlush, failing ? GROUP_MS_MAX : groupMs()).unref()
+  }
+
+  /** Once everything that arrived together has been recorded. */
+  const scheduleNow = (): void => {
+    if (urgent) return
+    unschedule()
+    urgent = true
+    timer = setImmediate(tryFlush)
+  }
+
+  const groupMs = (): number => Math.min(GROUP_MS_MAX, Math.max(GROUP_MS_MIN, lastMs * GROUP_SHARE))
+
+  function tryFlush(): void {
+    try {
+      flush()
+    } catch {
+      if (open) schedule() // reported already
+    }
+  }
+
+  function flush(): void {
+    unschedule()
+    const started = monotonicMs()
+    if (waiting.length === 0 && !cutting) return
+    try {
+      const next = { ...state }
+      store.transaction(() => {
+        appendAll(next)
+        cut(next)
+        blocks.putState(next)
+      })
+      state = next
+    } catch (error) {
+      settle((witness) => witness.reject(error))
+      if (!failing) report('the audit log cannot be written')
+      failing = true
+      throw error
+    }
+    waiting = []
+    failing = false
+    lastMs = monotonicMs() - started
+    settle((witness) => witness.resolve())
+    if (cutting) schedule()
+  }
+
+  function appendAll(next: typeof state): void {
+    let hash = Uint8Array.fromHex(next.hash)
+    for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
+      const previous = hash
+      const texts = waiting
+        .slice(at, at + BLOCK_LINES_MAX)
+        .map((event, index) => lineText(next.sequence + 1 + index, event))
+      for (const text of texts) hash = hashLine(hash, text) as Uint8Array<ArrayBuffer>
+      blocks.append({ first: next.sequence + 1, previous, texts })
+      next.sequence += texts.length
+    }
+    next.hash = hash.toHex()
+  }
+
+  /** An export finds the lines it began with, unless it is slower than all of them are replaced. */
+  function cut(next: typeof state): void {
+    const kept = exporting > 0 ? 2 * next.lines : next.lines
+    const { first, isDone } = blocks.cut(next.sequence - kept + 1)
+    next.first = first ?? next.first
+    cutting = !isDone
+  }
+
+  function settle(how: (witness: PromiseWithResolvers<void>) => void): void {
+    const settled = witnesses
+    witnesses = []
+    for (const witness of settled) how(witness)
+  }
+
+  /** Rows are removed whole: what is kept beyond the limit is not shown. */
+  const firstShown = (): number => Math.max(state.first, state.sequence - state.lines + 1)
+
+  const head = (): AuditHead => {
+    const { sequence, hash } = state
+    return signHead({ first: firstShown(), sequence, hash, time: options.time() }, seed)
+  }
+
+  const expectRoom = (): void => {
+    if (waiting.length >= WAITING_LINES_MAX) throw new CofferError('storage', 'The audit log cannot be written')
+  }
+
+  const expectOpen = (): void => {
+    if (!open) throw new CofferError('unavailable', 'Service not available')
+  }
+
+  const view = { blocks, report, firstShown, state: () => state, expectOpen }
+
+  async function* exported(ending: AuditHead): AsyncGenerator<Uint8Array> {
+    exporting++
+    try {
+      yield* exportLog(view, ending)
+    } finally {
+      exporting--
+    }
+  }
+
+  return {
+    async record(event, weight) {
+      if (!open) return
+      const isFull = waiting.length >= WAITING_LINES_MAX
+      // Of what began while there was room, what was done is kept, what was refused is not.
+      if (weight === 'stranger' ? isFull || !budget.take() : isFull && event.result >= 400) {
+        skipped++
+        return
+      }
+      waiting.push(skipped === 0 ? event : { ...event, skipped })
+      skipped = 0
+      if (weight !== 'onDisk') {
+        if (waiting.length >= GROUP_LINES_MAX && !failing) scheduleNow()
+        else schedule()
+        return
+      }
+      const witness = Promise.withResolvers<void>()
+      witnesses.push(witness)
+      scheduleNow()
+      await witness.promise
+    },
+    expectRoom,
+    flush,
+    async page(query) {
+      expectOpen()
+      tryFlush()
+      return { ...(await readPage(view, query)), head: head() }
+    },
+    export() {
+      expectOpen()
+      tryFlush()
+      return exported(head())
+    },
+    head,
+    get lines() {
+      return state.lines
+    },
+    setLines(lines) {
+      expectOpen()
+      const next = { ...state, lines }
+      store.transaction(() => {
+        cut(next)
+        blocks.putState(next)
+      })
+      state = next
+      if (cutting) schedule()
+    },
+    close() {
+      if (!open) return
+      try {
+        flush()
+      } catch {
+        // Reported already; there is nothing left to try.
+      }
+      unschedule()
+      open = false
+      blocks.close()
+      wipe(seed)
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The lines of the audit log and the chain they form: the hash of a line is SHA-256 over the hash before it and the line
+ * as JSON with its number in it. It needs no key, so that anybody can follow it; the signed head vouches for its end.
+ */
+
+import { sha256 } from '@noble/hashes/sha2.js'
+import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import nacl from 'tweetnacl'
+
+/** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
+export interface AuditEvent {
+  /** `YYYY-MM-DDTHH:MM:SSZ` by the appliance's clock. */
+  time: string
+  /** Full user id; of a failed login the one that was claimed, `''` for nobody. */
+  user: string
+  /** IP address of the client, `console`, or `''` where there is neither. */
+  address: string
+  /** Method and path as the API documents show them, e.g. `POST /keys/{id}/sign`. */
+  action: string
+  /** Key id, `''` when no key was meant. */
+  key: string
+  /** Of the user, `''` for root. */
+  namespace: string
+  /** HTTP status of the answer. */
+  result: number
+  /** What else was named, and what was made. */
+  facts?: Readonly<Record<string, string>>
+  /** How many events before this one were left out, see `budget.ts`. */
+  skipped?: number
+}
+
+/** A line as it is shown: hashes in hex. */
+export interface AuditLine extends AuditEvent {
+  sequence: number
+  previous: string
+  hash: string
+}
+
+/** What the appliance states of its log; the signature is over `headText`, both it and the key in hex (Ed25519). */
+export interface AuditHead {
+  /** The oldest line that is kept. */
+  first: number
+  /** The newest line, 0 while there is none. */
+  sequence: number
+  /** Of the newest line. */
+  hash: string
+  time: string
+  key: string
+  signature: string
+}
+
+export const HASH_BYTES = 32
+
+/** Before the first line. */
+export const ORIGIN = new Uint8Array(HASH_BYTES)
+
+/** The number comes first, the hashes are no part of it. */
+export const lineText = (sequence: number, event: AuditEvent): string => JSON.stringify({ sequence, ...event })
+
+export const hashLine = (previous: Uint8Array, text: string): Uint8Array =>
+  sha256(concatBytes(previous, utf8ToBytes(text)))
+
+/** The line that a stored text and the hash before it make, and its hash. */
+export function showLine(text: string, previous: Uint8Array): { line: AuditLine; hash: Uint8Array } {
+  const hash = hashLine(previous, text)
+  const { sequence, ...event } = JSON.parse(text) as AuditEvent & { sequence: number }
+  return { line: { sequence, ...event, previous: previous.toHex(), hash: hash.toHex() }, hash }
+}
+
+const headText = ({ first, sequence, hash, time }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array =>
+  utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
+
+/** `seed` has 32 bytes. */
+export function signHead(head: Omit<AuditHead, 'key' | 'signature'>, seed: Uint8Array): AuditHead {
+  const { publicKey, secretKey } = nacl.sign.keyPair.fromSeed(seed)
+  try {
+    return { ...head, key: publicKey.toHex(), signature: nacl.sign.detached(headText(head), secretKey).toHex() }
+  } finally {
+    secretKey.fill(0)
+  }
+}
+
+/** False also when key or signature have no valid form. */
+export function isSigned(head: AuditHead): boolean {
+  try {
+    return nacl.sign.detached.verify(headText(head), hexToBytes(head.signature), hexToBytes(head.key))
+  } catch {
+    return false
+  }
+}
