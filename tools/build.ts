@@ -13,8 +13,8 @@ const ARCHITECTURES = ['x64', 'arm64'] as const
 const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(root, 'dist'))
 
-/** Writes the programs into `directory`, which is emptied first. */
-export async function bundle(directory: string): Promise<void> {
+/** Writes the programs into `directory`, which is emptied first. They say that they have `version`. */
+export async function bundle(directory: string, version = manifestVersion()): Promise<void> {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
   const { metafile } = await build({
@@ -30,7 +30,7 @@ export async function bundle(directory: string): Promise<void> {
     logLevel: 'warning',
     // CommonJS packages in an ES module bundle ask for Node's own modules through `require`.
     banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
-    plugins: [manifestVersion(), sqliteBesideBundle()],
+    plugins: [versionOnly(version), sqliteBesideBundle()],
   })
   for (const architecture of ARCHITECTURES) {
     const addon = `linux-${architecture}.node`
@@ -40,16 +40,17 @@ export async function bundle(directory: string): Promise<void> {
   writeFileSync(resolve(directory, 'LICENSES.txt'), collectLicenses(metafile))
 }
 
+const manifestVersion = (): string =>
+  (JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { version: string }).version
+
 /** Of package.json the programs need the version only. */
-function manifestVersion(): Plugin {
+function versionOnly(version: string): Plugin {
   return {
-    name: 'manifest version',
+    name: 'version only',
     setup: ({ onLoad }) => {
-      onLoad({ filter: /package\.json$/ }, ({ path }) => {
-        if (path !== resolve(root, 'package.json')) return null
-        const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string }
-        return { contents: JSON.stringify({ version }), loader: 'json' }
-      })
+      onLoad({ filter: /package\.json$/ }, ({ path }) =>
+        path === resolve(root, 'package.json') ? { contents: JSON.stringify({ version }), loader: 'json' } : null,
+      )
     },
   }
 }
