@@ -7,7 +7,7 @@ import { PRODUCT } from '../boot/product.ts'
 import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance.ts'
-import { createClock } from './clock.ts'
+import { createClock, formatTime } from './clock.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool.ts'
@@ -161,6 +161,7 @@ async function unlockFromConsole(
   try {
     if (appliance.state !== 'Locked') return answer('notLocked')
     const unlocked = await limiter.attempt(CONSOLE, UNLOCK_USER, () => isRight(appliance, passphrase))
+    await recordUnlock(appliance, unlocked !== null)
     return answer(unlocked ? 'unlocked' : 'wrong')
   } catch (error) {
     if (!(error instanceof CofferError)) throw error
@@ -169,6 +170,14 @@ async function unlockFromConsole(
   } finally {
     passphrase.fill(0)
   }
+}
+
+/** As if it had come through the API, which is where every other line comes from. */
+async function recordUnlock({ audit, clock }: Appliance<Operational>, isRight: boolean): Promise<void> {
+  const event = { user: '', address: CONSOLE, action: 'POST /unlock', key: '', namespace: '' }
+  const time = formatTime(clock.now())
+  if (isRight) await audit?.record({ time, ...event, result: 204 }, 'onDisk')
+  else await audit?.record({ time, ...event, result: 403 }, 'stranger')
 }
 
 async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array): Promise<true | null> {
