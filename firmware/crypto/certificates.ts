@@ -69,8 +69,12 @@ function verifies(issued: X509Certificate, issuer: X509Certificate): boolean {
 }
 
 function pathLengthMax(issuer: X509Certificate): number {
-  const { tbsCertificate } = AsnConvert.parse(issuer.raw, Certificate)
-  const extension = tbsCertificate.extensions?.find(({ extnID }) => extnID === id_ce_basicConstraints)
-  if (extension === undefined) return 0
-  return AsnConvert.parse(extension.extnValue.buffer, BasicConstraints).pathLenConstraint ?? Number.POSITIVE_INFINITY
+  try {
+    const { extensions = [] } = AsnConvert.parse(issuer.raw, Certificate).tbsCertificate
+    const extension = extensions.find(({ extnID }) => extnID === id_ce_basicConstraints)
+    if (extension === undefined) return 0
+    return AsnConvert.parse(extension.extnValue.buffer, BasicConstraints).pathLenConstraint ?? Number.POSITIVE_INFINITY
+  } catch {
+    throw new CofferError('invalid', 'A certificate of the chain is not as RFC 5280 has it')
+  }
 }
