@@ -39,6 +39,8 @@ export type FieldState = Float64Array
 
 export class Field {
   readonly limbs: number
+  /** The part of the memory that is not the same for every key. */
+  readonly secrets: Float64Array
   readonly #layout: Layout
   readonly #numbers: Float64Array
   readonly #words: Uint32Array
@@ -51,6 +53,7 @@ export class Field {
     const memory = this.#code.memory.buffer
     this.#numbers = new Float64Array(memory)
     this.#words = new Uint32Array(memory)
+    this.secrets = this.#numbers.subarray(0, 2 * this.#layout.secretEnd)
     const biases = new BigUint64Array(memory)
     for (const kind of ['square', 'multiply', 'none'] as const) {
       columnBiases(limbs, kind).forEach((bias, k) => {
@@ -92,7 +95,7 @@ export class Field {
 
   /** All that depends on secrets. */
   wipe(): void {
-    this.#numbers.fill(0, 0, 2 * this.#layout.secretEnd)
+    this.secrets.fill(0)
   }
 
   /** 2^exponent in Montgomery's form. */

@@ -70,12 +70,12 @@ export function reduceWide<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: 
   reduce(m, n, result)
 }
 
-/** a + b or a - b: neither reduced nor limited, so the caller counts how often. */
+/** a + b or a - b: not reduced, so the caller counts how often. */
 export function combine<V, P, I>(m: Machine<V, P, I>, limbs: number, sign: 1 | -1, result: P, a: P, b: P): void {
   carry(m, limbs, result, (k) => {
-    const [x, y] = [m.load(a, k), m.load(b, k)]
-    const sum = sign === 1 ? m.plus(x, y) : m.minus(x, y)
-    return toBits(m, sum, k === limbs - 1 ? LOW_MAGIC : LIFT + HALF)
+    const lifted = toBits(m, m.load(a, k), k === limbs - 1 ? LOW_MAGIC : LIFT + HALF)
+    const other = toBits(m, m.load(b, k), 0n)
+    return sign === 1 ? m.add(lifted, other) : m.sub(lifted, other)
   })
 }
 
@@ -83,20 +83,23 @@ export function combine<V, P, I>(m: Machine<V, P, I>, limbs: number, sign: 1 | -
 export function canonical<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
   const last = n.limbs - 1
   /** Carries from limb to limb; gives the last one, signed. With digits from 0 up, its sign is that of the number. */
-  const ripple = (load: (k: number) => V, lift: bigint, give?: (k: number, digit: V) => void): V => {
+  const ripple = (load: (k: number, lift: bigint) => V, lift: bigint, give?: (k: number, digit: V) => void): V => {
     let up: V | undefined
     for (let k = 0; k < last; k++) {
-      const bits = toBits(m, load(k), k === 0 ? lift : lift - LIFT_CARRY)
+      const bits = load(k, k === 0 ? lift : lift - LIFT_CARRY)
       const sum = up === undefined ? bits : m.add(bits, up)
       give?.(k, toNumber(m, m.and(sum, m.constant(MASK))))
       up = m.shiftRight(sum, Number(RADIX))
     }
-    return m.bounded(m.add(toBits(m, load(last), -LIFT_CARRY), up!), 0n, 1n << 48n)
+    return m.bounded(m.add(load(last, -LIFT_CARRY), up!), 0n, 1n << 48n)
   }
-  const top = ripple((k) => m.load(a, k), LIFT)
+  const top = ripple((k, lift) => toBits(m, m.load(a, k), lift), LIFT)
   const isNegative = m.sub(m.constant(0n), m.shiftRight(top, 63))
   const newTop = ripple(
-    (k) => m.plus(m.load(a, k), m.and(isNegative, m.load(n.modulus, k))),
+    (k, lift) => {
+      const part = m.and(isNegative, m.load(n.modulus, k))
+      return m.add(toBits(m, m.load(a, k), lift), toBits(m, part, 0n))
+    },
     LIFT + HALF,
     (k, digit) => m.store(result, k, digit),
   )

@@ -4,10 +4,11 @@ import { f64x2, v128, WasmModule } from '../wasm.ts'
 import { doubleBits, HIGH_MAGIC, LIMB_BYTES, LOW_MAGIC } from './machine.ts'
 
 /** Two factors, an addend, and what one rounding gives; with two roundings each of them comes out differently. */
-const CASES: readonly (readonly [a: number, b: number, c: number, fused: bigint])[] = [
+export const FUSED_CASES: readonly (readonly [a: number, b: number, c: number, fused: bigint])[] = [
   [1 + 2 ** -27, 1 + 2 ** -27, -(1 + 2 ** -26), doubleBits(2 ** -54)],
-  // 2^50 + 1 squared is 2^49 (2^51) + 1 2^51 + 1: the high part's last bit, then the low part
-  [2 ** 50 + 1, 2 ** 50 + 1, 3 * 2 ** 102, HIGH_MAGIC + 2n ** 49n + 1n],
+  // (2^50 - 1) (2^51 - 1) is 2^51 (2^50 - 2) and just above half of 2^51 more: up to the next, or down from the half
+  [2 ** 50 - 1, 2 ** 51 - 1, 3 * 2 ** 102, HIGH_MAGIC + 2n ** 50n - 1n],
+  // (2^50 + 1)^2 is 2^51 (2^49 + 1) + 1
   [2 ** 50 + 1, 2 ** 50 + 1, 3 * 2 ** 51 - (2 ** 49 + 1) * 2 ** 51, LOW_MAGIC + 1n],
 ]
 
@@ -26,7 +27,7 @@ export function whyNotFused(): string | undefined {
   }
   const numbers = new Float64Array(code.memory.buffer)
   const bits = new BigUint64Array(code.memory.buffer)
-  const isFused = CASES.every(([a, b, c, fused]) => {
+  const isFused = FUSED_CASES.every(([a, b, c, fused]) => {
     for (const [k, value] of [a, b, c].entries()) numbers.fill(value, 2 * k, 2 * k + 2)
     code.madd!(0)
     return bits[6] === fused && bits[7] === fused

@@ -1,0 +1,176 @@
+/**
+ * Executes what the generators emit on bounds instead of values: each register is an interval, and an operation that could
+ * lose a bit for any value inside throws. Loops run for real, so one pass proves every limb of a given number of limbs.
+ */
+
+import {
+  BITS_2_52,
+  HIGH_MAGIC,
+  LOW_MAGIC,
+  type Machine,
+  RADIX,
+  type Walk,
+} from '../../../firmware/crypto/engine/fast/machine.ts'
+
+/** An integer held as a double, or the 64 bits of a lane, of which multiples of 2^64 do not count. */
+export interface Interval {
+  kind: 'number' | 'bits'
+  low: bigint
+  high: bigint
+}
+
+export const number = (low: bigint, high: bigint): Interval => ({ kind: 'number', low, high })
+const bits = (low: bigint, high: bigint): Interval => ({ kind: 'bits', low, high })
+
+const WORD = 1n << 64n
+const MASK = (1n << RADIX) - 1n
+const EXACT = 1n << 53n
+const PRODUCT_MAX = (1n << (2n * RADIX)) - (1n << (RADIX - 1n))
+
+/** Addresses are numbers of limbs. */
+export class Checker implements Machine<Interval, number, number> {
+  readonly memory = new Map<number, Interval>()
+  splits = 0
+
+  constant(value: bigint): Interval {
+    return bits(value, value)
+  }
+
+  load(from: number, limb: number): Interval {
+    const value = this.memory.get(from + limb)
+    if (value === undefined) throw new Error(`reads limb ${from + limb}, which was never written`)
+    return value
+  }
+
+  store(to: number, limb: number, value: Interval): void {
+    this.memory.set(to + limb, value)
+  }
+
+  at(from: number, limbs: number): number {
+    return from + limbs
+  }
+
+  split(a: Interval, b: Interval): { high: Interval; low: Interval } {
+    this.splits++
+    const [x, y] = [asNumber(a), asNumber(b)]
+    const products = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high]
+    const [low, high] = [smallest(products), largest(products)]
+    if (-low > PRODUCT_MAX || high > PRODUCT_MAX) throw new RangeError('a product of 2^102 or more')
+    const half = 1n << (RADIX - 1n)
+    return {
+      high: bits(HIGH_MAGIC + ((low - half) >> RADIX), HIGH_MAGIC + ((high + half) >> RADIX) + 1n),
+      low: bits(LOW_MAGIC - half, LOW_MAGIC + half),
+    }
+  }
+
+  plus(a: Interval, b: Interval): Interval {
+    const [x, y] = [asNumber(a), asNumber(b)]
+    return exact(x.low + y.low, x.high + y.high)
+  }
+
+  minus(a: Interval, b: Interval): Interval {
+    const [x, y] = [asNumber(a), asNumber(b)]
+    return exact(x.low - y.high, x.high - y.low)
+  }
+
+  add(a: Interval, b: Interval): Interval {
+    const [x, y] = [asBits(a), asBits(b)]
+    return bits(x.low + y.low, x.high + y.high)
+  }
+
+  sub(a: Interval, b: Interval): Interval {
+    const [x, y] = [asBits(a), asBits(b)]
+    return bits(x.low - y.high, x.high - y.low)
+  }
+
+  /** With MASK, or of a number with all ones or all zeros. */
+  and(a: Interval, b: Interval): Interval {
+    if (b.kind === 'number') {
+      if (a.kind !== 'bits' || a.low < -1n || a.high > 0n) throw new RangeError('a number cut by what is no selection')
+      return number(b.low < 0n ? b.low : 0n, b.high > 0n ? b.high : 0n)
+    }
+    if (b.low !== MASK || b.high !== MASK) throw new Error('only the mask of a limb is understood')
+    return bits(0n, MASK)
+  }
+
+  /** With the exponent of 2^52. */
+  or(a: Interval, b: Interval): Interval {
+    const x = asBits(a)
+    if (b.low !== BITS_2_52 || b.high !== BITS_2_52) throw new Error('only the bits of 2^52 are understood')
+    if (x.low < 0n || x.high >= EXACT / 2n) throw new RangeError('bits that meet the exponent')
+    return bits(x.low + BITS_2_52, x.high + BITS_2_52)
+  }
+
+  shiftRight(a: Interval, count: number): Interval {
+    const x = asBits(a)
+    const shift = BigInt(count)
+    if (count === 63) {
+      if (x.low < -WORD / 2n || x.high >= WORD / 2n) throw new RangeError('a sign that is none')
+      return bits(x.high >= 0n ? 0n : 1n, x.low < 0n ? 1n : 0n)
+    }
+    // lifted by 2^62, a column is between 0 and 2^63: a bias counted once too often or too rarely shows
+    const turns = floorDivide(x.low, WORD)
+    if (x.high - turns * WORD >= WORD / 2n) throw new RangeError('a column that leaves its 63 bits')
+    return bits((x.low - turns * WORD) >> shift, (x.high - turns * WORD) >> shift)
+  }
+
+  bounded(a: Interval, center: bigint, radius: bigint): Interval {
+    const x = asBits(a)
+    const turns = floorDivide((x.low + x.high) / 2n - center + WORD / 2n, WORD) * WORD
+    const low = largest([x.low - turns, center - radius])
+    const high = smallest([x.high - turns, center + radius])
+    if (low > high) throw new RangeError('a bound that cannot hold')
+    return bits(low, high)
+  }
+
+  repeat(times: number, walk: readonly Walk<number>[], body: (p: number[], remaining: number) => void): number[] {
+    if (times < 0) throw new RangeError('a loop that runs less than never')
+    const pointers = walk.map(({ from }) => from)
+    for (let remaining = times; remaining > 0; remaining--) {
+      body([...pointers], remaining)
+      walk.forEach(({ step }, i) => {
+        pointers[i]! += step
+      })
+    }
+    return pointers
+  }
+
+  less(counter: number, by: number): number {
+    return counter - by
+  }
+
+  variable(initial: Interval): { get: () => Interval; set: (value: Interval) => void } {
+    let value = initial
+    return {
+      get: () => value,
+      set: (next) => {
+        value = next
+      },
+    }
+  }
+}
+
+function exact(low: bigint, high: bigint): Interval {
+  if (low < -EXACT || high > EXACT) throw new RangeError('a number above 2^53')
+  return number(low, high)
+}
+
+/** Bits as the double they are: understood from 2^52 to 2^53, where the last bit is worth one. */
+function asNumber(value: Interval): Interval {
+  if (value.kind === 'number') return value
+  const turns = floorDivide(value.low, WORD) * WORD
+  const [low, high] = [value.low - turns - BITS_2_52, value.high - turns - BITS_2_52]
+  if (low < 0n || high > EXACT / 2n) throw new RangeError('a double outside of 2^52 to 2^53')
+  return number(low + EXACT / 2n, high + EXACT / 2n)
+}
+
+function asBits(value: Interval): Interval {
+  if (value.kind === 'bits') return value
+  if (value.low < EXACT / 2n || value.high > EXACT) throw new RangeError('a double outside of 2^52 to 2^53')
+  return bits(value.low - EXACT / 2n + BITS_2_52, value.high - EXACT / 2n + BITS_2_52)
+}
+
+const floorDivide = (a: bigint, b: bigint): bigint => (a - (((a % b) + b) % b)) / b
+const compare = (a: bigint, b: bigint): number => Number(a > b) - Number(a < b)
+const smallest = (values: bigint[]): bigint => values.sort(compare)[0]!
+const largest = (values: bigint[]): bigint => values.sort(compare).at(-1)!

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { engineChoice } from '../../../firmware/crypto/engine/choice.ts'
+import { fastEngine } from '../../../firmware/crypto/engine/fast/fast.ts'
+import { FUSED_CASES, whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
+import { engine } from '../../../firmware/crypto/engine/select.ts'
+import { checkMultiplication, checkPowers, checkPrivatePower } from '../differential.ts'
+
+const skip = whyNotFused() ?? false
+const rounds = (count: number): number => (process.env.COFFER_SLOW === undefined ? count : 50 * count)
+
+for (const bits of [1024, 1025, 2048, 2050, 3072, 4096, 8192]) {
+  test(`${bits} bits: products and public powers agree with BigInt`, { skip }, () =>
+    checkMultiplication(fastEngine, bits, rounds(2000)),
+  )
+}
+
+test('private powers agree with BigInt', { skip }, () => {
+  checkPrivatePower(fastEngine, 512, 512, rounds(400))
+  checkPrivatePower(fastEngine, 513, 512, rounds(100))
+  checkPrivatePower(fastEngine, 512, 519, rounds(100))
+  checkPrivatePower(fastEngine, 1024, 1024, rounds(20))
+  checkPrivatePower(fastEngine, 2048, 2048, rounds(3))
+})
+
+test('private powers agree with BigInt when one prime is much longer', { skip }, () => {
+  checkPrivatePower(fastEngine, 256, 800, rounds(50))
+  checkPrivatePower(fastEngine, 800, 256, rounds(50))
+})
+
+test('powers agree with BigInt', { skip }, () => {
+  checkPowers(fastEngine, [512, 512], 4, rounds(1000))
+  checkPowers(fastEngine, [512, 513], 64, rounds(100))
+  checkPowers(fastEngine, [256, 1024], 32, rounds(100))
+  checkPowers(fastEngine, [1536, 2048], 4, rounds(50))
+  checkPowers(fastEngine, [4096, 4096], 4, rounds(10))
+  checkPowers(fastEngine, [64, 65], 8, rounds(200))
+})
+
+test('the cases of the probe come out differently when rounded twice', () => {
+  const result = new Float64Array(1)
+  for (const [a, b, c, fused] of FUSED_CASES) {
+    result[0] = a * b + c
+    assert.notEqual(new BigUint64Array(result.buffer)[0], fused)
+  }
+})
+
+test('the fast engine is used where multiply-add is fused, the plain one elsewhere, and the choice has a reason', () => {
+  assert.equal(engine.name, whyNotFused() === undefined ? 'fast' : 'plain')
+  assert.match(engineChoice, new RegExp(`^${engine.name}\\b.{10,}`))
+})
