@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import webApi from 'webapi-parser'
+import { parse } from 'yaml'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import { openRig } from './rig.ts'
 
@@ -20,7 +22,17 @@ test('the OpenAPI document is valid and lists every endpoint with its states and
   }
 })
 
-test('every other form of the documents is made', async (t) => {
+test('the RAML document is valid', async (t) => {
   const rig = await openRig(t)
-  for (const path of ['/openapi.yaml', '/api.raml']) assert.equal(await rig.status(`GET ${path}`, { as: null }), 200)
+  const { status, text } = await rig.call('GET /api.raml', { as: null })
+  assert.equal(status, 200)
+  const { conforms, results } = await webApi.WebApiParser.raml10.validate(await webApi.WebApiParser.raml10.parse(text))
+  assert(conforms, results.map(({ message }) => message).join('\n'))
+})
+
+test('the YAML document says what the JSON document says', async (t) => {
+  const rig = await openRig(t)
+  const { text } = await rig.call('GET /openapi.yaml', { as: null })
+  const { json } = await rig.call('GET /openapi.json', { as: null })
+  assert.deepEqual(parse(text), json)
 })
