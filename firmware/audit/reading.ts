@@ -78,11 +78,12 @@ export async function* exportLog(view: View, ending: AuditHead): AsyncGenerator<
   let at = ending.first
   let block = view.blocks.before(at) ?? view.blocks.after(at)
   while (block !== null && block.first <= ending.sequence) {
-    if (view.state().first > at) throw new CofferError('storage', 'Lines were removed while they were read')
     const shown = linesOf(block, view.report).filter(({ sequence }) => sequence >= at && sequence <= ending.sequence)
     if (shown.length > 0) yield textOf(shown)
     at = (shown.at(-1)?.sequence ?? Math.max(at, block.first)) + 1
     await slice()
+    if (at > ending.sequence) break
+    if (view.state().first > at) throw new CofferError('storage', 'Lines were removed while they were read')
     block = view.blocks.after(at)
   }
   yield textOf([{ head: ending }])

@@ -1,0 +1,105 @@
+/** An audit log over a temporary store, with a clock and a disk in the test's hands. */
+
+import type { TestContext } from 'node:test'
+import { type AuditLog, openAuditLog } from '../../firmware/audit/audit-log.ts'
+import type { AuditEvent } from '../../firmware/audit/chain.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { CofferError } from '../../firmware/error.ts'
+import { createLog } from '../../firmware/log.ts'
+import type { StoreFile } from '../../firmware/store/store-file.ts'
+import { type Verdict, verifyExport } from '../../tools/audit-verify.ts'
+import { createStoreRig, DEVICE_KEY, type StoreRig } from '../store/rig.ts'
+
+export const TIME = '2030-01-02T03:04:05Z'
+
+export interface AuditRig extends StoreRig {
+  store: StoreFile
+  log: AuditLog
+  /** Errors in the system log. */
+  errors: string[]
+  nowMs: number
+  /** While true every transaction fails as on a full disk. */
+  full: boolean
+  /** Closes and opens again; `between` may do something to the store meanwhile. */
+  reopen(between?: (store: StoreFile) => void): void
+}
+
+export function createAuditRig(t: TestContext): AuditRig {
+  const storeRig = createStoreRig(t)
+  const errors: string[] = []
+  const openLog = (store: StoreFile): AuditLog =>
+    openAuditLog({
+      store: {
+        ...store,
+        transaction(changes) {
+          if (rig.full) throw new CofferError('storage', 'The disk is full')
+          store.transaction(changes)
+        },
+      },
+      deviceKey: DEVICE_KEY,
+      random: systemRandom,
+      log: createLog('error', ({ message }) => errors.push(message)),
+      time: () => TIME,
+      monotonicMs: () => rig.nowMs,
+    })
+  const store = storeRig.open()
+  const rig = { ...storeRig, store, errors, nowMs: 0, full: false } as AuditRig
+  rig.log = openLog(store)
+  rig.reopen = (between) => {
+    rig.log.close()
+    between?.(rig.store)
+    rig.store.close()
+    rig.store = storeRig.open()
+    rig.log = openLog(rig.store)
+  }
+  t.after(() => rig.log.close())
+  return rig
+}
+
+export const event = (more: Partial<AuditEvent> = {}): AuditEvent => ({
+  time: TIME,
+  user: 'operator',
+  address: '192.0.2.1',
+  action: 'POST /keys/{id}/sign',
+  key: 'key',
+  namespace: '',
+  result: 200,
+  ...more,
+})
+
+/** Records lines that tell their number by their key, from `from` on. */
+export function recordLines(log: AuditLog, count: number, from = 1): void {
+  for (let n = from; n < from + count; n++) void log.record(event({ key: `key-${n}` }), 'grouped')
+}
+
+export async function exportTexts(log: AuditLog): Promise<string[]> {
+  let text = ''
+  for await (const chunk of log.export()) text += new TextDecoder().decode(chunk)
+  return text.trimEnd().split('\n')
+}
+
+export const verify = (texts: readonly string[], expectations?: Parameters<typeof verifyExport>[1]): Promise<Verdict> =>
+  verifyExport(
+    (async function* () {
+      yield* texts
+    })(),
+    expectations,
+  )
+
+export async function problemsOf(log: AuditLog): Promise<string[]> {
+  return (await verify(await exportTexts(log))).problems
+}
+
+/** Sequence numbers of every page, as they come. */
+export async function readAll(log: AuditLog, query: { limit?: number; key?: string; user?: string } = {}) {
+  const sequences: number[] = []
+  let before: number | undefined
+  let pages = 0
+  do {
+    const page = await log.page({ limit: 1000, ...query, ...(before !== undefined && { before }) })
+    sequences.push(...page.lines.map(({ sequence }) => sequence))
+    before = page.next
+    pages++
+  } while (before !== undefined)
+  return { sequences, pages }
+}
