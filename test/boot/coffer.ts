@@ -95,16 +95,23 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
       await wait(10)
     }
   }
-  const childOf = (pid: number): number | null => {
-    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-    return child ? Number(child) : null
+  const childrenOf = (pid: number): number[] =>
+    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+  // Not flock(1), which the boot manager runs for a moment at its start.
+  const isFirmware = (pid: number): boolean => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--permission')
+    } catch {
+      return false // it has just ended
+    }
   }
+  const firmware = () => childrenOf(bootPid()).find(isFirmware) ?? null
   const target = async (): Promise<Target> => {
     const address = /https:\/\/(127\.0\.0\.1):(\d+)/g
     const [, host, port] = await until('address', () => [...output.matchAll(address)].at(-1) ?? null)
     return { host: host!, port: Number(port) }
   }
-  const bootPid = () => (terminal ? childOf(child.pid!)! : child.pid!)
+  const bootPid = () => (terminal ? childrenOf(child.pid!)[0]! : child.pid!)
 
   const coffer: Coffer = {
     output: () => output,
@@ -117,7 +124,7 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
         return match
       }),
     type: (text) => child.stdin.write(text),
-    firmwarePid: () => until('firmware', () => childOf(bootPid())),
+    firmwarePid: () => until('firmware', firmware),
     target,
     call: async (method, path, call) => request(await target(), method, `/api/v1${path}`, call),
     stop: () => {
@@ -126,9 +133,9 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
     },
     kill: async (all = false) => {
       const boot = bootPid()
-      const firmware = all ? childOf(boot) : null
+      const other = all ? firmware() : null
       process.kill(boot, 'SIGKILL')
-      if (firmware !== null) process.kill(firmware, 'SIGKILL')
+      if (other !== null) process.kill(other, 'SIGKILL')
       await ended
     },
   }
