@@ -26,15 +26,6 @@ export interface Release {
   releaseNotes: string
 }
 
-if (import.meta.main) {
-  try {
-    run()
-  } catch (error) {
-    console.error((error as Error).message)
-    process.exitCode = 1
-  }
-}
-
 function run(): void {
   const { values, positionals } = parseArgs({
     options: { manifest: { type: 'string' }, key: { type: 'string' }, output: { type: 'string' } },
@@ -105,3 +96,13 @@ function memberOf({ name, bytes }: File, index: number): Uint8Array[] {
 }
 
 const padding = ({ length }: Uint8Array): Uint8Array => new Uint8Array(-length & 3)
+
+// Last, when everything above is there.
+if (import.meta.main) {
+  try {
+    run()
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,417 @@
+/** Updates and the rest of /system as an administrator sees them: tools, HTTPS, and the host's slots. */
+
+import assert from 'node:assert/strict'
+import { fork, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ToBoot, ToFirmware } from '../../boot/protocol.ts'
+import { bundle } from '../../tools/build.ts'
+import { basic, openRaw, request } from '../accept/client.ts'
+import {
+  ADMIN,
+  buildForTests,
+  type Coffer,
+  expect,
+  makeDataDirectory,
+  provision,
+  startCoffer,
+  stateOf,
+  UNLOCK_PASSPHRASE,
+} from '../boot/coffer.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const program = await buildForTests()
+const { version: INSTALLED } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const [major, minor] = INSTALLED.split('.').map(Number)
+const NEXT = `${major}.${minor! + 1}.0`
+const minorOf = (version: string) => version.split('.').slice(0, 2).join('.')
+
+const workshop = mkdtempSync(join(tmpdir(), 'coffer-release-'))
+process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
+run('release-key.ts', 'release')
+run('release-key.ts', 'other')
+await bundle(join(workshop, 'next'), NEXT)
+const image = makeImage('next', NEXT)
+
+/** A tool of ours, as somebody who releases runs it. */
+function run(tool: string, ...parameters: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'tools', tool), ...parameters], {
+    cwd: workshop,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  return stdout
+}
+
+/** The image of a bundle directory in the workshop. */
+function makeImage(directory: string, version: string, key = 'release'): Buffer {
+  const manifest = { product: 'Coffer', version, minimumVersion: INSTALLED, releaseNotes: `What ${version} brings.` }
+  writeFileSync(join(workshop, 'release.json'), JSON.stringify(manifest))
+  const files = readdirSync(join(workshop, directory))
+    .filter((name) => name !== 'boot.js' && name !== 'LICENSES.txt')
+    .map((name) => join(directory, name))
+  run('update-image.ts', '--manifest', 'release.json', '--key', `${key}.key`, '--output', 'image.cpio', ...files)
+  return readFileSync(join(workshop, 'image.cpio'))
+}
+
+/** The image of a version whose firmware is the program given. */
+function makeBadImage(version: string, source: string): Buffer {
+  const directory = `bad-${version}`
+  cpSync(join(workshop, 'next'), join(workshop, directory), { recursive: true })
+  writeFileSync(join(workshop, directory, 'firmware.js'), source)
+  return makeImage(directory, version)
+}
+
+interface Start {
+  data: string
+  coffer: Coffer
+}
+
+async function start(t: TestContext, { withKey = true } = {}): Promise<Start> {
+  const data = makeDataDirectory(t)
+  if (withKey) cpSync(join(workshop, 'release.pub'), join(data, 'release.pub'))
+  const coffer = startCoffer(t, { program, data })
+  await coffer.see(/Unprovisioned/)
+  await provision(coffer)
+  return { data, coffer }
+}
+
+const upload = (coffer: Coffer, body: Uint8Array = image) => coffer.call('POST', '/system/update', { as: ADMIN, body })
+const commit = (coffer: Coffer) => coffer.call('POST', '/system/commit-update', { as: ADMIN })
+const cancel = (coffer: Coffer) => coffer.call('POST', '/system/cancel-update', { as: ADMIN })
+const post = (coffer: Coffer, path: string) => coffer.call('POST', path, { as: ADMIN })
+const unlock = (coffer: Coffer) =>
+  expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+const systemInfo = async (coffer: Coffer) =>
+  (await expect(200, coffer.call('GET', '/system/info', { as: ADMIN }))).json<Record<string, unknown>>()
+const incoming = (data: string) => existsSync(join(data, 'slots/incoming'))
+
+/** A key, whose public part comes back. */
+async function makeKey(coffer: Coffer): Promise<string> {
+  const json = { id: 'kept', type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+  await expect(201, coffer.call('POST', '/keys/generate', { as: ADMIN, json }))
+  return publicKey(coffer)
+}
+const publicKey = async (coffer: Coffer) =>
+  (await expect(200, coffer.call('GET', '/keys/kept/public.pem', { as: ADMIN }))).text()
+
+test('system information names version, build and device', async (t) => {
+  const { data, coffer } = await start(t)
+  const { deviceId, rsaEngine, ...rest } = await systemInfo(coffer)
+  const firmware = readFileSync(join(dirname(program), 'firmware.js'))
+  assert.deepEqual(rest, {
+    softwareVersion: minorOf(INSTALLED),
+    softwareBuild: createHash('sha256').update(firmware).digest('hex').slice(0, 12),
+    firmwareVersion: 'N/A',
+    hardwareVersion: 'N/A',
+    akPub: {},
+    pcr: {},
+  })
+  assert.match(String(deviceId), /^[A-Z2-7]{10}$/)
+  assert.match(String(rsaEngine), /^(fast|plain)/)
+  assert.ok(!readFileSync(join(data, 'device.key')).includes(String(deviceId)))
+  await post(coffer, '/system/reboot')
+  await coffer.see(/Locked/)
+  await unlock(coffer)
+  assert.equal((await systemInfo(coffer)).deviceId, deviceId)
+})
+
+test('an update is uploaded, survives a lock, is committed, and the data with it', async (t) => {
+  const { data, coffer } = await start(t)
+  const key = await makeKey(coffer)
+  const { deviceId } = await systemInfo(coffer)
+  await expect(412, commit(coffer))
+  await expect(412, cancel(coffer))
+  const answer = await expect(200, upload(coffer))
+  assert.deepEqual(answer.json(), { releaseNotes: `What ${NEXT} brings.` })
+  assert.match((await expect(409, upload(coffer, Buffer.from('anything')))).text(), /is pending/)
+  await expect(204, post(coffer, '/lock'))
+  await expect(412, commit(coffer))
+  await unlock(coffer)
+  const committed = await expect(204, commit(coffer))
+  assert.equal(committed.headers['content-length'], '0')
+  await coffer.see(new RegExp(`Version ${NEXT} is tried\\.`))
+  await coffer.see(new RegExp(`Version ${NEXT} is good\\.`))
+  await coffer.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
+  assert.equal(await stateOf(coffer), 'Locked')
+  await expect(200, coffer.call('GET', '/info'))
+  await unlock(coffer)
+  const info = await systemInfo(coffer)
+  assert.deepEqual([info.softwareVersion, info.deviceId, info.updateFallback], [minorOf(NEXT), deviceId, undefined])
+  assert.equal(await publicKey(coffer), key)
+  assert.deepEqual(readdirSync(data).sort(), ['device.key', 'lock', 'release.pub', 'slots', 'store'])
+
+  await coffer.stop()
+  const again = startCoffer(t, { program, data })
+  await again.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
+  await unlock(again)
+  assert.equal((await systemInfo(again)).softwareVersion, minorOf(NEXT))
+  assert.equal(await publicKey(again), key)
+  // And from there to the version after.
+  await expect(200, upload(again, makeImage('next', '9.0')))
+})
+
+const VANDAL = `
+  import { readdirSync, writeFileSync } from 'node:fs'
+  for (const name of readdirSync('.')) writeFileSync(name, 'not a store any more')
+  console.log('a bad version was here')
+  process.exit(3)`
+
+test('a version that crashes, whatever it did to the store, gives way to the one before by itself', async (t) => {
+  const { data, coffer } = await start(t)
+  const key = await makeKey(coffer)
+  await expect(200, upload(coffer, makeBadImage('7.0', VANDAL)))
+  await expect(204, commit(coffer))
+  for (let n = 0; n < 3; n++) await coffer.see(/Version 7\.0 is tried\.[\s\S]*?a bad version was here/)
+  await coffer.see(
+    new RegExp(`Version 7\\.0 was tried and left: [^\\n]*exit code 3[^\\n]* Version ${INSTALLED} runs\\.`),
+  )
+  await coffer.see(/warning general: \[\d+\] Version 7\.0 was tried and left/)
+  await coffer.see(/Locked/)
+  await unlock(coffer)
+  assert.equal(await publicKey(coffer), key)
+  const { softwareVersion, updateFallback } = await systemInfo(coffer)
+  assert.equal(softwareVersion, minorOf(INSTALLED))
+  assert.match(String(updateFallback), /^Version 7\.0 was tried and left: .*exit code 3/)
+  assert.deepEqual(readdirSync(join(data, 'slots')), ['state.json'])
+
+  // The text stays until the next update, which is as possible as before.
+  await coffer.stop()
+  const again = startCoffer(t, { program, data })
+  await again.see(/Locked/)
+  await unlock(again)
+  assert.match(String((await systemInfo(again)).updateFallback), /^Version 7\.0/)
+  await expect(200, upload(again))
+  await expect(204, commit(again))
+  await again.see(new RegExp(`Version ${NEXT} is good\\.`))
+})
+
+const FAILED = `
+  process.on('message', ({ type }) => {
+    if (type === 'start') {
+      process.send({ type: 'listening', address: '127.0.0.1', port: 1 })
+      process.send({ type: 'state', state: 'Failed', reason: 'The store was written by a newer version' })
+    } else if (type === 'stop') process.exit(0)
+  })`
+
+test('a version that cannot open the store gives way', async (t) => {
+  const { coffer } = await start(t)
+  await expect(200, upload(coffer, makeBadImage('7.1', FAILED)))
+  await expect(204, commit(coffer))
+  await coffer.see(/Version 7\.1 was tried and left: The store was written by a newer version\./)
+  await coffer.see(/Locked/)
+  await unlock(coffer)
+  assert.match(String((await systemInfo(coffer)).updateFallback), /7\.1 .*newer version/)
+})
+
+test('a cancelled update is gone, and one that was not committed does not survive a restart', async (t) => {
+  const { data, coffer } = await start(t)
+  await expect(200, upload(coffer))
+  assert.ok(incoming(data))
+  await expect(204, cancel(coffer))
+  assert.ok(!incoming(data))
+  await expect(412, cancel(coffer))
+  await expect(200, upload(coffer))
+  await expect(204, post(coffer, '/system/reboot'))
+  await coffer.see(/Locked/)
+  assert.ok(!incoming(data))
+  await unlock(coffer)
+  await expect(412, commit(coffer))
+  await expect(200, upload(coffer))
+  await coffer.kill(true)
+  const again = startCoffer(t, { program, data })
+  await again.see(/Locked/)
+  assert.ok(!incoming(data))
+  assert.equal(await stateOf(again), 'Locked')
+})
+
+test('damaged images and those of others are refused over HTTPS, and leave nothing', async (t) => {
+  const { data, coffer } = await start(t)
+  const flipped = Buffer.from(image)
+  flipped[flipped.length >> 1]! ^= 1
+  const older = makeImage('next', '0.0.1')
+  const refused: [body: Uint8Array, status: number, message: RegExp][] = [
+    [new Uint8Array(), 400, /empty/],
+    [image.subarray(0, image.length >> 1), 400, /ends within the content of/],
+    [image.subarray(0, image.length - 512), 400, /ends/],
+    [flipped, 400, /is not the one the manifest names/],
+    [makeImage('next', NEXT, 'other'), 400, /not signed by the release key/],
+    [Buffer.concat([image, Buffer.from('x')]), 400, /Data follow/],
+  ]
+  for (const [body, status, message] of refused) {
+    assert.match((await expect(status, upload(coffer, body))).json<{ message: string }>().message, message)
+    assert.ok(!incoming(data))
+  }
+  // Same major version, lower minor one: taken, as the contract has it.
+  await expect(200, upload(coffer, older))
+})
+
+test('a client that breaks off its upload leaves nothing, and the next upload works', async (t) => {
+  const { data, coffer } = await start(t)
+  const { host, port } = await coffer.target()
+  const raw = await openRaw({ host, port })
+  await raw.send(
+    `POST /api/v1/system/update HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(ADMIN)}\r\ncontent-length: ${image.length}\r\n\r\n`,
+  )
+  await raw.send(image.subarray(0, image.length >> 1))
+  while (!incoming(data)) await wait(10)
+  await expect(409, upload(coffer))
+  raw.destroy()
+  while (incoming(data)) await wait(10)
+  await expect(200, upload(coffer))
+})
+
+test('without a release key every update is refused, and a bad one is refused at the start', async (t) => {
+  const { data, coffer } = await start(t, { withKey: false })
+  assert.match((await expect(400, upload(coffer))).json<{ message: string }>().message, /has no release key/)
+  await coffer.stop()
+  for (const [name, text] of [
+    ['missing.pub', null],
+    ['bad.pub', 'not a key'],
+  ] as const) {
+    const path = join(data, name)
+    if (text !== null) writeFileSync(path, text)
+    const refused = startCoffer(t, { program, data, settings: { COFFER_RELEASE_KEY: path } })
+    assert.equal(await refused.ended, 1)
+    assert.match(refused.output(), /Coffer does not start: the release key .*(cannot be read|is not)/)
+  }
+  const elsewhere = startCoffer(t, { program, data, settings: { COFFER_RELEASE_KEY: join(workshop, 'release.pub') } })
+  await elsewhere.see(/Locked/)
+  await unlock(elsewhere)
+  await expect(200, upload(elsewhere))
+})
+
+test('a reboot keeps everything, a shutdown ends, also without credentials where there is nobody to ask', async (t) => {
+  const { data, coffer } = await start(t)
+  await expect(401, coffer.call('POST', '/system/shutdown'))
+  await expect(401, coffer.call('POST', '/system/reboot'))
+  const key = await makeKey(coffer)
+  const reboot = await expect(204, post(coffer, '/system/reboot'))
+  assert.equal(reboot.headers['cache-control'], 'no-cache')
+  await coffer.see(/Locked/)
+  await expect(412, post(coffer, '/system/reboot'))
+  await unlock(coffer)
+  assert.equal(await publicKey(coffer), key)
+  await expect(204, post(coffer, '/system/shutdown'))
+  assert.equal(await coffer.ended, 0)
+
+  const locked = startCoffer(t, { program, data })
+  await locked.see(/Locked/)
+  await expect(204, locked.call('POST', '/system/shutdown', { as: 'nobody:wrong passphrase' }))
+  assert.equal(await locked.ended, 0)
+})
+
+test('answers under way are given before the restart', async (t) => {
+  const { coffer } = await start(t)
+  const json = { type: 'RSA', length: 3072, mechanisms: ['RSA_Signature_PKCS1'] }
+  const generating = coffer.call('POST', '/keys/generate', { as: ADMIN, json })
+  await wait(50)
+  await expect(204, post(coffer, '/system/reboot'))
+  await expect(201, generating)
+  await coffer.see(/Locked/)
+})
+
+test('a factory reset leaves nothing that could be opened, and keeps the release key', async (t) => {
+  const { data, coffer } = await start(t)
+  await makeKey(coffer)
+  await expect(204, coffer.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+  const { deviceId } = await systemInfo(coffer)
+  const deviceKey = readFileSync(join(data, 'device.key'))
+  await expect(401, coffer.call('POST', '/system/factory-reset'))
+  await expect(204, post(coffer, '/system/factory-reset'))
+  await coffer.see(/Unprovisioned/)
+  assert.equal(await stateOf(coffer), 'Unprovisioned')
+  assert.notDeepEqual(readFileSync(join(data, 'device.key')), deviceKey)
+  await expect(412, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+  await provision(coffer)
+  assert.deepEqual((await expect(200, coffer.call('GET', '/keys', { as: ADMIN }))).json(), [])
+  assert.notEqual((await systemInfo(coffer)).deviceId, deviceId)
+  await expect(200, upload(coffer))
+})
+
+test('a Failed appliance can be restarted and erased by anybody', async (t) => {
+  const { data, coffer } = await start(t)
+  await coffer.stop()
+  const kept = readFileSync(join(data, 'device.key'))
+  rmSync(join(data, 'device.key'))
+  const failed = startCoffer(t, { program, data })
+  await failed.see(/Failed/)
+  await expect(412, failed.call('GET', '/system/info', { as: ADMIN }))
+  await expect(412, upload(failed))
+  writeFileSync(join(data, 'device.key'), kept)
+  await expect(204, failed.call('POST', '/system/reboot'))
+  await failed.see(/Locked/)
+  rmSync(join(data, 'device.key'))
+  await failed.stop()
+  const again = startCoffer(t, { program, data })
+  await again.see(/Failed/)
+  await expect(204, again.call('POST', '/system/factory-reset'))
+  await again.see(/Unprovisioned/)
+})
+
+test('a firmware on trial answers nothing but 503 until it is good', async (t) => {
+  const data = makeDataDirectory(t)
+  const firmware = fork(join(workshop, 'next/firmware.js'), [], {
+    serialization: 'advanced',
+    execArgv: [],
+    silent: true,
+  })
+  t.after(() => firmware.kill('SIGKILL'))
+  const send = (message: ToFirmware) => firmware.send(message)
+  const settings = {
+    dataDirectory: data,
+    host: '127.0.0.1',
+    port: 0,
+    httpPort: null,
+    logLevel: 'error',
+    releaseKey: null,
+  } as const
+  send({ type: 'start', settings, deviceKey: new Uint8Array(32).fill(7), software: { trial: true, fallback: null } })
+  let port = 0
+  while (port === 0) {
+    const [message] = (await once(firmware, 'message')) as [ToBoot]
+    if (message.type === 'listening') port = message.port
+  }
+  const call = (method: string, path: string) => request({ host: '127.0.0.1', port }, method, `/api/v1${path}`)
+  for (const [method, path] of [
+    ['GET', '/info'],
+    ['POST', '/provision'],
+    ['GET', '/nothing'],
+  ] as const) {
+    const reply = await call(method, path)
+    assert.deepEqual([reply.status, reply.json()], [503, { message: 'A new version is being tried' }])
+    assert.equal(reply.headers['retry-after'], '1')
+  }
+  send({ type: 'good' })
+  while ((await call('GET', '/info')).status !== 200) await wait(10)
+  send({ type: 'stop' })
+  await once(firmware, 'exit')
+})
+
+test('the tools refuse to overwrite a key and to sign what no appliance would take', () => {
+  const tool = (name: string, ...parameters: string[]) =>
+    spawnSync(process.execPath, [join(root, 'tools', name), ...parameters], { cwd: workshop, encoding: 'utf8' })
+  assert.match(tool('release-key.ts', 'release').stderr, /release\.key exists/)
+  assert.equal(tool('release-key.ts').status, 2)
+  assert.match(tool('update-image.ts').stderr, /--manifest <json>/)
+  const manifest = { product: 'Coffer', version: '1', minimumVersion: '0.1', releaseNotes: '' }
+  writeFileSync(join(workshop, 'bad.json'), JSON.stringify(manifest))
+  const bad = tool(
+    'update-image.ts',
+    '--manifest',
+    'bad.json',
+    '--key',
+    'release.key',
+    '--output',
+    'bad.cpio',
+    'release.pub',
+  )
+  assert.equal(bad.status, 1)
+  assert.match(bad.stderr, /manifest\.version: not a version/)
+  assert.equal(existsSync(join(workshop, 'bad.cpio')), false)
+})
