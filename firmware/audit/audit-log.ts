@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 import type { StoreFile } from '../store/store-file.ts'
 import { BLOCK_LINES_MAX, openBlocks } from './blocks.ts'
 import { createBudget } from './budget.ts'
-import { type AuditEvent, type AuditHead, hashLine, lineText, signHead } from './chain.ts'
+import { type AuditEvent, type AuditHead, hashLine, headKey, lineText, signHead } from './chain.ts'
 import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
 import { restoreState } from './recovery.ts'
 
@@ -66,6 +66,8 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { store, log, monotonicMs = () => performance.now() } = options
   const blocks = openBlocks(store, options.deviceKey, options.random)
   const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
+  const signer = headKey(seed)
+  wipe(seed)
   const budget = createBudget(monotonicMs)
   const report = (message: string): void => log.error('general', message)
 
@@ -116,7 +118,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     if (waiting.length === 0 && !cutting) return
     try {
       const next = { ...state }
-      store.transaction(() => {
+      store.record(() => {
         appendAll(next)
         cut(next)
         blocks.putState(next)
@@ -168,7 +170,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
   const head = (): AuditHead => {
     const { sequence, hash } = state
-    return signHead({ first: firstShown(), sequence, hash, time: options.time() }, seed)
+    return signHead({ first: firstShown(), sequence, hash, time: options.time() }, signer)
   }
 
   const expectRoom = (): void => {
@@ -230,7 +232,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     setLines(lines) {
       expectOpen()
       const next = { ...state, lines }
-      store.transaction(() => {
+      store.record(() => {
         cut(next)
         blocks.putState(next)
       })
@@ -247,7 +249,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       unschedule()
       open = false
       blocks.close()
-      wipe(seed)
+      wipe(signer.secretKey)
     },
   }
 }

@@ -24,7 +24,9 @@ export interface StoreFile {
   readonly database: Database
   /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
   transaction(changes: () => void): void
-  /** Nobody else writes until it is released: they get `busy`, as does who claims it a second time. */
+  /** The same for the audit log, which no claim stops. */
+  record(changes: () => void): void
+  /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
   claim(): Claim
   /** Transactions since the start, for the metrics. */
   readonly writes: number
@@ -167,6 +169,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       expectUnclaimed()
       transaction(changes)
     },
+    record: transaction,
     claim() {
       expectUnclaimed()
       claimed = true

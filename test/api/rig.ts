@@ -43,6 +43,7 @@ export class Rig {
   readonly entries: Entry[]
   readonly limiter: AttemptLimiter
   readonly #app: ReturnType<typeof createApp>
+  readonly dataDirectory: string
   readonly #passphrases = new Map([['admin', ADMIN]])
   /** Ends everything and removes the store. */
   readonly close: () => Promise<void>
@@ -53,6 +54,7 @@ export class Rig {
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
+    this.dataDirectory = dataDirectory
     this.close = async () => {
       appliance.close()
       await pool.close()

@@ -1,12 +1,14 @@
 /** Backups of the whole application over temporary stores, and what tells two stores apart. */
 
 import { createHash } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import Sqlite from 'better-sqlite3'
-import { type Answer, type Call, type Rig, UNLOCK } from '../api/rig.ts'
+import { type Answer, type Call, operationalRig, type Rig, UNLOCK } from '../api/rig.ts'
 
-export const BACKUP = 'backup passphrase'
+export const BACKUP = 'what opens backups'
 export const OTHER_DEVICE = new Uint8Array(32).fill(8)
 
 export async function setBackupPassphrase(rig: Rig, passphrase = BACKUP): Promise<void> {
@@ -35,34 +37,57 @@ export async function unlock(rig: Rig, passphrase = UNLOCK): Promise<void> {
   if (status !== 204) throw new Error(`unlock: ${status} ${text}`)
 }
 
-/** Every row of every table, as one digest; and the files there are. Closed stores only, or through `readOpen`. */
-export function digestStore(directory: string): string {
-  const database = new Sqlite(join(directory, 'store.db'), { readonly: true })
-  try {
-    return digestRows(database)
-  } finally {
-    database.close()
-  }
+/** Operational, with users, a namespace, keys with all they can have, and a backup passphrase. */
+export async function furnishedRig(t: TestContext): Promise<Rig> {
+  const rig = await operationalRig(t)
+  await rig.user('team~chief', 'Administrator')
+  await rig.call('PUT /namespaces/team')
+  await rig.call('PUT /users/operator/tags/berlin')
+  await rig.key('plain')
+  await rig.key('tagged', { restrictions: { tags: ['berlin'] }, label: 'a label' })
+  await rig.key('plain', { label: 'of the team' }, 'team~chief')
+  const body = new Uint8Array([1, 2, 3, 0])
+  await rig.call('PUT /keys/tagged/cert', { body, headers: { 'content-type': 'application/octet-stream' } })
+  for (let n = 0; n < 3; n++) await sign(rig, 'tagged')
+  await setBackupPassphrase(rig)
+  return rig
 }
 
-export function digestRows(database: Sqlite.Database): string {
-  const hash = createHash('sha256')
-  const tables = database
-    .prepare("SELECT name FROM main.sqlite_schema WHERE type = 'table' ORDER BY name")
-    .pluck()
-    .all()
-  for (const table of tables as string[]) {
-    hash.update(`table ${table}\n`)
-    for (const row of database
-      .prepare(`SELECT rowid, * FROM main."${table}" ORDER BY 1`)
-      .safeIntegers()
-      .raw()
-      .iterate()) {
-      for (const value of row as unknown[])
-        hash.update(`${value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value} `)
+export async function sign(rig: Rig, id: string): Promise<void> {
+  const { status, text } = await rig.call(`POST /keys/${id}/sign`, {
+    as: 'operator',
+    json: { mode: 'EdDSA', message: 'AAAA' },
+  })
+  if (status !== 200) throw new Error(`sign: ${status} ${text}`)
+}
+
+/** The same passphrases on another appliance. */
+export function useUsersOf(rig: Rig, ...ids: string[]): void {
+  for (const id of ids) rig.use(id, `passphrase of ${id}`)
+}
+
+/** Every row of every table but those of the audit log, which tells of refusals, too. */
+export function digestStore(directory: string): string {
+  const copy = mkdtempSync(join(tmpdir(), 'coffer-digest-')) // the store itself may be open
+  for (const name of ['store.db', 'store.db-wal'])
+    if (existsSync(join(directory, name))) copyFileSync(join(directory, name), join(copy, name))
+  const database = new Sqlite(join(copy, 'store.db'))
+  try {
+    const hash = createHash('sha256')
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all()
+    for (const table of tables as string[]) {
+      if (table.startsWith('audit')) continue
+      hash.update(`table ${table}\n`)
+      const rows = database.prepare(`SELECT rowid, * FROM "${table}" ORDER BY 1`).safeIntegers().raw()
+      for (const row of rows.iterate() as Iterable<unknown[]>)
+        for (const value of row)
+          hash.update(`${value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)} `)
     }
+    return hash.digest('hex')
+  } finally {
+    database.close()
+    rmSync(copy, { recursive: true })
   }
-  return hash.digest('hex')
 }
 
 export const filesOf = (directory: string): string[] =>
