@@ -31,9 +31,9 @@ export function createAuditRig(t: TestContext): AuditRig {
     openAuditLog({
       store: {
         ...store,
-        transaction(changes) {
+        record(changes) {
           if (rig.full) throw new CofferError('storage', 'The disk is full')
-          store.transaction(changes)
+          store.record(changes)
         },
       },
       deviceKey: DEVICE_KEY,
