@@ -1,0 +1,256 @@
+/**
+ * Signatures, decryptions and new keys against node:crypto, on one core: both in turn, so that a change of the machine's
+ * speed meets both, and the median ratio of the rounds. Once as the processor is, once with OpenSSL's IFMA masked, as on
+ * the many processors without it (RSA only: OpenSSL uses it for nothing else here).
+ *
+ * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=15] [--generate=40] [--json=dist/bench/primitives.json]
+ */
+
+import { spawnSync } from 'node:child_process'
+import {
+  constants,
+  createHash,
+  generateKeyPairSync,
+  type KeyObject,
+  privateDecrypt,
+  publicEncrypt,
+  randomBytes,
+  sign,
+} from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { generateCurveKey, openCurveKey } from '../../firmware/crypto/curves.ts'
+import { engineChoice } from '../../firmware/crypto/engine/choice.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { generateRsa, openRsa, type RsaPrivateKey } from '../../firmware/crypto/rsa.ts'
+
+const RSA_SIZES = [2048, 3072, 4096] as const
+const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> = {
+  'RSA-2048 sign': [0.45, 0.95],
+  'RSA-3072 sign': [0.43, 0.95],
+  'RSA-4096 sign': [0.4, 0.95],
+  'RSA-2048 generate': [1, 1],
+  'RSA-3072 generate': [1, 1],
+  'RSA-4096 generate': [1, 1],
+  'Ed25519 sign': [0.85, 0.85],
+  'P-256 sign': [0.38, 0.38],
+  'P-384 sign': [5, 5],
+  'P-521 sign': [5, 5],
+  'secp256k1 sign': [3, 3],
+  'brainpoolP256r1 sign': [3, 3],
+  'brainpoolP384r1 sign': [3, 3],
+  'brainpoolP512r1 sign': [3, 3],
+}
+
+/** OpenSSL's name of the processor's feature word 2, bit 21: AVX512-IFMA. */
+const MASKED = { OPENSSL_ia32cap: ':~0x200000' }
+
+const ROUND_MS = 60 // of each side
+const WARM_UP_MS = 400 // until the optimising compiler has done its part
+
+interface Subject {
+  name: string
+  ours: () => unknown
+  openssl: () => unknown
+}
+
+interface Result {
+  name: string
+  masked: boolean
+  oursPerSecond: number
+  opensslPerSecond: number
+  ratio: number
+  floor: number | null
+}
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '15' },
+    generate: { type: 'string', default: '0' },
+    json: { type: 'string', default: 'dist/bench/primitives.json' },
+    measure: { type: 'boolean', default: false },
+  },
+})
+
+if (options.measure) {
+  const masked = process.env.OPENSSL_ia32cap === MASKED.OPENSSL_ia32cap
+  for (const subject of subjects(masked)) {
+    if (subject.name.includes(options.only)) console.log(JSON.stringify(measure(subject, masked)))
+  }
+  for (const bits of RSA_SIZES) {
+    const name = `RSA-${bits} generate`
+    if (Number(options.generate) > 0 && name.includes(options.only)) {
+      console.log(JSON.stringify(measureGeneration(name, bits, masked)))
+    }
+  }
+} else {
+  const results = [false, true].flatMap(runApart)
+  print(results)
+  const report = { processor: cpus()[0]?.model, node: process.version, engine: engineChoice, results }
+  mkdirSync(dirname(options.json), { recursive: true })
+  writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`)
+}
+
+/** In a process of its own: OpenSSL reads its environment once. */
+function runApart(masked: boolean): Result[] {
+  const { stdout, status } = spawnSync(
+    process.execPath,
+    [fileURLToPath(import.meta.url), ...process.argv.slice(2), '--measure'],
+    { env: { ...process.env, ...(masked ? MASKED : {}) }, stdio: ['ignore', 'pipe', 'inherit'], encoding: 'utf8' },
+  )
+  if (status !== 0) throw new Error('The measuring process failed')
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Result)
+}
+
+function measure({ name, ours, openssl }: Subject, masked: boolean): Result {
+  const [oursRepeats, opensslRepeats] = [ours, openssl].map((work) => Math.ceil(ROUND_MS / warmUp(work))) as [
+    number,
+    number,
+  ]
+  const times: [number, number][] = []
+  for (let round = 0; round < Number(options.rounds); round++) {
+    times.push([timeOf(ours, oursRepeats), timeOf(openssl, opensslRepeats)])
+  }
+  return result(name, masked, times)
+}
+
+/** A key's time varies widely with luck: the mean counts. */
+function measureGeneration(name: string, modulusLength: number, masked: boolean): Result {
+  generateRsa(1024)
+  const sum: [number, number] = [0, 0]
+  for (let i = 0; i < Number(options.generate); i++) {
+    sum[0] += timeOf(() => generateRsa(modulusLength), 1)
+    sum[1] += timeOf(() => generateKeyPairSync('rsa', { modulusLength }), 1)
+  }
+  return result(name, masked, [[sum[0] / Number(options.generate), sum[1] / Number(options.generate)]])
+}
+
+function result(name: string, masked: boolean, times: readonly (readonly [ours: number, openssl: number])[]): Result {
+  return {
+    name,
+    masked,
+    oursPerSecond: 1000 / median(times.map(([ours]) => ours)),
+    opensslPerSecond: 1000 / median(times.map(([, openssl]) => openssl)),
+    ratio: median(times.map(([ours, openssl]) => openssl / ours)),
+    floor: FLOORS[name]?.[masked ? 1 : 0] ?? null,
+  }
+}
+
+/** Milliseconds of one call, after enough of them. */
+function warmUp(work: () => unknown): number {
+  const start = performance.now()
+  let last = start
+  let fastest = Number.POSITIVE_INFINITY
+  while (last - start < WARM_UP_MS) {
+    work()
+    const now = performance.now()
+    fastest = Math.min(fastest, now - last)
+    last = now
+  }
+  return fastest
+}
+
+/** Milliseconds of this thread: what else runs on the machine does not count. */
+function timeOf(work: () => unknown, repeats: number): number {
+  const start = process.threadCpuUsage()
+  for (let i = 0; i < repeats; i++) work()
+  const { user, system } = process.threadCpuUsage(start)
+  return (user + system) / 1000 / repeats
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1]!
+}
+
+function subjects(masked: boolean): Subject[] {
+  const rsa = RSA_SIZES.flatMap(rsaSubjects)
+  return masked ? rsa : [...rsa, ...curveSubjects()]
+}
+
+function rsaSubjects(bits: number): Subject[] {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits })
+  const key = openRsa(numbersOf(privateKey))
+  const message = randomBytes(100)
+  const digest = createHash('sha256').update(message).digest()
+  const pss = { key: privateKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+  const oaep = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
+  const encrypted = publicEncrypt({ key: publicKey, ...oaep }, randomBytes(32))
+  return [
+    {
+      name: `RSA-${bits} sign`,
+      ours: () => key.sign('PKCS1_SHA256', digest),
+      openssl: () => sign('sha256', message, privateKey),
+    },
+    {
+      name: `RSA-${bits} sign PSS`,
+      ours: () => key.sign('PSS_SHA256', digest),
+      openssl: () => sign('sha256', message, pss),
+    },
+    {
+      name: `RSA-${bits} decrypt OAEP`,
+      ours: () => key.decrypt('OAEP_SHA256', encrypted),
+      openssl: () => privateDecrypt({ key: privateKey, ...oaep }, encrypted),
+    },
+  ]
+}
+
+function numbersOf(privateKey: KeyObject): RsaPrivateKey {
+  const jwk = privateKey.export({ format: 'jwk' })
+  const number = (text: string | undefined) => new Uint8Array(Buffer.from(text!, 'base64url'))
+  return {
+    n: number(jwk.n),
+    e: number(jwk.e),
+    p: number(jwk.p),
+    q: number(jwk.q),
+    dp: number(jwk.dp),
+    dq: number(jwk.dq),
+    qinv: number(jwk.qi),
+  }
+}
+
+function curveSubjects(): Subject[] {
+  const curves = [
+    ['Curve25519', 'Ed25519', null],
+    ['EC_P256', 'P-256', 'sha256'],
+    ['EC_P384', 'P-384', 'sha384'],
+    ['EC_P521', 'P-521', 'sha512'],
+    ['EC_P256K1', 'secp256k1', 'sha256'],
+    ['BrainpoolP256', 'brainpoolP256r1', 'sha256'],
+    ['BrainpoolP384', 'brainpoolP384r1', 'sha384'],
+    ['BrainpoolP512', 'brainpoolP512r1', 'sha512'],
+  ] as const
+  return curves.map(([type, name, hash]) => {
+    const key = openCurveKey(type, generateCurveKey(type, systemRandom).private, systemRandom)
+    const { privateKey } =
+      hash === null ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: name })
+    const message = randomBytes(100)
+    const signed = hash === null ? message : createHash(hash).update(message).digest()
+    const mode = hash === null ? 'EdDSA' : 'ECDSA'
+    return {
+      name: `${name} sign`,
+      ours: () => key.sign(mode, signed),
+      openssl: () => sign(hash, message, privateKey),
+    }
+  })
+}
+
+function print(results: readonly Result[]): void {
+  console.log(`Engine ${engineChoice}; Node ${process.version}, ${cpus()[0]?.model}`)
+  console.log(
+    `${'operation'.padEnd(24)}${'OpenSSL'.padEnd(13)}${'ours/s'.padStart(9)}${'its/s'.padStart(9)}${'ratio'.padStart(8)}  floor`,
+  )
+  for (const { name, masked, oursPerSecond, opensslPerSecond, ratio, floor } of results) {
+    const rates = [oursPerSecond, opensslPerSecond].map((rate) => rate.toFixed(rate < 100 ? 1 : 0).padStart(9)).join('')
+    const verdict = floor === null ? '' : `${floor}${ratio < floor ? '  missed' : ''}`
+    console.log(
+      `${name.padEnd(24)}${(masked ? 'without IFMA' : 'as it is').padEnd(13)}${rates}${ratio.toFixed(3).padStart(8)}  ${verdict}`,
+    )
+  }
+}
