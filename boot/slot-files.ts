@@ -43,12 +43,16 @@ export function openIncoming(
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const files = new Map<string, { descriptor: number; left: number; unflushed: number }>()
-  for (const { name, size } of manifest.members)
-    files.set(name, { descriptor: openSync(`${directory}/${name}`, 'wx', 0o600), left: size, unflushed: 0 })
-
   const close = () => {
     for (const { descriptor } of files.values()) closeSync(descriptor)
     files.clear()
+  }
+  try {
+    for (const { name, size } of manifest.members)
+      files.set(name, { descriptor: openSync(`${directory}/${name}`, 'wx', 0o600), left: size, unflushed: 0 })
+  } catch (error) {
+    close()
+    throw error
   }
   return {
     manifest,

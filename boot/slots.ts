@@ -28,7 +28,7 @@ export interface Running extends Version {
 export interface Slots {
   /** Called before each start of the firmware: drops what was not committed, and counts a try of a version on trial. */
   choose(): Running
-  /** The running version is healthy: its trial is over. */
+  /** The running version is healthy: its trial is over. Throws an error of the file system, and it is not over. */
   markGood(): void
   /** Why the running try failed. */
   noteFailure(problem: string): void
@@ -87,6 +87,16 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     state = next
   }
 
+  /** For what must go on when the disk is full: the next boot manager then finds the record as it was before. */
+  function saveIfPossible(next: State): void {
+    try {
+      save(next)
+    } catch (error) {
+      explain(error) // throws what is no error of the disk
+      state = next
+    }
+  }
+
   /** The version in a place, or why it cannot run. */
   function look(slot: Place): Version | { problem: string } {
     if (slot === OWN) return own
@@ -102,7 +112,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   /** Ends the trial in favour of the version before. */
   function leave(problem: string): null {
     storeCopy.restore()
-    save({ ...state, trial: null, fallback: `${nameOf(state.trial!.slot)} was tried and left: ${problem}` })
+    saveIfPossible({ ...state, trial: null, fallback: `${nameOf(state.trial!.slot)} was tried and left: ${problem}` })
     return null
   }
 
@@ -122,11 +132,11 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     if ('problem' in version) return leave(version.problem)
     if (triesLeft <= 0) return leave(problem ?? 'it did not become ready')
     try {
-      if (triesLeft === TRIES) storeCopy.make()
+      if (triesLeft === TRIES || !storeCopy.exists()) storeCopy.make()
+      save({ ...state, trial: { slot, triesLeft: triesLeft - 1, problem } })
     } catch (error) {
-      return leave(`the store could not be copied before (${explain(error)})`)
+      return leave(`it could not be tried because ${explain(error)}`)
     }
-    save({ ...state, trial: { slot, triesLeft: triesLeft - 1, problem } })
     return { ...version, trial: true, fallback: null }
   }
 
@@ -134,7 +144,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     for (const place of new Set([state.active, state.previous])) {
       const version = look(place)
       if (!('problem' in version)) return { ...version, trial: false, fallback: state.fallback }
-      save({ ...state, fallback: `${nameOf(place)} was left: ${version.problem}` })
+      saveIfPossible({ ...state, fallback: `${nameOf(place)} was left: ${version.problem}` })
     }
     return { ...own, trial: false, fallback: state.fallback }
   }
@@ -169,7 +179,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     choose: () => {
       if (state.own !== own.version) {
         if (state.trial !== null) leave(`version ${own.version} was installed`)
-        save({ ...state, own: own.version, active: OWN, previous: OWN })
+        saveIfPossible({ ...state, own: own.version, active: OWN, previous: OWN })
       }
       const tried = state.trial === null ? null : tryTrial()
       dropUncommitted()
@@ -184,7 +194,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
       storeCopy.remove()
     },
     noteFailure: (problem) => {
-      if (state.trial !== null) save({ ...state, trial: { ...state.trial, problem } })
+      if (state.trial !== null) saveIfPossible({ ...state, trial: { ...state.trial, problem } })
     },
     take: (step) => {
       switch (step.do) {

@@ -21,6 +21,7 @@ import { syncDirectory } from './files.ts'
 export interface StoreCopy {
   /** Made while no firmware runs; replaces an older one. Throws when there is no room. */
   make(): void
+  exists(): boolean
   /** Puts it back in the place of the store, if there is one. May be repeated after a power cut. */
   restore(): void
   remove(): void
@@ -50,6 +51,7 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
       renameSync(incoming, copy)
       syncDirectory(parent)
     },
+    exists: () => existsSync(copy),
     restore: () => {
       if (!existsSync(copy)) return
       drop(left)

@@ -1,7 +1,7 @@
 /** Whether a version on trial is good: it listens and has opened its store, in time. Otherwise a try is over. */
 
 import type { ToBoot } from './protocol.ts'
-import type { Slots } from './slots.ts'
+import { explain, type Slots } from './slots.ts'
 
 export interface TrialOptions {
   slots: Pick<Slots, 'markGood' | 'noteFailure'>
@@ -52,7 +52,11 @@ export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }:
       else if (message.type === 'state' && message.state === 'Failed') fail(message.reason ?? 'it came up Failed')
       else if (message.type === 'state' && listening) {
         end()
-        slots.markGood()
+        try {
+          slots.markGood()
+        } catch (error) {
+          return fail(explain(error))
+        }
         onGood()
       }
     },

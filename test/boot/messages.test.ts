@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readMessage } from '../../boot/messages.ts'
-import type { ToBoot } from '../../boot/protocol.ts'
+import { SLOT_WRITE_BYTES_MAX, type ToBoot } from '../../boot/protocol.ts'
 
 const MESSAGES: ToBoot[] = [
   { type: 'listening', address: '127.0.0.1', port: 8443 },
@@ -22,6 +22,11 @@ const MESSAGES: ToBoot[] = [
       ipv6: { cidr: '2001:db8::2/64', gateway: 'fe80::1' },
     },
   },
+  { type: 'slot', step: { do: 'begin', manifest: new Uint8Array(3), signature: new Uint8Array(64) } },
+  { type: 'slot', step: { do: 'write', name: 'firmware.js', bytes: new Uint8Array(SLOT_WRITE_BYTES_MAX) } },
+  { type: 'slot', step: { do: 'finish' } },
+  { type: 'slot', step: { do: 'activate' } },
+  { type: 'slot', step: { do: 'discard' } },
   { type: 'pong' },
 ]
 
@@ -57,6 +62,12 @@ test('refuses what is not of the protocol', () => {
     { type: 'unlockResult', result: 'maybe' },
     { type: 'request', action: 'execute' },
     { type: 'refused' },
+    { type: 'slot' },
+    { type: 'slot', step: 'finish' },
+    { type: 'slot', step: { do: 'run' } },
+    { type: 'slot', step: { do: 'begin', manifest: '{}', signature: new Uint8Array(64) } },
+    { type: 'slot', step: { do: 'write', name: 7, bytes: new Uint8Array(1) } },
+    { type: 'slot', step: { do: 'write', name: 'x', bytes: new Uint8Array(SLOT_WRITE_BYTES_MAX + 1) } },
     { type: 'network' },
     network({ ipAddress: '10.0.0' }),
     network({ netmask: '255.0.0.0; reboot' }),

@@ -1,7 +1,7 @@
 /** Versions in slots: trial, fallback, damage, and what a power cut leaves. */
 
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { archive, goodManifest, head, INSTALLED, inPieces, PAYLOAD } from './archives.ts'
@@ -235,4 +235,47 @@ test('a copy that a power cut interrupted is not taken for one', async (t) => {
   for (let n = 0; n < 4; n++) rig.reopen().choose()
   assert.equal(records(rig), 'as before')
   assert.equal(existsSync(`${rig.store}.before-trial.new`), false)
+})
+
+/** Writing the record fails like on a full disk, until it is undone. */
+function breakRecord({ directory }: Rig): () => void {
+  const inTheWay = join(directory, 'slots/state.json.new')
+  mkdirSync(inTheWay)
+  return () => rmSync(inTheWay, { recursive: true, force: true })
+}
+
+test('when the record cannot be written, a commit is refused and stays possible', async (t) => {
+  const rig = openRig(t)
+  await rig.stager.stage(inPieces(archive([...head(goodManifest()), ...PAYLOAD])).chunks)
+  mkdirSync(join(rig.directory, 'slots'), { recursive: true })
+  const repair = breakRecord(rig)
+  await assert.rejects(rig.stager.commit(), /the disk failed: EISDIR/)
+  repair()
+  await rig.stager.commit()
+  assert.equal(rig.slots.choose().trial, true)
+})
+
+test('when a try cannot be counted the version is left, and what is written afterwards stays', async (t) => {
+  const rig = await installed(t)
+  assert.equal(rig.slots.choose().trial, true)
+  const repair = breakRecord(rig)
+  const running = rig.slots.choose()
+  assert.deepEqual([running.trial, running.version], [false, INSTALLED])
+  assert.match(running.fallback!, /could not be tried because the disk failed/)
+  repair()
+  writeFileSync(join(rig.store, 'records'), 'written meanwhile')
+  const next = rig.reopen()
+  for (let n = 0; n < 2; n++) {
+    assert.equal(next.choose().trial, false)
+    assert.equal(records(rig), 'written meanwhile')
+  }
+})
+
+test('a version whose end of trial cannot be recorded is not good', async (t) => {
+  const rig = await installed(t)
+  rig.slots.choose()
+  const repair = breakRecord(rig)
+  assert.throws(() => rig.slots.markGood())
+  repair()
+  assert.equal(rig.reopen().choose().trial, true)
 })

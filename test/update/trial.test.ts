@@ -3,10 +3,13 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTrial } from '../../boot/trial.ts'
 
-function stage(readyMsMax = 60_000) {
+function stage(readyMsMax = 60_000, markGood = () => {}) {
   const calls: string[] = []
   const slots = {
-    markGood: () => calls.push('good'),
+    markGood: () => {
+      markGood()
+      calls.push('good')
+    },
     noteFailure: (problem: string) => calls.push(problem),
   }
   const trial = createTrial({ slots, retry: () => calls.push('retry'), onGood: () => calls.push('told'), readyMsMax })
@@ -54,6 +57,16 @@ test('a crash is noted; the supervisor starts again by itself', async () => {
   trial.crashed('it ended with exit code 1')
   await wait(100)
   assert.deepEqual(calls, ['it ended with exit code 1'])
+})
+
+test('a version that cannot be marked good is tried again', () => {
+  const { calls, trial } = stage(60_000, () => {
+    throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  })
+  trial.begin(true)
+  trial.hear(LISTENING)
+  trial.hear({ type: 'state', state: 'Locked' })
+  assert.deepEqual(calls, ['the disk is full', 'retry'])
 })
 
 test('a version that is not on trial is left alone', async () => {
