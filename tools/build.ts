@@ -1,5 +1,5 @@
 /**
- * Bundles the two programs: dist/boot.js and dist/firmware.js (server, API and crypto workers in one file), with the
+ * `node tools/build.ts [directory]` bundles the two programs: dist/boot.js and dist/firmware.js (server, API and crypto workers in one file), with the
  * SQLite addon for each architecture beside them. The same sources give the same bytes.
  */
 
@@ -11,7 +11,7 @@ import { build, type Metafile, type Plugin } from 'esbuild'
 const ARCHITECTURES = ['x64', 'arm64'] as const
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-if (import.meta.main) await bundle(resolve(root, 'dist'))
+if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))
 
 /** Writes the programs into `directory`, which is emptied first. They say that they have `version`. */
 export async function bundle(directory: string, version = manifestVersion()): Promise<void> {
@@ -40,8 +40,9 @@ export async function bundle(directory: string, version = manifestVersion()): Pr
   writeFileSync(resolve(directory, 'LICENSES.txt'), collectLicenses(metafile))
 }
 
-const manifestVersion = (): string =>
-  (JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { version: string }).version
+function manifestVersion(): string {
+  return (JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as { version: string }).version
+}
 
 /** Of package.json the programs need the version only. */
 function versionOnly(version: string): Plugin {
