@@ -1,6 +1,6 @@
 /**
- * `node tools/build.ts [directory]` bundles the two programs: dist/boot.js and dist/firmware.js (server, API and crypto workers in one file), with the
- * SQLite addon for each architecture beside them. The same sources give the same bytes.
+ * `node tools/build.ts [directory]` bundles the two programs: boot.js and firmware.js (server, API and crypto workers in
+ * one file), with the SQLite addon for each architecture beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
