@@ -129,39 +129,45 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
   if (rows === 0) return
   const twice = isSquare ? x.map((value) => m.plus(value, value)) : x
   let highs: V | undefined
+  /** The limbs at j, j - 1, ... of y, as many as there are rows. */
+  let window: (V | undefined)[] = []
   /** Column c of `to` gets the products x[k] y[j - k]; `highs` goes from each column to the next. */
-  const column = (to: P, c: number, from: P, j: number, isWanted: (k: number) => boolean): void => {
+  const column = (to: P, c: number, next: V | undefined, isWanted: (k: number) => boolean, diagonal = -1): void => {
+    window = [next, ...window.slice(0, rows - 1)]
     let sum = m.load(to, c)
     if (highs !== undefined) sum = m.add(sum, highs)
     highs = undefined
     for (let k = 0; k < rows; k++) {
-      if (!isWanted(k)) continue
-      const isDiagonal = isSquare && from === y && j === 2 * k
-      const { high, low } = isDiagonal ? m.split(x[k]!, x[k]!) : m.split(twice[k]!, m.load(from, j - k))
+      const limb = window[k]
+      if (limb === undefined || !isWanted(k)) continue
+      const { high, low } = k === diagonal ? m.split(x[k]!, x[k]!) : m.split(twice[k]!, limb)
       sum = m.add(sum, low)
       highs = highs === undefined ? high : m.add(highs, high)
     }
     m.store(to, c, sum)
   }
-  const isRight = (k: number, j: number): boolean => !isSquare || j >= 2 * k
-  const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
-  for (let c = 0; c < lead; c++) column(t, c, y, c, (k) => k <= c && isRight(k, c))
-  let [to, from, j] = [m.at(t, lead), y, lead]
-  if (full.times !== 0) {
-    const running = m.variable(highs!)
-    const walk = [
-      { from: to, step: ROWS },
-      { from: m.at(y, lead - rows + 1), step: ROWS },
-    ]
-    ;[to, from] = m.repeat(full.times, walk, ([to, from]) => {
-      highs = running.get()
-      for (let c = 0; c < ROWS; c++) column(to!, c, from!, c + rows - 1, () => true)
-      running.set(highs!)
-    }) as [P, P]
-    highs = running.get()
-    j = rows - 1
+  /** Columns known when emitting: of a square only what is right of the diagonal. */
+  const plain = (to: P, c: number, j: number, next: V | undefined): void => {
+    if (isSquare) column(to, c, next, (k) => j >= 2 * k, j % 2 === 0 ? j / 2 : -1)
+    else column(to, c, next, () => true)
   }
-  for (let c = 0; c < rows; c++) column(to, c, from, j + c, (k) => k > c && (from !== y || isRight(k, j + c)))
+  const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
+  for (let c = 0; c < lead; c++) plain(t, c, c, m.load(y, c))
+  let to = m.at(t, lead)
+  if (full.times !== 0) {
+    const running = [highs, ...window].slice(0, rows).map((value) => m.variable(value!))
+    const walk = [to, m.at(y, lead)].map((from) => ({ from, step: ROWS }))
+    ;[to] = m.repeat(full.times, walk, ([to, from]) => {
+      ;[highs, ...window] = running.map((value) => value.get())
+      for (let c = 0; c < ROWS; c++) column(to!, c, m.load(from!, c), () => true)
+      for (const [k, value] of [highs, ...window].slice(0, rows).entries()) running[k]!.set(value!)
+    }) as [P]
+    ;[highs, ...window] = running.map((value) => value.get())
+  }
+  for (let c = 0; c < rows; c++) {
+    if (full.times === 0) plain(to, c, lead + c, undefined)
+    else column(to, c, undefined, () => true)
+  }
 }
 
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
