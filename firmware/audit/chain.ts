@@ -70,15 +70,15 @@ export function showLine(text: string, previous: Uint8Array): { line: AuditLine;
 const headText = ({ first, sequence, hash, time }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array =>
   utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
 
-/** `seed` has 32 bytes. */
-export function signHead(head: Omit<AuditHead, 'key' | 'signature'>, seed: Uint8Array): AuditHead {
-  const { publicKey, secretKey } = nacl.sign.keyPair.fromSeed(seed)
-  try {
-    return { ...head, key: publicKey.toHex(), signature: nacl.sign.detached(headText(head), secretKey).toHex() }
-  } finally {
-    secretKey.fill(0)
-  }
-}
+/** Wiped by whoever asked for it. `seed` has 32 bytes. */
+export type HeadKey = nacl.SignKeyPair
+export const headKey = (seed: Uint8Array): HeadKey => nacl.sign.keyPair.fromSeed(seed)
+
+export const signHead = (head: Omit<AuditHead, 'key' | 'signature'>, { publicKey, secretKey }: HeadKey): AuditHead => ({
+  ...head,
+  key: publicKey.toHex(),
+  signature: nacl.sign.detached(headText(head), secretKey).toHex(),
+})
 
 /** False also when key or signature have no valid form. */
 export function isSigned(head: AuditHead): boolean {

@@ -132,7 +132,7 @@ test('pages of any size show every line once, in order, while lines are added', 
     recordLines(log, size)
     log.flush()
   }
-  for (const limit of [1, 7, 255, 256, 257, 1000]) {
+  for (const limit of [7, 255, 256, 257, 1000]) {
     const first = await log.page({ limit })
     const total = first.head.sequence
     recordLines(log, 3)

@@ -1,0 +1,229 @@
+/** What requests leave in the audit log, and how Administrators read it. Contract section 7.6. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AuditLine } from '../../firmware/audit/chain.ts'
+import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../api/rig.ts'
+import { verify } from './rig.ts'
+
+const lines = async (rig: Rig, query = ''): Promise<AuditLine[]> => (await rig.call(`GET /audit${query}`)).json.lines
+
+/** The newest line without what differs from run to run. */
+async function newest(rig: Rig): Promise<object> {
+  const { sequence, previous, hash, time, ...rest } = (await lines(rig, '?limit=1'))[0]!
+  assert.match(time, /^2030-01-02T03:0\d:\d\dZ$/)
+  return rest
+}
+
+const line = (action: string, result: number, more: Partial<AuditLine> = {}) => ({
+  user: 'admin',
+  address: '',
+  action,
+  key: '',
+  namespace: '',
+  result,
+  ...more,
+})
+
+test('the log begins with provisioning', async (t) => {
+  const rig = await openRig(t)
+  const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
+  assert.equal(await rig.status('POST /provision', { as: null, json: { ...json, adminPassphrase: 'short' } }), 400)
+  assert.equal(await rig.status('POST /provision', { as: null, json }), 204)
+  const found = (await lines(rig)).map(({ user, action, result, sequence }) => [user, action, result, sequence])
+  assert.deepEqual(found, [
+    ['', 'POST /provision', 204, 2],
+    ['', 'POST /provision', 400, 1],
+  ])
+})
+
+test('every change names who, what and the outcome', async (t) => {
+  const rig = await operationalRig(t)
+  const sign = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+  const user = { realName: 'Somebody', role: 'Operator', passphrase: 'a passphrase' }
+  const steps: [call: string, json: unknown, expected: object | ((id: string) => object)][] = [
+    [
+      'POST /keys/generate',
+      { id: 'k1', ...sign },
+      line('POST /keys/generate', 201, { key: 'k1', facts: { type: 'Curve25519' } }),
+    ],
+    [
+      'POST /keys/generate',
+      { id: 'k1', ...sign },
+      line('POST /keys/generate', 409, { key: 'k1', facts: { type: 'Curve25519' } }),
+    ],
+    ['POST /keys/generate', sign, (key) => line('POST /keys/generate', 201, { key, facts: { type: 'Curve25519' } })],
+    ['POST /keys/generate', { ...sign, more: 1 }, line('POST /keys/generate', 400)],
+    ['PUT /keys/k1/label', { label: 'a label' }, line('PUT /keys/{id}/label', 204, { key: 'k1' })],
+    ['PUT /keys/k1/label', { label: 'a label' }, line('PUT /keys/{id}/label', 304, { key: 'k1' })],
+    [
+      'PUT /keys/k1/restrictions/tags/t1',
+      undefined,
+      line('PUT /keys/{id}/restrictions/tags/{tag}', 204, { key: 'k1', facts: { tag: 't1' } }),
+    ],
+    ['POST /keys/k1/move', { newId: 'k2' }, line('POST /keys/{id}/move', 200, { key: 'k1', facts: { newId: 'k2' } })],
+    ['DELETE /keys/k1', undefined, line('DELETE /keys/{id}', 404, { key: 'k1' })],
+    ['DELETE /keys/k2', undefined, line('DELETE /keys/{id}', 204, { key: 'k2' })],
+    ['PUT /users/u1', user, line('PUT /users/{user}', 201, { facts: { user: 'u1', role: 'Operator' } })],
+    ['POST /users', user, (made) => line('POST /users', 201, { facts: { role: 'Operator', made } })],
+    [
+      'PUT /users/u1/tags/t1',
+      undefined,
+      line('PUT /users/{user}/tags/{tag}', 204, { facts: { user: 'u1', tag: 't1' } }),
+    ],
+    ['DELETE /users/admin', undefined, line('DELETE /users/{user}', 400, { facts: { user: 'admin' } })],
+    ['PUT /namespaces/ns', undefined, line('PUT /namespaces/{namespace}', 204, { facts: { namespace: 'ns' } })],
+    [
+      'PUT /config/unattended-boot',
+      { status: 'on' },
+      line('PUT /config/unattended-boot', 204, { facts: { status: 'on' } }),
+    ],
+    ['PUT /config/audit', { lines: 5000 }, line('PUT /config/audit', 204, { facts: { lines: '5000' } })],
+  ]
+  for (const [call, json, expected] of steps) {
+    const answer = await rig.call(call, json === undefined ? {} : { json })
+    const wanted = typeof expected === 'function' ? expected(answer.json.id) : expected
+    assert.deepEqual(await newest(rig), wanted, call)
+  }
+})
+
+test('every use of a key is a line, with the namespace and without what was used', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.user('ns~admin', 'Administrator')
+  assert.equal(await rig.status('PUT /namespaces/ns'), 204)
+  await rig.user('ns~operator', 'Operator', 'ns~admin')
+  await rig.key('ed', {}, 'ns~admin')
+  const message = Buffer.from('a confidential message').toString('base64')
+  const use = (mode: string) => rig.status('POST /keys/ed/sign', { as: 'ns~operator', json: { mode, message } })
+  const used = { user: 'ns~operator', namespace: 'ns', key: 'ed' }
+  assert.equal(await use('EdDSA'), 200)
+  assert.deepEqual(await newest(rig), line('POST /keys/{id}/sign', 200, used))
+  assert.equal(await use('ECDSA'), 400)
+  assert.deepEqual(await newest(rig), line('POST /keys/{id}/sign', 400, used))
+  assert.equal(await rig.status('POST /keys/ed/csr.pem', { as: 'ns~admin', json: { commonName: 'x' } }), 200)
+  assert.deepEqual(await newest(rig), line('POST /keys/{id}/csr.pem', 200, { ...used, user: 'ns~admin' }))
+  const before = (await lines(rig))[0]!.sequence
+  for (const path of ['/keys', '/keys/ed', '/keys/ed/public.pem', '/users/ns~operator'])
+    assert.equal(await rig.status(`GET ${path}`, { as: 'ns~admin' }), 200)
+  assert.equal(await rig.status('POST /random', { as: 'ns~operator', json: { length: 8 } }), 200)
+  assert.equal((await lines(rig))[0]!.sequence, before, 'reading and random bytes leave no line')
+  const text = JSON.stringify(await lines(rig, '?limit=1000'))
+  for (const secret of [message, ADMIN, UNLOCK, 'passphrase of']) assert.equal(text.includes(secret), false, secret)
+})
+
+test('whoever is refused leaves a line, also where reading leaves none', async (t) => {
+  const rig = await operationalRig(t)
+  rig.use('nobody', 'a wrong passphrase')
+  assert.equal(await rig.status('GET /users', { as: 'nobody' }), 401)
+  assert.deepEqual(await newest(rig), line('GET /users', 401, { user: 'nobody' }))
+  assert.equal(await rig.status('GET /users', { as: 'nobody' }), 429)
+  assert.deepEqual(await newest(rig), line('GET /users', 429, { user: 'nobody' }))
+  assert.equal(await rig.status('GET /users?secret=in-the-query', { as: null }), 401)
+  assert.deepEqual(await newest(rig), line('GET /users', 401, { user: '' }))
+  assert.equal(await rig.status('GET /users', { as: 'operator' }), 403)
+  assert.deepEqual(await newest(rig), line('GET /users', 403, { user: 'operator' }))
+  assert.equal(await rig.status('DELETE /keys/%7Bnot%20an%20id%7D', { as: 'operator' }), 403)
+  assert.deepEqual(await newest(rig), line('DELETE /keys/{id}', 403, { user: 'operator' }))
+  const before = (await lines(rig))[0]!.sequence
+  assert.equal(await rig.status('GET /nothing', { as: null }), 404)
+  assert.equal(await rig.status('POST /unlock', { as: null, json: {} }), 412)
+  assert.equal(await rig.status('GET /info', { as: null }), 200)
+  assert.equal((await lines(rig))[0]!.sequence, before, 'what reached nothing leaves no line')
+})
+
+test('locking and unlocking, right or wrong, are recorded while the domain is closed', async (t) => {
+  const rig = await operationalRig(t)
+  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('GET /audit'), 412)
+  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: 'wrong passphrase' } }), 403)
+  rig.nowMs += 1000
+  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 204)
+  const found = (await lines(rig, '?limit=3')).map(({ user, action, result }) => [user, action, result])
+  assert.deepEqual(found, [
+    ['', 'POST /unlock', 204],
+    ['', 'POST /unlock', 403],
+    ['admin', 'POST /lock', 204],
+  ])
+})
+
+test('a change is on disk before its answer, a use of a key soon after', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.key('ed')
+  const count = () => rig.appliance.writes
+  let before = count()
+  assert.equal(await rig.status('PUT /keys/ed/label', { json: { label: 'x' } }), 204)
+  assert.equal(count() - before, 2, 'the change and its line')
+  before = count()
+  const json = { mode: 'EdDSA', message: '' }
+  for (let n = 0; n < 20; n++) assert.equal(await rig.status('POST /keys/ed/sign', { as: 'operator', json }), 200)
+  assert.ok(count() - before < 10, 'uses are committed in groups')
+  const seen = count()
+  await wait(1200)
+  assert.ok(count() >= seen)
+  assert.equal((await lines(rig, '?limit=1000&action=/sign')).length, 20)
+})
+
+test('pages, filters, and what they refuse', async (t) => {
+  const rig = await operationalRig(t)
+  for (const id of ['a', 'b', 'c']) await rig.key(id)
+  const sequences = async (query: string) => (await lines(rig, query)).map(({ key }) => key)
+  assert.deepEqual(await sequences('?action=generate'), ['c', 'b', 'a'])
+  assert.deepEqual(await sequences('?action=POST%20/keys&key=b'), ['b'])
+  assert.deepEqual(await sequences('?user=operator'), [])
+  assert.deepEqual(await sequences('?from=2031-01-01T00:00:00Z'), [])
+  assert.deepEqual(await sequences('?action=generate&from=2030-01-02T03:04:05Z&to=2030-01-02T04:00:00Z'), [
+    'c',
+    'b',
+    'a',
+  ])
+  const { json } = await rig.call('GET /audit?limit=2')
+  assert.equal(json.lines.length, 2)
+  assert.equal(json.next, json.lines[1].sequence)
+  const older = (await rig.call(`GET /audit?limit=2&before=${json.next}`)).json
+  assert.equal(older.lines[0].sequence, json.next - 1)
+  for (const query of [
+    'limit=0',
+    'limit=1001',
+    'limit=x',
+    'before=0',
+    'before=1e3',
+    'from=yesterday',
+    'key=a%20b',
+    'user=~',
+  ])
+    assert.equal(await rig.status(`GET /audit?${query}`), 400, query)
+})
+
+test('only root Administrators read it and set how much is kept', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.user('ns~admin', 'Administrator')
+  assert.equal(await rig.status('PUT /namespaces/ns'), 204)
+  for (const call of ['GET /audit', 'GET /audit/export', 'GET /config/audit', 'PUT /config/audit']) {
+    for (const as of ['operator', 'metrics', 'backup', 'ns~admin'])
+      assert.equal(await rig.status(call, { as }), 403, call)
+    assert.equal(await rig.status(call, { as: null }), 401, call)
+  }
+  assert.deepEqual((await rig.call('GET /config/audit')).json, { lines: 100_000 })
+  for (const json of [{ lines: 999 }, { lines: 10_000_001 }, { lines: '5000' }, { lines: 1000, more: 1 }, {}])
+    assert.equal(await rig.status('PUT /config/audit', { json }), 400)
+  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
+  assert.deepEqual((await rig.call('GET /config/audit')).json, { lines: 1000 })
+})
+
+test('the export holds every line and verifies; a lock ends it', async (t) => {
+  const rig = await operationalRig(t)
+  const { status, text, headers } = await rig.call('GET /audit/export')
+  assert.equal(status, 200)
+  assert.equal(headers.get('content-type'), 'application/jsonl')
+  const texts = text.trimEnd().split('\n')
+  const { key } = (await rig.call('GET /audit')).json.head
+  const { problems, lines: count } = await verify(texts, { key })
+  assert.deepEqual(problems, [])
+  assert.equal(count, texts.length - 1)
+
+  const chunks = rig.appliance.audit!.export()
+  await chunks.return(undefined)
+  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('GET /audit/export'), 412)
+})
