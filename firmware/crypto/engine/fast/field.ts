@@ -4,25 +4,19 @@
  */
 
 import type { Pair } from '../engine.ts'
-import { type Code, i32, i64x2, type Local, repeatWhile, v128, type WasmExports, WasmModule } from '../wasm.ts'
-import { type Address, Emitter } from './emitter.ts'
+import type { WasmExports } from '../wasm.ts'
+import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
 import { bytesToLimbs, limbsToBytes, modulusLimbs } from './limbs.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
-import { canonical, columnBiases, combine, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
-
-/** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
-const WINDOW_BITS = 5
-const WINDOW_ENTRIES = 2 ** WINDOW_BITS
-/** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
-const SELECT_LIMBS = 11
+import { columnBiases, ROWS } from './montgomery.ts'
 
 /** B^limbs is at least 2^5 times a modulus n: results stay below n in absolute value, and there is room for sums. */
 const SPARE_BITS = 5
 
-/** Numbers in memory, one in each lane; `one` and `square` are B^limbs and its square, for each modulus. */
-export type Slot = keyof Layout['slots']
+/** Numbers in memory, one in each lane, by name or position; `one` and `square` are B^limbs and its square, for each modulus. */
+export type Slot = keyof Layout['slots'] | number
 
-interface FieldExports {
+export interface FieldExports {
   memory: WasmExports['memory']
   square: (to: number, a: number) => undefined
   multiply: (to: number, a: number, b: number) => undefined
@@ -41,23 +35,24 @@ export class Field {
   readonly limbs: number
   /** The part of the memory that is not the same for every key. */
   readonly secrets: Float64Array
-  readonly #layout: Layout
-  readonly #numbers: Float64Array
-  readonly #words: Uint32Array
-  readonly #code: FieldExports
+  readonly layout: Layout
+  /** The whole memory: doubles, and words of 32 bits. */
+  readonly numbers: Float64Array
+  readonly words: Uint32Array
+  readonly code: FieldExports
 
-  constructor(limbs: number) {
+  constructor(limbs: number, more?: Extension) {
     this.limbs = limbs
-    this.#layout = layOut(limbs)
-    this.#code = emitField(this.#layout).instantiate() as unknown as FieldExports
-    const memory = this.#code.memory.buffer
-    this.#numbers = new Float64Array(memory)
-    this.#words = new Uint32Array(memory)
-    this.secrets = this.#numbers.subarray(0, 2 * this.#layout.secretEnd)
+    this.layout = layOut(limbs, more)
+    this.code = emitField(this.layout, more).instantiate() as unknown as FieldExports
+    const memory = this.code.memory.buffer
+    this.numbers = new Float64Array(memory)
+    this.words = new Uint32Array(memory)
+    this.secrets = this.numbers.subarray(0, 2 * this.layout.secretEnd)
     const biases = new BigUint64Array(memory)
     for (const kind of ['square', 'multiply', 'none'] as const) {
       columnBiases(limbs, kind).forEach((bias, k) => {
-        const at = 2 * (this.#layout[kind] + k)
+        const at = 2 * (this.layout[kind] + k)
         biases.fill(bias, at, at + 2)
       })
     }
@@ -68,7 +63,7 @@ export class Field {
     for (const lane of LANES) {
       const constants = modulusLimbs(moduli[lane], this.limbs)
       for (const name of ['modulus', 'scaled', 'inverse'] as const) {
-        this.#write(this.#layout[name], lane, constants[name])
+        this.#write(this.layout[name], lane, constants[name])
         constants[name].fill(0)
       }
     }
@@ -79,18 +74,18 @@ export class Field {
     this.put('one', [power, power])
     for (let i = bits; i < this.limbs * Number(RADIX); i++) {
       this.add('one', 'one', 'one')
-      this.#code.subtract(this.#at('one'), this.#at('one'), this.#layout.modulus * LIMB_BYTES)
+      this.code.subtract(this.#at('one'), this.#at('one'), this.layout.modulus * LIMB_BYTES)
       this.canonical('one', 'one')
     }
     this.powerOfTwo('square', this.limbs * Number(RADIX))
   }
 
   state(): FieldState {
-    return this.#numbers.slice(0, 2 * this.#layout.stateEnd)
+    return this.numbers.slice(0, 2 * this.layout.stateEnd)
   }
 
   restore(state: FieldState): void {
-    this.#numbers.set(state)
+    this.numbers.set(state)
   }
 
   /** All that depends on secrets. */
@@ -108,59 +103,67 @@ export class Field {
   }
 
   square(to: Slot, a: Slot): void {
-    this.#code.square(this.#at(to), this.#at(a))
+    this.code.square(this.#at(to), this.#at(a))
   }
 
   multiply(to: Slot, a: Slot, b: Slot): void {
-    this.#code.multiply(this.#at(to), this.#at(a), this.#at(b))
+    this.code.multiply(this.#at(to), this.#at(a), this.#at(b))
   }
 
   add(to: Slot, a: Slot, b: Slot): void {
-    this.#code.add(this.#at(to), this.#at(a), this.#at(b))
+    this.code.add(this.#at(to), this.#at(a), this.#at(b))
   }
 
   subtract(to: Slot, a: Slot, b: Slot): void {
-    this.#code.subtract(this.#at(to), this.#at(a), this.#at(b))
+    this.code.subtract(this.#at(to), this.#at(a), this.#at(b))
   }
 
   /** From 0 to n - 1, of a result of multiplication. */
   canonical(to: Slot, a: Slot): void {
-    this.#code.canonical(this.#at(to), this.#at(a))
+    this.code.canonical(this.#at(to), this.#at(a))
   }
 
   /** A number of up to twice as many limbs, divided by B^limbs. */
   reduce(to: Slot, wide: Float64Array): void {
-    this.#numbers.fill(0, 2 * this.#layout.wide, 2 * (this.#layout.wide + 2 * this.limbs))
-    for (const lane of LANES) this.#write(this.#layout.wide, lane, wide)
-    this.#code.reduceWide(this.#at(to))
+    this.numbers.fill(0, 2 * this.layout.wide, 2 * (this.layout.wide + 2 * this.limbs))
+    for (const lane of LANES) this.#write(this.layout.wide, lane, wide)
+    this.code.reduceWide(this.#at(to))
   }
 
   /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
   power(to: Slot, base: Slot, exponents: Pair<Uint8Array>): void {
-    const { table, windows } = this.#layout
+    const { table, windows } = this.layout
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
     this.#copy(table, this.#slot('one'))
     this.#copy(table + this.limbs, this.#slot(base))
     for (let i = 2; i < WINDOW_ENTRIES; i++) {
-      if (i % 2 === 0) this.#code.square(entry(i), entry(i / 2))
-      else this.#code.multiply(entry(i), entry(i - 1), entry(1))
+      if (i % 2 === 0) this.code.square(entry(i), entry(i / 2))
+      else this.code.multiply(entry(i), entry(i - 1), entry(1))
     }
     const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
-    if (count > this.#layout.windowsMax) throw new Error('exponent: longer than the modulus can be')
+    if (count > this.layout.windowsMax) throw new Error('exponent: longer than the modulus can be')
     for (const lane of LANES) {
       const bytes = exponents[lane]
       const byte = (index: number): number => bytes[bytes.length - 1 - index] ?? 0
       for (let i = 0; i < count; i++) {
         const [index, shift] = [(WINDOW_BITS * i) >> 3, (WINDOW_BITS * i) & 7]
         const window = ((byte(index) | (byte(index + 1) << 8)) >> shift) & (WINDOW_ENTRIES - 1)
-        this.#words[4 * (windows + count - 1 - i) + 2 * lane] = window
+        this.words[4 * (windows + count - 1 - i) + 2 * lane] = window
       }
     }
-    this.#code.power(this.#at(to), windows * LIMB_BYTES, count)
+    this.code.power(this.#at(to), windows * LIMB_BYTES, count)
   }
 
   put(slot: Slot, numbers: Pair<Float64Array>): void {
     for (const lane of LANES) this.#write(this.#slot(slot), lane, numbers[lane])
+  }
+
+  putLane(slot: Slot, lane: 0 | 1, limbs: Float64Array): void {
+    this.#write(this.#slot(slot), lane, limbs)
+  }
+
+  copy(to: Slot, from: Slot): void {
+    this.#copy(this.#slot(to), this.#slot(from))
   }
 
   putBytes(slot: Slot, numbers: Pair<Uint8Array>): void {
@@ -171,7 +174,7 @@ export class Field {
   get(slot: Slot, lane: 0 | 1): Float64Array {
     const from = 2 * this.#slot(slot) + lane
     const limbs = new Float64Array(this.limbs)
-    for (let k = 0; k < limbs.length; k++) limbs[k] = this.#numbers[from + 2 * k]!
+    for (let k = 0; k < limbs.length; k++) limbs[k] = this.numbers[from + 2 * k]!
     return limbs
   }
 
@@ -181,15 +184,15 @@ export class Field {
   }
 
   #write(at: number, lane: 0 | 1, limbs: Float64Array): void {
-    for (let k = 0; k < limbs.length; k++) this.#numbers[2 * (at + k) + lane] = limbs[k]!
+    for (let k = 0; k < limbs.length; k++) this.numbers[2 * (at + k) + lane] = limbs[k]!
   }
 
   #copy(to: number, from: number): void {
-    this.#numbers.copyWithin(2 * to, 2 * from, 2 * (from + this.limbs))
+    this.numbers.copyWithin(2 * to, 2 * from, 2 * (from + this.limbs))
   }
 
   #slot(slot: Slot): number {
-    return this.#layout.slots[slot]
+    return typeof slot === 'number' ? slot : this.layout.slots[slot]
   }
 
   #at(slot: Slot): number {
@@ -204,126 +207,4 @@ const LANES = [0, 1] as const
 export function bitLength(bytes: Uint8Array): number {
   const first = bytes.findIndex((byte) => byte !== 0)
   return first < 0 ? 0 : 8 * (bytes.length - first) - Math.clz32(bytes[first]!) + 24
-}
-
-type Layout = ReturnType<typeof layOut>
-
-/** Positions in limbs. */
-function layOut(limbs: number) {
-  let end = 0
-  const take = (count: number): number => {
-    end += count
-    return end - count
-  }
-  const one = take(limbs)
-  const square = take(limbs)
-  // What a multiplication reads and writes comes close together: a load that has the last twelve bits of its address in
-  // common with an earlier store waits for it, which can cost a tenth of the speed.
-  const modulus = take(limbs)
-  const scaled = take(limbs)
-  const inverse = take(ROWS)
-  const stateEnd = end
-  const columns = take(2 * limbs)
-  const wide = take(2 * limbs)
-  const slots = { one, square, a: take(limbs), b: take(limbs), c: take(limbs), d: take(limbs) }
-  const table = take(WINDOW_ENTRIES * limbs)
-  const windowsMax = Math.ceil((limbs * Number(RADIX)) / WINDOW_BITS) + 1
-  const windows = take(windowsMax)
-  const secretEnd = end
-  const biases = { square: take(2 * limbs), multiply: take(2 * limbs), none: take(2 * limbs) }
-  return {
-    limbs,
-    slots,
-    modulus,
-    scaled,
-    inverse,
-    stateEnd,
-    columns,
-    wide,
-    table,
-    windows,
-    windowsMax,
-    secretEnd,
-    ...biases,
-    end,
-  }
-}
-
-const PAGE_BYTES = 65_536
-
-function emitField(layout: Layout): WasmModule {
-  const { limbs } = layout
-  const module = new WasmModule(Math.ceil((layout.end * LIMB_BYTES) / PAGE_BYTES))
-  const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
-  const n = {
-    limbs,
-    modulus: fixed(layout.modulus),
-    scaled: fixed(layout.scaled),
-    inverse: fixed(layout.inverse),
-    columns: fixed(layout.columns),
-    squareBiases: fixed(layout.square),
-    multiplyBiases: fixed(layout.multiply),
-    wideBiases: fixed(layout.none),
-  }
-  const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
-    module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
-      const m = new Emitter(local)
-      generate(
-        m,
-        locals.map((base) => ({ base, bytes: 0 })),
-      )
-      return m.code
-    })
-  const squareCode = define('square', 2, (m, [to, a]) => square(m, n, to!, a!))
-  const multiplyCode = define('multiply', 3, (m, [to, a, b]) => multiply(m, n, to!, a!, b!))
-  define('add', 3, (m, [to, a, b]) => combine(m, limbs, 1, to!, a!, b!))
-  define('subtract', 3, (m, [to, a, b]) => combine(m, limbs, -1, to!, a!, b!))
-  define('canonical', 2, (m, [to, a]) => canonical(m, n, to!, a!))
-  define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
-  const table = layout.table * LIMB_BYTES
-  const choice = layout.wide * LIMB_BYTES
-  const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {
-    const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
-    const entry = local('i32')
-    const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
-    const code: Code[] = [digit.set(v128.load(window!)), one.set(v128.constant(1n))]
-    for (let first = 0; first < limbs; first += SELECT_LIMBS) {
-      const part = chosen.slice(0, Math.min(SELECT_LIMBS, limbs - first))
-      const pick = (into: Local, k: number): Code =>
-        into.set(v128.or(into, v128.and(mask, v128.load(entry, table + (first + k) * LIMB_BYTES))))
-      code.push(
-        entry.set(i32.add(0, 0)),
-        index.set(v128.constant(0n)),
-        ...part.map((into) => into.set(v128.constant(0n))),
-        repeatWhile(
-          [
-            mask.set(i64x2.eq(index, digit)),
-            ...part.map(pick),
-            index.set(i64x2.add(index, one)),
-            entry.set(i32.add(entry, limbs * LIMB_BYTES)),
-          ],
-          i32.ltU(entry, WINDOW_ENTRIES * limbs * LIMB_BYTES),
-        ),
-        ...part.map((value, k) => v128.store(to!, value, (first + k) * LIMB_BYTES)),
-      )
-    }
-    return code
-  })
-  module.define('power', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {
-    const squares = local('i32')
-    return [
-      select(to!, window!),
-      repeatWhile(
-        [
-          window!.set(i32.add(window!, LIMB_BYTES)),
-          squares.set(i32.add(WINDOW_BITS, 0)),
-          repeatWhile([squareCode(to!, to!)], squares.tee(i32.sub(squares, 1))),
-          select(choice, window!),
-          multiplyCode(to!, to!, choice),
-        ],
-        i32.gtU(count!.tee(i32.sub(count!, 1)), 1),
-      ),
-    ]
-  })
-  return module
 }

@@ -1,0 +1,158 @@
+/** The WebAssembly of one field: what lies where in memory, and the functions. */
+
+import { type Callee, type Code, i32, i64x2, type Local, repeatWhile, v128, WasmModule } from '../wasm.ts'
+import { type Address, Emitter } from './emitter.ts'
+import { LIMB_BYTES, RADIX } from './machine.ts'
+import { canonical, combine, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
+
+/** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
+export const WINDOW_BITS = 5
+export const WINDOW_ENTRIES = 2 ** WINDOW_BITS
+/** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
+const SELECT_LIMBS = 11
+
+/** Functions and memory beyond the field's own, for points. */
+export interface Extension {
+  secretLimbs: number
+  publicLimbs: number
+  define(code: FieldCode, layout: Layout): void
+}
+
+/** The functions by which others are made; operands are addresses. */
+export interface FieldCode {
+  module: WasmModule
+  limbs: number
+  square: Callee
+  multiply: Callee
+  add: Callee
+  subtract: Callee
+}
+
+const NOTHING_MORE: Extension = { secretLimbs: 0, publicLimbs: 0, define: () => undefined }
+
+export type Layout = ReturnType<typeof layOut>
+
+/** Positions in limbs. */
+export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
+  let end = 0
+  const take = (count: number): number => {
+    end += count
+    return end - count
+  }
+  const one = take(limbs)
+  const square = take(limbs)
+  // What a multiplication reads and writes comes close together: a load that has the last twelve bits of its address in
+  // common with an earlier store waits for it, which can cost a tenth of the speed.
+  const modulus = take(limbs)
+  const scaled = take(limbs)
+  const inverse = take(ROWS)
+  const stateEnd = end
+  const columns = take(2 * limbs)
+  const wide = take(2 * limbs)
+  const slots = { one, square, a: take(limbs), b: take(limbs), c: take(limbs), d: take(limbs) }
+  const table = take(WINDOW_ENTRIES * limbs)
+  const windowsMax = Math.ceil((limbs * Number(RADIX)) / WINDOW_BITS) + 1
+  const windows = take(windowsMax)
+  const moreSecret = take(more.secretLimbs)
+  const secretEnd = end
+  const morePublic = take(more.publicLimbs)
+  const biases = { square: take(2 * limbs), multiply: take(2 * limbs), none: take(2 * limbs) }
+  return {
+    limbs,
+    slots,
+    modulus,
+    scaled,
+    inverse,
+    stateEnd,
+    columns,
+    wide,
+    table,
+    windows,
+    windowsMax,
+    moreSecret,
+    secretEnd,
+    morePublic,
+    ...biases,
+    end,
+  }
+}
+
+const PAGE_BYTES = 65_536
+
+export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmModule {
+  const { limbs } = layout
+  const module = new WasmModule(Math.ceil((layout.end * LIMB_BYTES) / PAGE_BYTES))
+  const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
+  const n = {
+    limbs,
+    modulus: fixed(layout.modulus),
+    scaled: fixed(layout.scaled),
+    inverse: fixed(layout.inverse),
+    columns: fixed(layout.columns),
+    squareBiases: fixed(layout.square),
+    multiplyBiases: fixed(layout.multiply),
+    wideBiases: fixed(layout.none),
+  }
+  const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
+    module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
+      const m = new Emitter(local)
+      generate(
+        m,
+        locals.map((base) => ({ base, bytes: 0 })),
+      )
+      return m.code
+    })
+  const squareCode = define('square', 2, (m, [to, a]) => square(m, n, to!, a!))
+  const multiplyCode = define('multiply', 3, (m, [to, a, b]) => multiply(m, n, to!, a!, b!))
+  const add = define('add', 3, (m, [to, a, b]) => combine(m, limbs, 1, to!, a!, b!))
+  const subtract = define('subtract', 3, (m, [to, a, b]) => combine(m, limbs, -1, to!, a!, b!))
+  define('canonical', 2, (m, [to, a]) => canonical(m, n, to!, a!))
+  define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
+  const table = layout.table * LIMB_BYTES
+  const choice = layout.wide * LIMB_BYTES
+  const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {
+    const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
+    const entry = local('i32')
+    const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
+    const code: Code[] = [digit.set(v128.load(window!)), one.set(v128.constant(1n))]
+    for (let first = 0; first < limbs; first += SELECT_LIMBS) {
+      const part = chosen.slice(0, Math.min(SELECT_LIMBS, limbs - first))
+      const pick = (into: Local, k: number): Code =>
+        into.set(v128.or(into, v128.and(mask, v128.load(entry, table + (first + k) * LIMB_BYTES))))
+      code.push(
+        entry.set(i32.add(0, 0)),
+        index.set(v128.constant(0n)),
+        ...part.map((into) => into.set(v128.constant(0n))),
+        repeatWhile(
+          [
+            mask.set(i64x2.eq(index, digit)),
+            ...part.map(pick),
+            index.set(i64x2.add(index, one)),
+            entry.set(i32.add(entry, limbs * LIMB_BYTES)),
+          ],
+          i32.ltU(entry, WINDOW_ENTRIES * limbs * LIMB_BYTES),
+        ),
+        ...part.map((value, k) => v128.store(to!, value, (first + k) * LIMB_BYTES)),
+      )
+    }
+    return code
+  })
+  module.define('power', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {
+    const squares = local('i32')
+    return [
+      select(to!, window!),
+      repeatWhile(
+        [
+          window!.set(i32.add(window!, LIMB_BYTES)),
+          squares.set(i32.add(WINDOW_BITS, 0)),
+          repeatWhile([squareCode(to!, to!)], squares.tee(i32.sub(squares, 1))),
+          select(choice, window!),
+          multiplyCode(to!, to!, choice),
+        ],
+        i32.gtU(count!.tee(i32.sub(count!, 1)), 1),
+      ),
+    ]
+  })
+  more.define({ module, limbs, square: squareCode, multiply: multiplyCode, add, subtract }, layout)
+  return module
+}
