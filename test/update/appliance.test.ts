@@ -322,6 +322,8 @@ test('a factory reset leaves nothing that could be opened, and keeps the release
   await expect(204, coffer.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
   const { deviceId } = await systemInfo(coffer)
   const deviceKey = readFileSync(join(data, 'device.key'))
+  const stolen = join(workshop, 'stolen')
+  cpSync(join(data, 'store'), stolen, { recursive: true })
   await expect(401, coffer.call('POST', '/system/factory-reset'))
   await expect(204, post(coffer, '/system/factory-reset'))
   await coffer.see(/Unprovisioned/)
@@ -332,6 +334,14 @@ test('a factory reset leaves nothing that could be opened, and keeps the release
   assert.deepEqual((await expect(200, coffer.call('GET', '/keys', { as: ADMIN }))).json(), [])
   assert.notEqual((await systemInfo(coffer)).deviceId, deviceId)
   await expect(200, upload(coffer))
+
+  // A copy of the old store, which started unattended, opens nothing any more.
+  await coffer.stop()
+  rmSync(join(data, 'store'), { recursive: true })
+  cpSync(stolen, join(data, 'store'), { recursive: true })
+  const again = startCoffer(t, { program, data })
+  await again.see(/Failed/)
+  await expect(412, again.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
 })
 
 test('a Failed appliance can be restarted and erased by anybody', async (t) => {
