@@ -66,8 +66,8 @@ export function useUsersOf(rig: Rig, ...ids: string[]): void {
   for (const id of ids) rig.use(id, `passphrase of ${id}`)
 }
 
-/** Every row of every table but those of the audit log, which tells of refusals, too. */
-export function digestStore(directory: string): string {
+/** Every row of some tables, without `only` of all but those of the audit log, which tells of refusals, too. */
+export function digestStore(directory: string, only?: readonly string[]): string {
   const copy = mkdtempSync(join(tmpdir(), 'coffer-digest-')) // the store itself may be open
   for (const name of ['store.db', 'store.db-wal'])
     if (existsSync(join(directory, name))) copyFileSync(join(directory, name), join(copy, name))
@@ -76,7 +76,7 @@ export function digestStore(directory: string): string {
     const hash = createHash('sha256')
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").pluck().all()
     for (const table of tables as string[]) {
-      if (table.startsWith('audit')) continue
+      if (only === undefined ? table.startsWith('audit') : !only.includes(table)) continue
       hash.update(`table ${table}\n`)
       const rows = database.prepare(`SELECT rowid, * FROM "${table}" ORDER BY 1`).safeIntegers().raw()
       for (const row of rows.iterate() as Iterable<unknown[]>)

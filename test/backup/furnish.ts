@@ -1,0 +1,101 @@
+/** A data directory of the real thing with thousands of keys, made without thousands of requests. */
+
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openAppliance } from '../../firmware/appliance.ts'
+import { createPool } from '../../firmware/crypto/pool.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import type { PublicKey } from '../../firmware/crypto/types.ts'
+import { keyName } from '../../firmware/domain/identifiers.ts'
+import { encodeKey, type KeyMetadata } from '../../firmware/domain/key-record.ts'
+import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
+import { createLog } from '../../firmware/log.ts'
+import type { Change, RecordStore } from '../../firmware/store/store.ts'
+import type { Caller, Role } from '../../firmware/vocabulary.ts'
+
+export const UNLOCK = 'unlock of the furnished'
+export const BACKUP = 'backup of the furnished'
+export const credentialsOf = (id: string): string => `${id}:passphrase of ${id}`
+const NAMESPACE = 'team'
+const BATCH = 500
+
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+/** Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every third key lies in the namespace `team`. */
+export async function furnish(dataDirectory: string, keyCount: number): Promise<void> {
+  const deviceKey = new Uint8Array(randomBytes(32))
+  const storeDirectory = join(dataDirectory, 'store')
+  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
+  writeFileSync(join(dataDirectory, 'device.key'), deviceKey, { mode: 0o600 })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  let records: RecordStore | undefined
+  const appliance = await openAppliance({
+    dataDirectory: storeDirectory,
+    deviceKey,
+    pool,
+    log: createLog('error', ({ message }) => console.error(message)),
+    openDomain: (opened, services) => {
+      records = opened
+      return openDomain(opened, services)
+    },
+    firstAdministrator,
+    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+  })
+  try {
+    await appliance.provision({
+      unlockPassphrase: utf8(UNLOCK),
+      adminPassphrase: utf8('passphrase of admin'),
+      systemTimeMs: Date.now(),
+    })
+    const { users, namespaces } = appliance.open()
+    const admin: Caller = { userId: 'admin', namespace: '', role: 'Administrator' }
+    const add = (id: string, role: Role) =>
+      users.create(admin, id, { realName: `name of ${id}`, role, passphrase: utf8(`passphrase of ${id}`) })
+    await add('signer', 'Operator')
+    await add('saver', 'Backup')
+    await add(`${NAMESPACE}~chief`, 'Administrator')
+    users.addTag(admin, 'signer', 'berlin')
+    namespaces.create(admin, NAMESPACE)
+    await appliance.backups.setPassphrase(utf8(BACKUP), null)
+    for (let n = 0; n < keyCount; n += BATCH)
+      records!.commit(Array.from({ length: Math.min(BATCH, keyCount - n) }, (_, i) => changesOf(n + i)).flat())
+  } finally {
+    appliance.close()
+    await pool.close()
+  }
+}
+
+/** Keys of the kinds that can be made in no time; some as large as RSA keys, some with certificates. */
+function changesOf(n: number): Change[] {
+  const namespace = n % 3 === 1 ? NAMESPACE : ''
+  const name = keyName(namespace, `key-${n}`)
+  const generic = n % 4 === 3
+  const certificate = n % 10 === 0 ? ('application/octet-stream' as const) : null
+  const metadata: KeyMetadata = {
+    namespace,
+    id: `key-${n}`,
+    type: generic ? 'Generic' : 'Curve25519',
+    typeName: generic ? 'Generic' : 'Curve25519',
+    mechanisms: generic ? ['AES_Encryption_CBC'] : ['EdDSA_Signature'],
+    tags: n % 5 === 0 ? ['berlin'] : [],
+    label: n % 7 === 0 ? `label ${n}` : '',
+    operations: n % 1000,
+    certificate,
+  }
+  const { secret, data } = generic ? { secret: new Uint8Array(randomBytes(1024)), data: null } : ed25519()
+  return [
+    { collection: 'keys', name, value: encodeKey(metadata, data) },
+    { collection: 'privateKeys', name, value: secret },
+    ...(certificate === null
+      ? []
+      : [{ collection: 'certificates' as const, name, value: new Uint8Array(randomBytes(200 + (n % 2000))) }]),
+  ]
+}
+
+function ed25519(): { secret: Uint8Array; data: PublicKey } {
+  const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
+  const bytes = (text: string | undefined) => Uint8Array.fromBase64(text!, { alphabet: 'base64url' })
+  return { secret: bytes(d), data: { data: bytes(x) } }
+}
