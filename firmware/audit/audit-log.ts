@@ -21,7 +21,7 @@ export const LINES_MIN = 1000
 export const LINES_MAX = 10_000_000
 export const LINES_DEFAULT = 100_000
 
-const GROUP_MS_MIN = 100
+const GROUP_MS_MIN = 200
 const GROUP_MS_MAX = 1000 // what a crash may lose
 const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: writing takes 2 % of the time
 const GROUP_LINES_MAX = 4096 // then it is written at once; a dozen milliseconds of sealing
@@ -232,7 +232,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     setLines(lines) {
       expectOpen()
       const next = { ...state, lines }
-      store.record(() => {
+      store.transaction(() => {
         cut(next)
         blocks.putState(next)
       })

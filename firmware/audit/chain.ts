@@ -3,7 +3,7 @@
  * as JSON with its number in it. It needs no key, so that anybody can follow it; the signed head vouches for its end.
  */
 
-import { sha256 } from '@noble/hashes/sha2.js'
+import { hash } from 'node:crypto'
 import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 
@@ -58,13 +58,13 @@ export const ORIGIN = new Uint8Array(HASH_BYTES)
 export const lineText = (sequence: number, event: AuditEvent): string => JSON.stringify({ sequence, ...event })
 
 export const hashLine = (previous: Uint8Array, text: string): Uint8Array =>
-  sha256(concatBytes(previous, utf8ToBytes(text)))
+  new Uint8Array(hash('sha256', concatBytes(previous, utf8ToBytes(text)), 'buffer'))
 
 /** The line that a stored text and the hash before it make, and its hash. */
 export function showLine(text: string, previous: Uint8Array): { line: AuditLine; hash: Uint8Array } {
-  const hash = hashLine(previous, text)
+  const digest = hashLine(previous, text)
   const { sequence, ...event } = JSON.parse(text) as AuditEvent & { sequence: number }
-  return { line: { sequence, ...event, previous: previous.toHex(), hash: hash.toHex() }, hash }
+  return { line: { sequence, ...event, previous: previous.toHex(), hash: digest.toHex() }, hash: digest }
 }
 
 const headText = ({ first, sequence, hash, time }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array =>

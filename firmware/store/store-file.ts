@@ -24,7 +24,7 @@ export interface StoreFile {
   readonly database: Database
   /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
   transaction(changes: () => void): void
-  /** The same for the audit log, which no claim stops. */
+  /** The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. */
   record(changes: () => void): void
   /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
   claim(): Claim
@@ -133,9 +133,12 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   let writes = 0
   let claimed = false
 
-  const transaction = (changes: () => void): void => {
+  const record = (changes: () => void): void => {
     onDisk(() => database.transaction(changes).immediate())
     writes++
+  }
+  const transaction = (changes: () => void): void => {
+    record(changes)
     checkpointLater()
   }
   const expectUnclaimed = (): void => {
@@ -169,7 +172,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       expectUnclaimed()
       transaction(changes)
     },
-    record: transaction,
+    record,
     claim() {
       expectUnclaimed()
       claimed = true
