@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Call, type Reply, request } from './client.ts'
 
-export const UNLOCK = 'unlock passphrase'
-export const ADMIN = 'admin:administrator passphrase'
+export const UNLOCK = 'words that unlock it'
+export const ADMIN = 'admin:words of the administrator'
 export const BASE = '/api/v1'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -153,7 +153,7 @@ export async function startProvisioned(options: Options = {}): Promise<Appliance
 }
 
 /** Every user made by these suites has a passphrase told by its id. */
-export const passphraseOf = (userId: string) => `passphrase of ${userId}`
+export const passphraseOf = (userId: string) => `words of ${userId}`
 export const credentialsOf = (userId: string) => `${userId}:${passphraseOf(userId)}`
 
 /** Returns the credentials of the new user. */

@@ -3,6 +3,8 @@
  * is derived from the server's own declarations.
  */
 
+import { ADMIN, UNLOCK } from './harness.ts'
+
 export type StateLetter = 'U' | 'L' | 'Op' | 'F'
 
 /** A caller: a letter for the role, `n` inside an existing namespace, `x` inside one that was never created. */
@@ -82,8 +84,8 @@ const lifecycle: Row[] = [
     who: 'Pub',
     success: 204,
     json: {
-      unlockPassphrase: 'unlock passphrase',
-      adminPassphrase: 'administrator passphrase',
+      unlockPassphrase: UNLOCK,
+      adminPassphrase: ADMIN.slice('admin:'.length),
       systemTime: '2026-11-21T12:00:00Z',
     },
     leaves: true,
@@ -94,7 +96,7 @@ const lifecycle: Row[] = [
     states: ['L'],
     who: 'Pub',
     success: 204,
-    json: { passphrase: 'unlock passphrase' },
+    json: { passphrase: UNLOCK },
     leaves: true,
   },
   { method: 'POST', path: '/lock', states: Op, who: ['A'], success: 204, leaves: true },
@@ -255,7 +257,7 @@ const configuration: Row[] = [
     states: Op,
     who: ['A'],
     success: 204,
-    json: { newPassphrase: 'unlock passphrase', currentPassphrase: 'unlock passphrase' },
+    json: { newPassphrase: UNLOCK, currentPassphrase: UNLOCK },
   },
   { method: 'GET', path: '/config/unattended-boot', states: Op, who: ['A'], success: 200 },
   { method: 'PUT', path: '/config/unattended-boot', states: Op, who: ['A'], success: 204, json: { status: 'off' } },

@@ -1,0 +1,162 @@
+/** States, passphrases of the appliance, boot mode, metrics and the log: contract sections 2, 3.1, 3.4, 4.8 and 7. */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import {
+  ADMIN,
+  type Appliance,
+  addUser,
+  credentialsOf,
+  expect,
+  passphraseOf,
+  startAppliance,
+  startProvisioned,
+  UNLOCK,
+} from './harness.ts'
+
+let appliance: Appliance
+const operator = credentialsOf('operator')
+const SEED = Buffer.alloc(32, 7).toString('base64')
+const ED25519 = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: SEED } }
+
+const get = (path: string, as = ADMIN) => appliance.call('GET', path, { as })
+const send = (method: string, path: string, json: unknown, as = ADMIN) => appliance.call(method, path, { as, json })
+
+describe('lifecycle', () => {
+  before(async () => {
+    appliance = await startProvisioned({ logLevel: 'debug' })
+    await addUser(appliance, 'operator', 'Operator')
+    await expect(204, send('PUT', '/keys/ed', ED25519))
+  })
+  after(() => appliance?.dispose())
+
+  test('provision refuses what it does not understand and then takes what it does', async () => {
+    const fresh = await startAppliance()
+    try {
+      const good = { unlockPassphrase: UNLOCK, adminPassphrase: 'administrator', systemTime: '2026-01-01T00:00:00Z' }
+      const provision = (json: unknown) => fresh.call('POST', '/provision', { json })
+      for (const member of Object.keys(good)) {
+        await expect(400, provision({ ...good, [member]: undefined }))
+        await expect(400, provision({ ...good, [member]: 1 }))
+        await expect(400, provision({ ...good, [member]: 'short' }))
+      }
+      await expect(400, provision({ ...good, more: true }))
+      assert.equal(await fresh.state(), 'Unprovisioned')
+      await expect(204, provision(good))
+      await expect(412, provision(good))
+      assert.equal(await fresh.state(), 'Operational')
+      await expect(200, fresh.call('GET', '/users/admin', { as: 'admin:administrator' }))
+      assert.deepEqual((await fresh.call('GET', '/users', { as: 'admin:administrator' })).json(), [{ user: 'admin' }])
+      const boot = await fresh.call('GET', '/config/unattended-boot', { as: 'admin:administrator' })
+      assert.deepEqual(boot.json(), { status: 'off' })
+    } finally {
+      await fresh.dispose()
+    }
+  })
+
+  test('the unlock passphrase can be changed, and unlock tells short from wrong', async () => {
+    const next = 'other words that unlock it'
+    const change = { newPassphrase: next, currentPassphrase: UNLOCK }
+    await expect(204, send('PUT', '/config/unlock-passphrase', change))
+    await expect(403, send('PUT', '/config/unlock-passphrase', change))
+    await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
+    assert.equal(await appliance.state(), 'Locked')
+    const unlock = (passphrase: unknown, from: string) =>
+      appliance.call('POST', '/unlock', { json: { passphrase }, from })
+    await expect(400, unlock('short', '127.0.1.1'))
+    await expect(429, unlock(next, '127.0.1.1')) // what fails validation counts
+    await expect(403, unlock(UNLOCK, '127.0.1.2'))
+    await expect(429, unlock(next, '127.0.1.2'))
+    const unparsable = { body: '{}}}', from: '127.0.1.3' }
+    await expect(400, appliance.call('POST', '/unlock', unparsable))
+    await expect(400, appliance.call('POST', '/unlock', unparsable)) // and what cannot be parsed does not
+    await expect(204, unlock(next, '127.0.1.3'))
+    const back = { newPassphrase: UNLOCK, currentPassphrase: next }
+    await expect(204, send('PUT', '/config/unlock-passphrase', back))
+  })
+
+  test('unattended boot comes up Operational after a restart, attended boot Locked', async () => {
+    const time = Date.now() + 86_400_000
+    await expect(204, send('PUT', '/config/time', { time: new Date(time).toISOString() }))
+    await expect(400, send('PUT', '/config/unattended-boot', { status: 'ON' }))
+    await expect(400, send('PUT', '/config/unattended-boot', { status: 'on', passphrase: UNLOCK }))
+    await expect(204, send('PUT', '/config/unattended-boot', { status: 'on' }))
+    assert.deepEqual((await get('/config/unattended-boot')).json(), { status: 'on' })
+    const key = (await get('/keys/ed')).text()
+    await appliance.restart()
+    assert.equal(await appliance.state(), 'Operational')
+    assert.equal((await expect(200, get('/keys/ed'))).text(), key)
+    const shown = Date.parse((await get('/config/time')).json<{ time: string }>().time)
+    assert(Math.abs(shown - time) < 60_000, 'the clock keeps the time it was given')
+    await expect(204, send('PUT', '/config/unattended-boot', { status: 'off' }))
+    await appliance.restart()
+    assert.equal(await appliance.state(), 'Locked')
+    await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+    assert.equal((await expect(200, get('/keys/ed'))).text(), key)
+  })
+
+  test('metrics are strings under the names that clients look for', async () => {
+    await addUser(appliance, 'metrics', 'Metrics')
+    const read = async () =>
+      (await expect(200, get('/metrics', credentialsOf('metrics')))).json<Record<string, string>>()
+    await read()
+    const metrics = await read()
+    for (const [name, value] of Object.entries(metrics)) assert.equal(typeof value, 'string', name)
+    for (const name of [
+      'uptime',
+      'http response total',
+      'http response 200',
+      'http response 201',
+      'http response 204',
+      'http response time',
+      'kv write',
+      'log warnings',
+      'log errors',
+      'gc compactions',
+      'gc major bytes',
+      'gc major collections',
+      'gc minor collections',
+      'generate',
+      'sign',
+      'decrypt',
+      'encrypt',
+    ]) {
+      assert.match(metrics[name] ?? 'missing', /^\d+(\.\d+)?$/, name)
+    }
+    await expect(200, send('POST', '/keys/ed/sign', { mode: 'EdDSA', message: 'AAAA' }, operator))
+    const later = await read()
+    assert.equal(Number(later.sign), Number(metrics.sign) + 1)
+    assert(Number(later['http response total']) > Number(metrics['http response total']))
+  })
+
+  test('info and diagnosis have their members', async () => {
+    const info = (await expect(200, appliance.call('GET', '/info'))).json<Record<string, unknown>>()
+    assert.deepEqual(Object.keys(info).sort(), ['product', 'vendor'])
+    assert(typeof info.product === 'string' && info.product !== '' && typeof info.vendor === 'string')
+    const diagnosis = (await expect(200, get('/health/diagnose'))).json<{
+      clusterLogs: { level: string }[]
+      clusterState: { running: boolean }
+    }>()
+    assert.equal(typeof diagnosis.clusterLogs[0]!.level, 'string')
+    assert.equal(typeof diagnosis.clusterState.running, 'boolean')
+  })
+
+  test('API documents are served without credentials', async () => {
+    for (const path of ['/openapi.json', '/openapi.yaml', '/api.raml', '//docs']) {
+      const reply = await expect(200, appliance.call('GET', path))
+      assert(reply.bytes.length > 1000, path)
+    }
+  })
+
+  test('no secret is in the log, at any level', async () => {
+    const secrets = [UNLOCK, ADMIN.slice('admin:'.length), passphraseOf('operator'), 'other words that unlock it', SEED]
+    const forms = secrets.flatMap((text) => {
+      const bytes = [Buffer.from(text), Buffer.from(text, 'base64'), Buffer.from(`operator:${text}`)]
+      return [text, ...bytes.flatMap((value) => [value.toString('base64'), value.toString('hex')])]
+    })
+    const log = appliance.log()
+    assert.match(log, /request POST \/api\/v1\/keys\/ed\/sign/)
+    for (const form of forms) assert(!log.includes(form), form)
+    assert.doesNotMatch(log, /^error/m)
+  })
+})
