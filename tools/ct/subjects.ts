@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto'
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
 import { inverse, inverseOfOdd } from '../../firmware/crypto/engine/integer.ts'
-import { generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
+import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
 import { decodeOaep, decodePkcs1, RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
 import type { DecryptMode } from '../../firmware/crypto/types.ts'
 import {
@@ -39,6 +39,16 @@ export function subjects(engine: Engine): Subject[] {
  * was copied from shows as a part of a nanosecond, which 100,000 samples find.
  */
 function subject(name: string, pools: readonly [Pool, Pool], operation: (input: Uint8Array) => unknown): Subject {
+  return preparedSubject(name, pools, (input) => input, operation)
+}
+
+/** `prepare` makes of the input what the operation works on, and is not timed. */
+function preparedSubject<T>(
+  name: string,
+  pools: readonly [Pool, Pool],
+  prepare: (input: Uint8Array) => T,
+  operation: (prepared: T) => unknown,
+): Subject {
   const input = new Uint8Array(pools[0][0]!.length)
   return {
     name,
@@ -47,8 +57,9 @@ function subject(name: string, pools: readonly [Pool, Pool], operation: (input: 
       const choice = randomInt(pools[0].length)
       const [zero, one] = [pools[0][choice]!, pools[1][choice]!]
       for (let i = 0; i < input.length; i++) input[i] = zero[i]! ^ ((zero[i]! ^ one[i]!) & -inputClass)
+      const prepared = prepare(input)
       pause()
-      return time(() => operation(input))
+      return time(() => operation(prepared))
     },
   }
 }
@@ -121,29 +132,22 @@ function inverses(engine: Engine): Subject[] {
 function privatePowers(engine: Engine): Subject[] {
   const newKey = () => generateRsa(8 * MODULUS_BYTES, undefined, engine)
   const key = newKey()
-  const keys = [
-    Array.from({ length: 16 }, () => engine.openRsa(key)),
-    Array.from({ length: 16 }, () => engine.openRsa(newKey())),
-  ] as const
+  const keys = [copies(encodeRsaPrivateKey(key)), pool(() => encodeRsaPrivateKey(newKey()))] as const
   const number = randomMessage()
   const multipleOfP = Uint8Array.from([...new Uint8Array(PRIME_BYTES), ...key.p])
   const resultTwo = encrypt(engine, key, smallNumber(2, MODULUS_BYTES))
   const arithmetic = engine.openRsa(key)
   const opened = openRsa(key, undefined, engine)
+  const enterWithKey = (encoded: Uint8Array) => {
+    const opened = engine.openRsa(decodeRsaPrivateKey(encoded))
+    return { opened, base: opened.enter(number) }
+  }
   const bare = (value: Uint8Array) => arithmetic.privatePower(arithmetic.enter(value))
   const whole = (value: Uint8Array) => opened.decrypt('RAW', value)
   return [
-    {
-      name: 'private power, not blinded: one key / many',
-      leaks: false,
-      measure: (inputClass) => {
-        const choices = keys[inputClass]
-        const chosen = choices[randomInt(choices.length)]!
-        const base = chosen.enter(number)
-        pause()
-        return time(() => chosen.privatePower(base))
-      },
-    },
+    preparedSubject('private power, not blinded: one key / many', keys, enterWithKey, ({ opened, base }) =>
+      opened.privatePower(base),
+    ),
     subject('private power, not blinded: one base / many', [copies(number), pool(randomMessage)], bare),
     subject('private power, not blinded: multiple of p / any', [copies(multipleOfP), pool(randomMessage)], bare),
     subject('whole operation: one message / many', [copies(number), pool(randomMessage)], whole),
