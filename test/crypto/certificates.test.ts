@@ -163,6 +163,12 @@ test('whatever is sent as a certificate is parsed or refused as invalid', () => 
   }
   const [first, second, third, last] = [leaf, lower, intermediate, root].map(derOf)
   const sent = fc.oneof(damagedCopy(first!), fc.uint8Array({ maxLength: 100 }))
-  fc.assert(fc.property(sent, (bytes) => attempt(bytes, second!)), { numRuns: 1000 })
-  fc.assert(fc.property(damagedCopy(last!), (bytes) => attempt(third!, bytes)), { numRuns: 1000 })
+  fc.assert(
+    fc.property(sent, (bytes) => attempt(bytes, second!)),
+    { numRuns: 1000 },
+  )
+  fc.assert(
+    fc.property(damagedCopy(last!), (bytes) => attempt(third!, bytes)),
+    { numRuns: 1000 },
+  )
 })
