@@ -157,6 +157,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   async start(): Promise<void> {
     try {
       this.#disk = this.#openDisk()
+      this.#attempt('clearing up', () => this.backups.removeLeftovers())
       this.#restoreClock(this.#disk)
       this.#boot(this.#disk)
     } catch (error) {

@@ -35,7 +35,7 @@ export async function sealForPassphrase(
 export async function openWithPassphrase(
   slot: Uint8Array,
   passphrase: Uint8Array,
-  pool: CryptoPool,
+  pool: Pick<CryptoPool, 'scrypt'>,
 ): Promise<Uint8Array | null> {
   if (slot.length !== SLOT_BYTES) throw new CofferError('storage', 'The sealed domain key is damaged')
   const unlockKey = await pool.scrypt(passphrase, slot.slice(COST_BYTES, BOX_OFFSET), decodeCost(slot))

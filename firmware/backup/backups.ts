@@ -8,11 +8,12 @@ import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { ATTENDED, type DeviceArea, UNATTENDED } from '../device-area.ts'
 import { CofferError } from '../error.ts'
 import type { Queue } from '../queue.ts'
+import { removeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store-file.ts'
 import type { Vault } from '../store/vault.ts'
 import { checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import { verifyBackup } from './restore.ts'
-import { createSpool, type Spool } from './spool.ts'
+import { createSpool, removeSpool, type Spool } from './spool.ts'
 import { writeBackup } from './writer.ts'
 
 /** The disk, and what there is beside it while Operational. */
@@ -57,6 +58,12 @@ export class Backups {
 
   constructor(services: BackupServices) {
     this.#services = services
+  }
+
+  /** At a start: nothing but the names of files can be left of backups and restores that were cut short. */
+  removeLeftovers(): void {
+    removeSpool(this.#services.dataDirectory)
+    removeSnapshot(this.#services.dataDirectory)
   }
 
   get hasPassphrase(): boolean {

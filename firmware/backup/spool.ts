@@ -3,7 +3,7 @@
  * It holds nothing that is not sealed.
  */
 
-import { closeSync, openSync, readSync, unlinkSync, write } from 'node:fs'
+import { closeSync, openSync, readSync, rmSync, write } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onDisk, storageFailure } from '../store/failure.ts'
@@ -21,11 +21,16 @@ export interface Spool {
 const writeAt = promisify(write)
 const READ_BYTES = 256 * 1024
 
+const spoolPath = (dataDirectory: string): string => join(dataDirectory, 'restore.upload')
+
+/** What a process leaves that is killed between making the file and taking its name away: the name. */
+export const removeSpool = (dataDirectory: string): void => rmSync(spoolPath(dataDirectory), { force: true })
+
 export function createSpool(dataDirectory: string): Spool {
-  const path = join(dataDirectory, 'restore.upload')
+  const path = spoolPath(dataDirectory)
   const file = onDisk(() => {
     const opened = openSync(path, 'w+', 0o600)
-    unlinkSync(path)
+    rmSync(path)
     return opened
   })
   let length = 0

@@ -51,7 +51,7 @@ export function createSealedTable(
   random: Random,
   onDamage: (message: string) => void,
 ): SealedTable {
-  const recordKey = deriveSealKey(secret, `coffer ${table} records`)
+  const recordKey = recordKeyOf(secret, table)
   const nameKey = deriveSealKey(secret, `coffer ${table} names`)
   const names = hmac.create(sha256, nameKey)
   const select: Statement<[bigint], Row> = database
@@ -82,8 +82,8 @@ export function createSealedTable(
 
   /** The plaintext of a row that is intact and in its place. */
   const openRow = ({ slot, sealed }: Row): Uint8Array | Damage => {
-    const plain = unseal(recordKey, sealed)
-    if (plain === null || plain.length < VALUE_OFFSET || plain[0] !== FORMAT) return 'damaged'
+    const plain = unsealRow(recordKey, sealed)
+    if (plain === null) return 'damaged'
     const place = slotOf(markIn(plain))
     if (place === slot) return plain
     // A record whose slot was edited is missing where it belongs; only it knows where that is.
@@ -181,6 +181,22 @@ export function createSealedTable(
       names.destroy()
       wipe(recordKey, nameKey)
     },
+  }
+}
+
+const recordKeyOf = (secret: Uint8Array, table: string): Uint8Array => deriveSealKey(secret, `coffer ${table} records`)
+
+function unsealRow(recordKey: Uint8Array, sealed: Uint8Array): Uint8Array | null {
+  const plain = unseal(recordKey, sealed)
+  return plain === null || plain.length < VALUE_OFFSET || plain[0] !== FORMAT ? null : plain
+}
+
+/** For programs that have rows without their store: the value, or null when it is damaged or not in its place. */
+export function createRowReader(table: string, secret: Uint8Array): (row: Row) => Uint8Array | null {
+  const recordKey = recordKeyOf(secret, table)
+  return ({ slot, sealed }) => {
+    const plain = unsealRow(recordKey, sealed)
+    return plain !== null && slotOf(markIn(plain)) === slot ? plain.subarray(VALUE_OFFSET) : null
   }
 }
 

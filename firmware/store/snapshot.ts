@@ -20,9 +20,14 @@ export interface Snapshot {
   close(): void
 }
 
+const pathIn = (dataDirectory: string): string => join(dataDirectory, 'replaced.db')
+
+/** What a process leaves that is killed between making the file and taking its name away: the name. */
+export const removeSnapshot = (dataDirectory: string): void => rmSync(pathIn(dataDirectory), { force: true })
+
 /** One at a time; throws `busy` while there is another. */
 export function takeSnapshot(database: Database, tables: readonly string[]): Snapshot {
-  const path = join(dirname(database.name), 'replaced.db')
+  const path = pathIn(dirname(database.name))
   return onDisk(() => {
     if (isAttached(database)) throw new CofferError('busy', 'A backup is being made, try again')
     closeSync(openSync(path, 'w', 0o600))

@@ -156,6 +156,24 @@ test('one backup is made at a time, and one that is left off leaves nothing behi
   assert.deepEqual(store.database.prepare('SELECT count(*) FROM sqlite_temp_schema').pluck().get(), 0)
 })
 
+test('no step of a backup keeps others waiting, however large records are', async (t) => {
+  const { vault, write, change } = setup(t)
+  for (let n = 0; n < 20; n++) vault.commit(Array.from({ length: 200 }, (_, i) => change(1000 + n * 200 + i, 400)))
+  vault.commit(Array.from({ length: 8 }, (_, n) => ({ ...change(9000 + n, 1024 * 1024), collection: 'certificates' })))
+  const chunks = write()[Symbol.asyncIterator]()
+  let slowestMs = 0
+  for (;;) {
+    const started = process.cpuUsage() // others may have the machine
+    const { done, value } = await chunks.next()
+    const { user, system } = process.cpuUsage(started)
+    slowestMs = Math.max(slowestMs, (user + system) / 1000)
+    if (done) break
+    assert.ok(value.length < 2.5 * 1024 * 1024)
+  }
+  t.diagnostic(`${slowestMs.toFixed(1)} ms`)
+  assert.ok(slowestMs < 150, `${slowestMs} ms`)
+})
+
 test('a backup cut at any chunk, or anywhere, is refused', async (t) => {
   const bytes = await collect(setup(t).write())
   const ends = boundaries(bytes)

@@ -23,8 +23,8 @@ const BATCH = 500
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every third key lies in the namespace `team`. */
-export async function furnish(dataDirectory: string, keyCount: number): Promise<void> {
+/** Returns the device key. Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every third key lies in the namespace `team`. */
+export async function furnish(dataDirectory: string, keyCount: number): Promise<Uint8Array> {
   const deviceKey = new Uint8Array(randomBytes(32))
   const storeDirectory = join(dataDirectory, 'store')
   mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
@@ -65,6 +65,7 @@ export async function furnish(dataDirectory: string, keyCount: number): Promise<
     appliance.close()
     await pool.close()
   }
+  return deviceKey
 }
 
 /** Keys of the kinds that can be made in no time; some as large as RSA keys, some with certificates. */

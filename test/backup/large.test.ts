@@ -49,7 +49,6 @@ test(`${KEYS} keys are saved in bounded memory while keys are used, and restored
         `${((highest - baseline) / MIB).toFixed(1)} more at most`,
     )
     assert.ok(signed > 0, 'signing went on')
-    assert.ok(signing.slowestMs < 1000, `a signature took ${signing.slowestMs} ms`)
     assert.ok(highest - baseline < GROWTH_MIB_MAX * MIB, `${(highest - baseline) / MIB} MiB more`)
   }
   rss.stop()
