@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { DECLARATIONS } from '../../firmware/app.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
 import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../api/rig.ts'
 import { verify } from './rig.ts'
@@ -222,8 +223,12 @@ test('the export holds every line and verifies; a lock ends it', async (t) => {
   assert.deepEqual(problems, [])
   assert.equal(count, texts.length - 1)
 
-  const chunks = rig.appliance.audit!.export()
-  await chunks.return(undefined)
+  const { handle } = DECLARATIONS.find(({ path }) => path === '/audit/export')!
+  const result = await handle({ services: { appliance: rig.appliance } } as Parameters<typeof handle>[0])
+  assert.ok('stream' in result)
+  const chunks = result.stream[Symbol.asyncIterator]()
+  assert.equal((await chunks.next()).done, false)
   assert.equal(await rig.status('POST /lock'), 204)
+  await assert.rejects(Promise.resolve(chunks.next()), /not available/)
   assert.equal(await rig.status('GET /audit/export'), 412)
 })
