@@ -10,6 +10,8 @@ import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js'
 import { CofferError } from '../error.ts'
 import { CURVES, ED25519_BYTES } from './algorithms.ts'
+import { isFast } from './engine/choice.ts'
+import { fastPublicKey, fastSign } from './engine/fast/ecdsa.ts'
 import type { Random } from './random.ts'
 import type { EcKeyType, KeyPair, SignMode } from './types.ts'
 
@@ -70,7 +72,7 @@ const ECDSA_OF: Readonly<Record<EcKeyType, ECDSA>> = {
 }
 
 /**
- * The nonce is hedged (RFC 6979 section 3.6): HMAC-DRBG over key, digest and as many fresh random bytes as the scalar has.
+ * The nonce is hedged (RFC 6979 section 3.6): a keyed hash of the digest and as many fresh random bytes as the scalar has.
  * It is random like a nonce drawn directly, but a failing random generator cannot reveal the key.
  * s is not normalised, as the contract says.
  */
@@ -79,6 +81,7 @@ function signEcdsa(type: EcKeyType, digest: Uint8Array, secret: Uint8Array, rand
   if (digest.length !== digestBytes) {
     throw new CofferError('invalid', `message: ${type} keys sign a digest of exactly ${digestBytes} bytes`)
   }
+  if (isFast) return fastSign(ECDSA_OF[type], digest, secret, random)
   const extraEntropy = random(fieldBytes)
   try {
     return ECDSA_OF[type].sign(digest, secret, { prehash: false, lowS: false, format: 'der', extraEntropy })
@@ -88,6 +91,10 @@ function signEcdsa(type: EcKeyType, digest: Uint8Array, secret: Uint8Array, rand
 }
 
 function pair(type: CurveKeyType, secret: Uint8Array): KeyPair {
-  const data = type === 'Curve25519' ? ed25519.getPublicKey(secret) : ECDSA_OF[type].getPublicKey(secret, false)
+  const data = type === 'Curve25519' ? ed25519.getPublicKey(secret) : publicPoint(ECDSA_OF[type], secret)
   return { type, private: secret, public: { data } }
+}
+
+function publicPoint(curve: ECDSA, secret: Uint8Array): Uint8Array {
+  return isFast ? fastPublicKey(curve, secret) : curve.getPublicKey(secret, false)
 }

@@ -27,9 +27,9 @@ const OPERATIONS = process.env.COFFER_SLOW === undefined ? 1000 : 50_000 // of e
 const skip = whyNotFused() ?? false
 
 function openCurve({ Point }: ECDSA): FastCurve {
-  return new FastCurve(Point.CURVE(), (windows, entries) => {
+  return new FastCurve(Point.CURVE(), (windows, step, entries) => {
     const points: InstanceType<typeof Point>[] = []
-    for (let base = Point.BASE, window = 0; window < windows; window++, base = base.multiplyUnsafe(32n)) {
+    for (let base = Point.BASE, window = 0; window < windows; window++, base = base.multiplyUnsafe(step)) {
       const twice = base.double()
       for (let entry = 0, point = base; entry < entries; entry++, point = point.add(twice)) points.push(point)
     }

@@ -27,7 +27,7 @@ export interface CurveParameters {
   Gy: bigint
 }
 
-/** A table of affine multiples: 2^(5 i) (2 e + 1) G at place 16 i + e. */
+/** A table of affine multiples: step^i (2 e + 1) G at place entries i + e. */
 export type Multiples = readonly { x: bigint; y: bigint }[]
 
 /** Room for values of some dozens of p: sums in the point formulas are not reduced. */
@@ -52,8 +52,10 @@ export class FastCurve {
   readonly #out: readonly [x: Float64Array, y: Float64Array]
   readonly #inversion: readonly [Uint8Array, Uint8Array]
 
-  /** `multiples` gives the points of as many windows. */
-  constructor({ p, n, a, b }: CurveParameters, multiples: (windows: number, entries: number) => Multiples) {
+  constructor(
+    { p, n, a, b }: CurveParameters,
+    multiples: (windows: number, step: bigint, entries: number) => Multiples,
+  ) {
     const bits = Math.max(p.toString(2).length, n.toString(2).length)
     const limbs = limbsFor(bits + FORMULA_SPARE_BITS)
     this.#bytes = Math.ceil(bits / 8)
@@ -78,7 +80,7 @@ export class FastCurve {
       bytesToLimbs(bytes(modulo(value << (RADIX * BigInt(limbs)), p)), limbs)
     const B = inner(a === 0n ? 3n * b : b * twist2 ** 3n)
     this.#field.put(this.#points.at.B, [B, B])
-    const table = multiples(2 * this.#windows, DIGIT_ENTRIES)
+    const table = multiples(2 * this.#windows, 1n << BigInt(DIGIT_BITS), DIGIT_ENTRIES)
     for (const [i, { x, y }] of table.entries()) {
       const [window, entry] = [Math.floor(i / DIGIT_ENTRIES), i % DIGIT_ENTRIES]
       const at = this.#points.table + (window % this.#windows) * this.#points.windowLimbs + 2 * entry * limbs
