@@ -12,7 +12,7 @@ help:
 	@echo 'make test   run every test'
 	@echo 'make build  bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint   check format, style and types'
-	@echo 'make bench  print how unlocking and single requests scale with the number of keys'
+	@echo 'make bench  print how unlocking scales with the number of keys, and what the audit log costs'
 	@echo 'make clean  remove what was built and installed; the data in var/ stays'
 
 run: dist/firmware.js
@@ -29,6 +29,7 @@ lint: node_modules/.package-lock.json
 
 bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/unlock.ts
+	$(NODE) tools/bench/audit.ts
 
 clean:
 	rm -rf dist node_modules coverage .venv

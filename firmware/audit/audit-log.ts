@@ -21,7 +21,7 @@ export const LINES_MIN = 1000
 export const LINES_MAX = 10_000_000
 export const LINES_DEFAULT = 100_000
 
-const GROUP_MS_MIN = 200
+const GROUP_MS_MIN = 400
 const GROUP_MS_MAX = 1000 // what a crash may lose
 const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: writing takes 2 % of the time
 const GROUP_LINES_MAX = 4096 // then it is written at once; a dozen milliseconds of sealing
