@@ -3,6 +3,7 @@
 import { auditDeclarations } from './api/audit.ts'
 import { auditEvent, weightOf } from './api/audit-event.ts'
 import { backupDeclarations } from './api/backup.ts'
+import { clusterDeclarations } from './api/cluster.ts'
 import { configDeclarations } from './api/config.ts'
 import { configNetworkDeclarations } from './api/config-network.ts'
 import { configTlsDeclarations } from './api/config-tls.ts'
@@ -67,6 +68,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,
+  ...clusterDeclarations,
 ]
 
 export function createApp(options: AppOptions): Api {
@@ -88,7 +90,9 @@ export function createApp(options: AppOptions): Api {
     declarations: DECLARATIONS,
     services,
     state: () => appliance.state,
-    authenticate: (userId, passphrase) => appliance.open().authenticate(userId, passphrase),
+    // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.
+    authenticate: async (userId, passphrase) =>
+      appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     limiter,
     log,

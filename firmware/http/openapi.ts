@@ -125,7 +125,7 @@ function permission(states: readonly string[], access: Access | 'public'): strin
   const { roles, scope, publicIn = [] } = access
   const who = scope === 'root' ? 'users outside any namespace only' : 'users of a namespace included'
   const open = publicIn.length === 0 ? '' : ` No credentials are needed in: ${publicIn.join(', ')}.`
-  return `${when} Roles: ${roles.join(', ')} (${who}).${open}`
+  return `${when} Roles: ${roles.join(', ') || 'none'} (${who}).${open}`
 }
 
 function pathParameters<S>({ path, params }: Declaration<S>, schemas: SchemaSet): Parameter[] {

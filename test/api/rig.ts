@@ -118,7 +118,7 @@ export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 /** A fresh appliance, Unprovisioned. */
-async function makeRig(deviceKey = DEVICE_KEY): Promise<Rig> {
+async function makeRig(deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
   const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
   const entries: Entry[] = []
@@ -148,7 +148,8 @@ export async function makeOperationalRig(): Promise<Rig> {
   return rig
 }
 
-export const openRig = (context: TestContext, deviceKey?: Uint8Array<ArrayBuffer>): Promise<Rig> =>
+/** Without a device key it is Failed. */
+export const openRig = (context: TestContext, deviceKey?: Uint8Array<ArrayBuffer> | null): Promise<Rig> =>
   closing(context, makeRig(deviceKey))
 export const operationalRig = (context: TestContext): Promise<Rig> => closing(context, makeOperationalRig())
 
