@@ -39,6 +39,7 @@ export const backupDeclarations = [
     creates: true,
     noCache: true,
     body: { kind: 'json', schema: newPassphrase },
+    facts: ({ body }) => ({ current: 'passphrase' in body ? 'not asked' : 'asked' }),
     answers: EMPTY,
     errors: { 400: 'The new passphrase has not 10 to 200 bytes.', 403: 'The current passphrase is wrong.' },
     handle: async ({ services, caller, body }) => {

@@ -75,6 +75,7 @@ export const configNetworkDeclarations = [
     version: networkVersion,
     creates: true,
     body: { kind: 'json', schema: network },
+    facts: ({ body }) => ({ ipAddress: body.ipAddress, netmask: body.netmask, gateway: body.gateway }),
     answers: EMPTY,
     errors: { 400: 'Not an address, or a netmask that is not contiguous.' },
     handle: (request) => {
@@ -103,6 +104,7 @@ export const configNetworkDeclarations = [
     version: loggingVersion,
     creates: true,
     body: { kind: 'json', schema: logging },
+    facts: ({ body }) => ({ ipAddress: body.ipAddress, port: String(body.port), logLevel: body.logLevel }),
     answers: EMPTY,
     errors: { 400: 'Not an address, port or level.' },
     handle: (request) => {

@@ -83,6 +83,7 @@ export const configTlsDeclarations = [
     access: ROOT_ADMINISTRATORS,
     noCache: true,
     body: { kind: 'json', schema: tlsKeyGenerate },
+    facts: ({ body }) => ({ type: body.typeName }),
     answers: EMPTY,
     errors: { 400: 'A length out of range, or too short to be served.', 412: 'A cluster CA is set.' },
     handle: async (request) => {
