@@ -1,6 +1,7 @@
-/** `/metrics`: one flat object of strings. Contract sections 3.1 and 4.8. */
+/** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
 import { z } from 'zod'
+import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
 
 const DECIMALS = 6 // microseconds
@@ -28,11 +29,15 @@ export const metricsDeclarations = [
   declare({
     method: 'GET',
     path: '/metrics',
-    summary: 'Counters since the start, every value a string.',
+    summary: 'Counters since the start, every value a string; for Prometheus where `accept` prefers `text/plain`.',
     states: OPERATIONAL,
     access: { roles: ['Metrics'], scope: 'any' },
     noCache: true,
-    answers: { status: 200, json: z.record(z.string(), z.string()).meta({ id: 'Metrics' }) },
+    answers: {
+      status: 200,
+      json: z.record(z.string(), z.string()).meta({ id: 'Metrics' }),
+      text: { contentType: PROMETHEUS_TYPE, render: (value) => prometheusText(value as Record<string, string>) },
+    },
     handle: ({ services }) => {
       const entries = Object.entries(figures(services)).map(([name, value]) => [name, String(value)] as const)
       return { status: 200, json: Object.fromEntries(entries) }

@@ -104,7 +104,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   facts?: (request: Request<S, P, Q, B>) => Readonly<Record<string, string | undefined>>
   /**
    * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
-   * with the type it has; when `accept` refuses that one, the bytes go out as the first type it takes.
+   * with the type it has; when `accept` refuses that one, the bytes go out as the type it likes best. With a `text`
+   * form, JSON goes out unless `accept` likes the other one better.
    */
   answers: Answer
   /** Further statuses for the API documents, with what they mean here. */
@@ -112,8 +113,15 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
 }
 
+/** The JSON value of an answer in another form. */
+export interface TextForm {
+  /** With its parameters. */
+  contentType: string
+  render: (value: unknown) => string
+}
+
 export type Answer =
-  | { status: 200 | 201; json: z.ZodType }
+  | { status: 200 | 201; json: z.ZodType; text?: TextForm }
   | { status: 200; types: readonly string[] }
   | { status: 200 | 201 | 204; empty: true }
 

@@ -19,11 +19,18 @@ const RANGES_MAX = 100
 const RANGE = /^([!#$%&'*+\-.^_`|~0-9a-z]+)\/([!#$%&'*+\-.^_`|~0-9a-z]+)$/
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
-/** Those of `types` that `accept` takes, in the order given. Absent, empty and all-embracing headers take everything. */
+/**
+ * Those of `types` that `accept` takes, those it likes best first, else in the order given. Absent, empty and
+ * all-embracing headers take everything.
+ */
 export function acceptable(types: readonly string[], accept: string | undefined): readonly string[] {
   if (accept === undefined || accept === '*/*' || accept.trim() === '') return types
   const ranges = readAccept(accept)
-  return types.filter((type) => quality(type, ranges) > 0)
+  return types
+    .map((type) => ({ type, quality: quality(type, ranges) }))
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ type }) => type)
 }
 
 /** Members that are no media range are left out; an unreadable quality counts as 1. */

@@ -184,7 +184,10 @@ function success<S>(
     headers.location = { description: 'Path of the new resource.', schema: { type: 'string' } }
   const answer: Answer = { description: STATUS_CODES[answers.status]! }
   if (Object.keys(headers).length > 0) answer.headers = headers
-  if ('json' in answers) answer.content = { 'application/json': { schema: schemas.inline(answers.json, 'output') } }
+  if ('json' in answers) {
+    answer.content = { 'application/json': { schema: schemas.inline(answers.json, 'output') } }
+    if (answers.text !== undefined) answer.content[answers.text.contentType] = { schema: { type: 'string' } }
+  }
   if ('types' in answers) answer.content = Object.fromEntries(answers.types.map((type) => [type, { schema: BYTES }]))
   return { [answers.status]: answer }
 }

@@ -18,7 +18,7 @@ import {
 import { etagOf, judge, type Presence } from './conditions.ts'
 import { readBasic } from './credentials.ts'
 import { documentDeclarations } from './documents.ts'
-import type { Access, Body, Declaration, Request, Result } from './endpoint.ts'
+import type { Access, Body, Declaration, Request, Result, TextForm } from './endpoint.ts'
 import { errorReply, refusal } from './errors.ts'
 import { type Connection, type Exchange, exchangeOf } from './exchange.ts'
 import { acceptable, mediaType } from './media.ts'
@@ -158,7 +158,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     attempt.request = request
     const result = await handle(declaration, request)
     attempt.result = result
-    return replyOf(result, types, responseHeaders(declaration, etag), (error) => {
+    return replyOf(result, types, textForm(declaration, types), responseHeaders(declaration, etag), (error) => {
       errorReply(error, options.log) // nobody can be sent it any more; it is logged
       exchange.cut()
     })
@@ -287,10 +287,17 @@ function bodyTypes(body: Body<unknown>): readonly string[] {
 /** Types of the answer the client takes; empty for an answer without a body. */
 function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
   if ('empty' in answers) return []
-  const offered = 'types' in answers ? answers.types : [JSON_TYPE]
+  const offered =
+    'types' in answers ? answers.types : [JSON_TYPE, ...(answers.text ? [mediaType(answers.text.contentType)] : [])]
   const types = acceptable(offered, accept)
   if (types.length === 0) throw new CofferError('notAcceptable', `The answer has type ${offered.join(' or ')}`)
   return types
+}
+
+/** The form of JSON that the client likes better, if it does. */
+function textForm<S>({ answers }: Declaration<S>, [best]: readonly string[]): TextForm | undefined {
+  const text = 'json' in answers ? answers.text : undefined
+  return text !== undefined && best === mediaType(text.contentType) ? text : undefined
 }
 
 function splitTarget(target: string): [path: string, query: string] {
@@ -347,6 +354,7 @@ function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | 
 function replyOf(
   result: Result,
   types: readonly string[],
+  text: TextForm | undefined,
   headers: Record<string, string>,
   onFailure: (error: unknown) => void,
 ): Reply | StreamedReply {
@@ -356,6 +364,9 @@ function replyOf(
     return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
   }
   if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
-  if ('json' in result && result.json !== undefined) return jsonReply(result.status, result.json, headers)
+  if ('json' in result && result.json !== undefined) {
+    if (text === undefined) return jsonReply(result.status, result.json, headers)
+    return bodyReply(result.status, text.render(result.json), text.contentType, headers)
+  }
   return emptyReply(result.status, headers)
 }

@@ -132,6 +132,9 @@ test('accept chooses by the most specific range', () => {
     ['*/json', []],
     ['application', []],
     [',,;,text/plain,', ['text/plain']],
+    ['text/plain, application/json', types],
+    ['*/*;q=0.1, text/plain;q=0.5', ['text/plain', 'application/json']],
+    ['text/*, application/json;q=0.999', ['text/plain', 'application/json']],
   ]
   for (const [accept, expected] of cases) assert.deepEqual(acceptable(types, accept), expected, String(accept))
 })
