@@ -81,6 +81,16 @@ const locked: Case[] = [
   { fails: [2, 11], method: 'GET', path: '/keys/.bad', call: { as: ADMIN }, status: 412 },
   { fails: [2, 12], method: 'GET', path: '/keys/missing', call: { as: ADMIN }, status: 412 },
   { fails: [2, 14], method: 'POST', path: '/provision', call: broken, status: 412 },
+  ...['reboot', 'factory-reset', 'update', 'commit-update', 'cancel-update', 'backup', 'restore'].flatMap(
+    (action): Case[] => [
+      { fails: [2, 3], method: 'PATCH', path: `/system/${action}`, status: 412 },
+      { fails: [2, 5], method: 'GET', path: `/system/${action}`, status: 412 },
+      { fails: [2, 7], method: 'POST', path: `/system/${action}`, call: { as: operator }, status: 412 },
+    ],
+  ),
+  { fails: [5, 6], method: 'GET', path: '/system/shutdown', status: 405 },
+  { fails: [2, 8], method: 'PUT', path: '/config/network', call: { as: ADMIN, ...plain }, status: 412 },
+  { fails: [2, 11], method: 'DELETE', path: '/cluster/members/x', call: { as: ADMIN }, status: 412 },
 ]
 
 const operational: Case[] = [
@@ -321,12 +331,129 @@ const operational: Case[] = [
   },
 ]
 
+const backup = credentialsOf('backup')
+const pem: Call = { body: 'no certificate', type: 'application/x-pem-file' }
+const another: Call = { headers: { 'if-match': '"another"' } }
+const bytes: Call = { body: 'no backup', type: 'application/octet-stream' }
+const urls: Call = { json: { urls: ['https://192.0.2.7:2380'] } }
+
+/** Nothing of it may reboot, erase or switch off: every case fails before its last check. */
+const administration: Case[] = [
+  ...['reboot', 'shutdown', 'factory-reset', 'update', 'commit-update', 'cancel-update', 'backup', 'restore'].flatMap(
+    (action): Case[] => {
+      const path = `/system/${action}`
+      return [
+        { fails: [3, 6], method: 'PATCH', path, status: 501 },
+        { fails: [4, 5], method: 'GET', path: `${path}?${long}`, status: 414 },
+        { fails: [4, 6], method: 'POST', path: `${path}?${long}`, status: 414 },
+        { fails: [5, 6], method: 'GET', path, status: 405 },
+        { fails: [5, 7], method: 'DELETE', path, call: { as: operator }, status: 405 },
+        { fails: [6, 13], method: 'POST', path, call: another, status: 401 },
+        { fails: [7, 13], method: 'POST', path, call: { as: operator, ...another }, status: 403 },
+        { fails: [7, 14], method: 'POST', path, call: { as: operator, ...broken }, status: 403 },
+      ]
+    },
+  ),
+  // 13 comes before what they do
+  { fails: [13, 15], method: 'POST', path: '/system/reboot', call: { as: ADMIN, ...another }, status: 412 },
+  { fails: [13, 15], method: 'POST', path: '/system/shutdown', call: { as: ADMIN, ...another }, status: 412 },
+  { fails: [13, 15], method: 'POST', path: '/system/factory-reset', call: { as: ADMIN, ...another }, status: 412 },
+  { fails: [10, 15], method: 'POST', path: '/system/backup', call: { as: backup, accept: 'text/html' }, status: 406 },
+  { fails: [7, 10], method: 'POST', path: '/system/backup', call: { as: ADMIN, accept: 'text/html' }, status: 403 },
+  { fails: [13, 14], method: 'POST', path: '/system/restore', call: { as: ADMIN, ...bytes, ...another }, status: 412 },
+  { fails: [13, 14], method: 'POST', path: '/system/update', call: { as: ADMIN, ...bytes, ...another }, status: 412 },
+  {
+    fails: [10, 14],
+    method: 'POST',
+    path: '/system/update',
+    call: { as: ADMIN, ...bytes, accept: 'a/b' },
+    status: 406,
+  },
+
+  { fails: [6, 8], method: 'PUT', path: '/config/tls/cert.pem', call: plain, status: 401 },
+  { fails: [7, 8], method: 'PUT', path: '/config/tls/cert.pem', call: { as: operator, ...plain }, status: 403 },
+  { fails: [8, 9], method: 'PUT', path: '/config/tls/cert.pem', call: { as: ADMIN }, declared: TOO_MUCH, status: 415 },
+  {
+    fails: [8, 13],
+    method: 'PUT',
+    path: '/config/tls/cert.pem',
+    call: { as: ADMIN, ...plain, ...another },
+    status: 415,
+  },
+  { fails: [8, 14], method: 'PUT', path: '/config/tls/cert.pem', call: { as: ADMIN, ...plain }, status: 415 },
+  {
+    fails: [13, 14],
+    method: 'PUT',
+    path: '/config/tls/cert.pem',
+    call: { as: ADMIN, ...pem, ...another },
+    status: 412,
+  },
+  { fails: [7, 8], method: 'PUT', path: '/config/tls/cluster-ca.pem', call: { as: operator, ...plain }, status: 403 },
+  { fails: [8, 14], method: 'PUT', path: '/config/tls/cluster-ca.pem', call: { as: ADMIN, ...plain }, status: 415 },
+  {
+    fails: [10, 12],
+    method: 'GET',
+    path: '/config/tls/cluster-ca.pem',
+    call: { as: ADMIN, accept: 'a/b' },
+    status: 406,
+  },
+  { fails: [12, 13], method: 'GET', path: '/config/tls/cluster-ca.pem', call: { as: ADMIN, ...another }, status: 404 },
+  { fails: [7, 14], method: 'POST', path: '/config/tls/generate', call: { as: operator, ...broken }, status: 403 },
+  {
+    fails: [10, 14],
+    method: 'POST',
+    path: '/config/tls/csr.pem',
+    call: { as: ADMIN, ...broken, accept: 'a/b' },
+    status: 406,
+  },
+  ...['network', 'logging', 'backup-passphrase', 'audit'].flatMap((name): Case[] => {
+    const path = `/config/${name}`
+    return [
+      { fails: [6, 8], method: 'PUT', path, call: plain, status: 401 },
+      { fails: [7, 8], method: 'PUT', path, call: { as: operator, ...plain }, status: 403 },
+      { fails: [7, 14], method: 'PUT', path, call: { as: operator, ...broken }, status: 403 },
+      { fails: [8, 14], method: 'PUT', path, call: { as: ADMIN, ...plain }, status: 415 },
+    ]
+  }),
+  {
+    fails: [13, 14],
+    method: 'PUT',
+    path: '/config/network',
+    call: { as: ADMIN, ...broken, headers: { 'if-match': '"x"' } },
+    status: 412,
+  },
+
+  { fails: [7, 11], method: 'GET', path: '/audit?limit=none', call: { as: operator }, status: 403 },
+  { fails: [10, 11], method: 'GET', path: '/audit?limit=none', call: { as: ADMIN, accept: 'text/plain' }, status: 406 },
+
+  { fails: [7, 8], method: 'POST', path: '/cluster/members', call: { as: operator, ...plain }, status: 403 },
+  { fails: [8, 14], method: 'POST', path: '/cluster/members', call: { as: ADMIN, ...plain }, status: 415 },
+  {
+    fails: [10, 14],
+    method: 'POST',
+    path: '/cluster/members',
+    call: { as: ADMIN, ...broken, accept: 'a/b' },
+    status: 406,
+  },
+  { fails: [14, 15], method: 'POST', path: '/cluster/members', call: { as: ADMIN, ...broken }, status: 400 },
+  { fails: [8, 11], method: 'PUT', path: '/cluster/members/x', call: { as: ADMIN, ...plain }, status: 415 },
+  { fails: [11, 13], method: 'PUT', path: '/cluster/members/x', call: { as: ADMIN, ...urls, ...another }, status: 400 },
+  { fails: [14, 15], method: 'PUT', path: '/cluster/members/f', call: { as: ADMIN, ...broken }, status: 400 },
+  { fails: [7, 11], method: 'DELETE', path: '/cluster/members/x', call: { as: operator }, status: 403 },
+  { fails: [12, 13], method: 'DELETE', path: '/cluster/members/f', call: { as: ADMIN, ...another }, status: 404 },
+  { fails: [7, 12], method: 'POST', path: '/cluster/members/f/promote', call: { as: operator }, status: 403 },
+  { fails: [14, 15], method: 'POST', path: '/cluster/join', call: { as: ADMIN, ...broken }, status: 400 },
+  { fails: [2, 5], method: 'GET', path: '/cluster/force-new', status: 412 },
+  { fails: [2, 6], method: 'POST', path: '/cluster/force-new', call: { as: wrong() }, status: 412 },
+]
+
 describe('the order of checks', () => {
   before(async () => {
     appliance = await startAppliance()
     await provision(appliance)
     await addUser(appliance, 'operator', 'Operator')
     await addUser(appliance, 'operator2', 'Operator')
+    await addUser(appliance, 'backup', 'Backup')
     await addUser(appliance, 'inside~admin', 'Administrator')
     await expect(204, appliance.call('PUT', '/namespaces/inside', { as: ADMIN }))
     const key = {
@@ -341,6 +468,12 @@ describe('the order of checks', () => {
   after(() => appliance?.dispose())
 
   test('while Operational', () => runCases(operational))
+
+  test('while Operational, where the appliance itself is administered', async () => {
+    await runCases(administration)
+    assert.equal(await appliance.state(), 'Operational')
+    await expect(200, appliance.call('GET', '/keys/shared', { as: ADMIN }))
+  })
 
   test('a delayed caller is told so before anything is verified, but after state, method and target', async () => {
     const as = 'operator:a wrong passphrase'
