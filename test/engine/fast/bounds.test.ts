@@ -20,14 +20,14 @@ const LAST_LIMB = number(-(2n ** 48n), 2n ** 48n)
 
 const [A, B, RESULT, WIDE] = [20_000, 21_000, 22_000, 23_000]
 
-function prepare(limbs: number, limb: Interval = LIMB): { m: Checker; n: Modulus<number> } {
+function prepare(limbs: number, digits = ROWS, limb: Interval = LIMB): { m: Checker; n: Modulus<number> } {
   const m = new Checker()
   const place = (at: number, count: number): number => {
     for (let k = 0; k < count; k++) m.store(at, k, k === limbs - 1 ? LAST_LIMB : limb)
     return at
   }
   const biases = (at: number, kind: 'square' | 'multiply' | 'none'): number => {
-    for (const [k, bias] of columnBiases(limbs, kind).entries()) m.store(at, k, m.constant(bias))
+    for (const [k, bias] of columnBiases(limbs, digits, kind).entries()) m.store(at, k, m.constant(bias))
     return at
   }
   place(A, limbs)
@@ -37,9 +37,10 @@ function prepare(limbs: number, limb: Interval = LIMB): { m: Checker; n: Modulus
     m,
     n: {
       limbs,
+      digits,
       modulus: place(0, limbs),
       scaled: place(1000, limbs),
-      inverse: place(2000, ROWS),
+      inverse: place(2000, digits),
       columns: 3000,
       squareBiases: biases(5000, 'square'),
       multiplyBiases: biases(7000, 'multiply'),
@@ -69,15 +70,17 @@ const OPERATIONS: Readonly<Record<string, (m: Checker, n: Modulus<number>) => vo
 for (const [name, operation] of Object.entries(OPERATIONS)) {
   test(`no limb and no column can overflow: ${name}, 5 to 81 limbs, and 161`, () => {
     for (const limbs of [...range(77).map((i) => i + 5), 161]) {
-      const { m, n } = prepare(limbs)
-      operation(m, n)
-      assertLimbs(m, limbs)
+      for (const digits of limbs <= 12 ? [2, 3, 4] : [2, 4]) {
+        const { m, n } = prepare(limbs, digits)
+        operation(m, n)
+        assertLimbs(m, limbs)
+      }
     }
   })
 }
 
 test('the checker sees what is wrong: limbs too large for a square, a missing bias, an unread column', () => {
-  const large = prepare(21, number(-(2n ** 51n), 2n ** 51n))
+  const large = prepare(21, ROWS, number(-(2n ** 51n), 2n ** 51n))
   assert.throws(() => square(large.m, large.n, RESULT, A), /a product of 2\^102/)
   const biased = prepare(21)
   const bias = biased.m.load(biased.n.squareBiases, 9)

@@ -66,13 +66,26 @@ function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Ui
 }
 
 function encode(r: Uint8Array, s: Uint8Array): Uint8Array {
-  const content = [...integer(r), ...integer(s)]
-  return Uint8Array.from([0x30, ...(content.length < 128 ? [] : [0x81]), content.length, ...content])
+  const [first, second] = [start(r), start(s)]
+  const content = 4 + first.length + second.length
+  const der = new Uint8Array(content + (content < 128 ? 2 : 3))
+  der.set(content < 128 ? [0x30, content] : [0x30, 0x81, content])
+  let at = der.length - content
+  for (const integer of [first, second]) {
+    der.set([0x02, integer.length], at)
+    der.set(integer, at + 2)
+    at += 2 + integer.length
+  }
+  return der
 }
 
-/** Below 128 bytes. */
-function integer(value: Uint8Array): number[] {
-  const bytes = [...value.subarray(value.findIndex((byte) => byte !== 0))]
-  const sign = bytes[0]! >= 0x80 ? [0] : []
-  return [0x02, bytes.length + sign.length, ...sign, ...bytes]
+/** The bytes of a DER integer: no leading zeros but one before a byte above 127. */
+function start(value: Uint8Array): Uint8Array {
+  let zeros = 0
+  while (value[zeros] === 0) zeros++
+  if (value[zeros]! < 0x80) return value.subarray(zeros)
+  if (zeros > 0) return value.subarray(zeros - 1)
+  const signed = new Uint8Array(value.length + 1)
+  signed.set(value, 1)
+  return signed
 }

@@ -9,7 +9,7 @@ export interface Address {
   bytes: number
 }
 
-export class Emitter implements Machine<Local, Address, Local> {
+export class Emitter implements Machine<Local, Address, Local | number> {
   #code: Code[] = []
   readonly #prologue: Code[] = []
   readonly #local: NewLocal
@@ -69,7 +69,7 @@ export class Emitter implements Machine<Local, Address, Local> {
   repeat(
     times: number | Local,
     walk: readonly Walk<Address>[],
-    body: (pointers: Address[], remaining: Local) => void,
+    body: (pointers: Address[], remaining: Local | number) => void,
   ): Address[] {
     const remaining = this.#keep(i32.add(times, 0), 'i32')
     const pointers = walk.map(({ from }) => ({ base: this.#keep(i32.add(from.base, from.bytes), 'i32'), bytes: 0 }))
@@ -89,12 +89,53 @@ export class Emitter implements Machine<Local, Address, Local> {
     return [...this.#prologue, ...this.#code]
   }
 
-  less(counter: Local, by: number): Local {
-    return this.#keep(i32.sub(counter, by), 'i32')
+  less(counter: Local | number, by: number): Local | number {
+    return typeof counter === 'number' ? counter - by : this.#keep(i32.sub(counter, by), 'i32')
   }
 
   variable(initial: Local): { get: () => Local; set: (value: Local) => void } {
     const local = this.#keep(initial.get)
     return { get: () => this.#keep(local.get), set: (value) => this.#code.push(local.set(value.get)) }
+  }
+}
+
+/**
+ * For few limbs: loops become straight code, and what lies in one part of the memory stays in registers instead. Nothing
+ * is ever stored there.
+ */
+export class UnrollingEmitter extends Emitter {
+  readonly #first: number
+  readonly #end: number
+  readonly #held = new Map<number, Local>()
+
+  constructor(local: NewLocal, firstLimb: number, limbs: number) {
+    super(local)
+    this.#first = firstLimb * LIMB_BYTES
+    this.#end = this.#first + limbs * LIMB_BYTES
+  }
+
+  override load(from: Address, limb: number): Local {
+    return this.#held.get(this.#place(from, limb)) ?? super.load(from, limb)
+  }
+
+  override store(to: Address, limb: number, value: Local): void {
+    const place = this.#place(to, limb)
+    if (place >= this.#first && place < this.#end) this.#held.set(place, value)
+    else super.store(to, limb, value)
+  }
+
+  override repeat(
+    times: number | Local,
+    walk: readonly Walk<Address>[],
+    body: (pointers: Address[], remaining: Local | number) => void,
+  ): Address[] {
+    if (typeof times !== 'number') throw new Error('a loop that cannot be unrolled')
+    const pointers = (turn: number) => walk.map(({ from, step }) => this.at(from, turn * step))
+    for (let turn = 0; turn < times; turn++) body(pointers(turn), times - turn)
+    return pointers(times)
+  }
+
+  #place(address: Address, limb: number): number {
+    return address.base === 0 ? address.bytes + limb * LIMB_BYTES : Number.NaN
   }
 }

@@ -1,7 +1,7 @@
 /** The WebAssembly of one field: what lies where in memory, and the functions. */
 
 import { type Callee, type Code, i32, i64x2, type Local, repeatWhile, v128, WasmModule } from '../wasm.ts'
-import { type Address, Emitter } from './emitter.ts'
+import { type Address, Emitter, UnrollingEmitter } from './emitter.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
 import { canonical, combine, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
 
@@ -10,6 +10,10 @@ export const WINDOW_BITS = 5
 export const WINDOW_ENTRIES = 2 ** WINDOW_BITS
 /** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
 const SELECT_LIMBS = 11
+
+/** Straight code is faster as long as the processor's cache of decoded instructions, some 2000, can hold it. */
+const UNROLLED_LIMBS_MAX = 8
+const UNROLLED_DIGITS = 2
 
 /** Functions and memory beyond the field's own, for points. */
 export interface Extension {
@@ -34,6 +38,7 @@ export type Layout = ReturnType<typeof layOut>
 
 /** Positions in limbs. */
 export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
+  const digits = limbs <= UNROLLED_LIMBS_MAX ? UNROLLED_DIGITS : ROWS
   let end = 0
   const take = (count: number): number => {
     end += count
@@ -45,7 +50,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   // common with an earlier store waits for it, which can cost a tenth of the speed.
   const modulus = take(limbs)
   const scaled = take(limbs)
-  const inverse = take(ROWS)
+  const inverse = take(digits)
   const stateEnd = end
   const columns = take(2 * limbs)
   const wide = take(2 * limbs)
@@ -59,6 +64,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const biases = { square: take(2 * limbs), multiply: take(2 * limbs), none: take(2 * limbs) }
   return {
     limbs,
+    digits,
     slots,
     modulus,
     scaled,
@@ -85,6 +91,7 @@ export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmM
   const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
   const n = {
     limbs,
+    digits: layout.digits,
     modulus: fixed(layout.modulus),
     scaled: fixed(layout.scaled),
     inverse: fixed(layout.inverse),
@@ -95,7 +102,8 @@ export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmM
   }
   const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
     module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
-      const m = new Emitter(local)
+      const m =
+        limbs <= UNROLLED_LIMBS_MAX ? new UnrollingEmitter(local, layout.columns, 2 * limbs) : new Emitter(local)
       generate(
         m,
         locals.map((base) => ({ base, bytes: 0 })),

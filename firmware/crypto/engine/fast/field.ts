@@ -51,7 +51,7 @@ export class Field {
     this.secrets = this.numbers.subarray(0, 2 * this.layout.secretEnd)
     const biases = new BigUint64Array(memory)
     for (const kind of ['square', 'multiply', 'none'] as const) {
-      columnBiases(limbs, kind).forEach((bias, k) => {
+      columnBiases(limbs, this.layout.digits, kind).forEach((bias, k) => {
         const at = 2 * (this.layout[kind] + k)
         biases.fill(bias, at, at + 2)
       })
@@ -61,7 +61,7 @@ export class Field {
   /** Odd moduli of at most `limbsFor` bits. */
   setModuli(moduli: Pair<Uint8Array>): void {
     for (const lane of LANES) {
-      const constants = modulusLimbs(moduli[lane], this.limbs)
+      const constants = modulusLimbs(moduli[lane], this.limbs, this.layout.digits)
       for (const name of ['modulus', 'scaled', 'inverse'] as const) {
         this.#write(this.layout[name], lane, constants[name])
         constants[name].fill(0)

@@ -3,13 +3,10 @@
  * secret: the same operations for every value, and no BigInt.
  */
 
-import { ROWS } from './montgomery.ts'
-
 const PIECE_BITS = 17
 const PIECE = 2 ** PIECE_BITS
 const PIECES = 3 // to a limb of 51 bits
 const LIMB = PIECE ** PIECES
-const INVERSE_PIECES = ROWS * PIECES
 
 /** Big-endian bytes below 2^(51 limbs) to limbs, least significant first, around zero but for the last. */
 export function bytesToLimbs(bytes: Uint8Array, limbs: number): Float64Array {
@@ -36,27 +33,29 @@ export function limbsToBytes(limbs: Float64Array, length: number): Uint8Array {
   return bytes
 }
 
-/** The modulus, c = -1/modulus mod B^ROWS taken around zero, and (c modulus + 1) / B^ROWS; for an odd modulus. */
+/** The modulus, c = -1/modulus mod B^digits taken around zero, and (c modulus + 1) / B^digits; for an odd modulus. */
 export function modulusLimbs(
   bytes: Uint8Array,
   limbs: number,
+  digits: number,
 ): { modulus: Float64Array; scaled: Float64Array; inverse: Float64Array } {
   const n = bytesToPieces(bytes, limbs * PIECES)
-  const low = n.subarray(0, INVERSE_PIECES)
+  const count = digits * PIECES
+  const low = n.subarray(0, count)
   // Newton: from x = 1/n mod 2^k to x (2 - n x) = 1/n mod 2^2k; n itself is right in three bits
   let x: Float64Array = low.slice()
-  for (let bits = 3; bits < PIECE_BITS * INVERSE_PIECES; bits *= 2) {
-    const error = remainder(product(low, x, INVERSE_PIECES)).map((piece) => -piece)
+  for (let bits = 3; bits < PIECE_BITS * count; bits *= 2) {
+    const error = remainder(product(low, x, count)).map((piece) => -piece)
     error[0]! += 2
-    x = remainder(product(error, x, INVERSE_PIECES))
+    x = remainder(product(error, x, count))
   }
-  const c = remainder(product(Float64Array.of(-1), x, INVERSE_PIECES))
-  c[INVERSE_PIECES - 1]! -= PIECE * Math.floor((2 * c[INVERSE_PIECES - 1]!) / PIECE)
-  const scaled = product(c, n, n.length + INVERSE_PIECES)
-  scaled[0]! += 1 // to a zero with a carry: the sum is divisible by B^ROWS
+  const c = remainder(product(Float64Array.of(-1), x, count))
+  c[count - 1]! -= PIECE * Math.floor((2 * c[count - 1]!) / PIECE)
+  const scaled = product(c, n, n.length + count)
+  scaled[0]! += 1 // to a zero with a carry: the sum is divisible by B^digits
   carry(scaled)
   try {
-    return { modulus: join(n, limbs), scaled: join(scaled.subarray(INVERSE_PIECES), limbs), inverse: join(c, ROWS) }
+    return { modulus: join(n, limbs), scaled: join(scaled.subarray(count), limbs), inverse: join(c, digits) }
   } finally {
     for (const secret of [n, x, c, scaled]) secret.fill(0)
   }

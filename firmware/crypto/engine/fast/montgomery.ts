@@ -2,7 +2,7 @@
 
 import { BITS_2_52, doubleBits, HIGH_MAGIC, LOW_MAGIC, type Machine, RADIX } from './machine.ts'
 
-/** Rows of products done at once: four multipliers stay in registers, and four quotient digits are free. */
+/** Rows of products done at once: four multipliers stay in registers. */
 export const ROWS = 4
 
 /** Columns carry this on top of their signed sum, so that a logical shift can stand for an arithmetic one. */
@@ -16,11 +16,13 @@ const MASK = (1n << RADIX) - 1n
 /** Where a multiplication finds its numbers, all of `limbs` limbs but `columns` of twice as many. */
 export interface Modulus<P> {
   limbs: number
+  /** Quotient digits found at once, at most ROWS: more of them mean fewer passes, but more work for the last ones. */
+  digits: number
   /** n, odd. */
   modulus: P
-  /** (c n + 1) / B^ROWS, where c n = -1 mod B^ROWS: a quotient digit is then the column itself. */
+  /** (c n + 1) / B^digits, where c n = -1 mod B^digits: a quotient digit is then the column itself. */
   scaled: P
-  /** -1/n mod B^ROWS, ROWS limbs. */
+  /** c, which is -1/n mod B^digits, so many limbs. */
   inverse: P
   columns: P
   /** As `columnBiases` gives them. */
@@ -172,16 +174,18 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
 
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
 function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
-  const free = n.limbs - ROWS
+  const free = n.limbs - n.digits
   const addDigits = (t: P, count: number): void => {
     const q = takeDigits(m, t, count)
-    addRows(m, m.at(t, ROWS), q, n.scaled, fixed(n.limbs - count + 1))
+    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1))
   }
-  let [t] = m.repeat(Math.floor(free / ROWS), [{ from: n.columns, step: ROWS }], ([t]) => addDigits(t!, ROWS)) as [P]
-  if (free % ROWS > 0) addDigits(t, free % ROWS)
-  t = m.at(t, free % ROWS)
-  lastRows(m, n, t, takeDigits(m, t, ROWS))
-  carry(m, n.limbs, result, (k) => m.load(t, ROWS + k))
+  let [t] = m.repeat(Math.floor(free / n.digits), [{ from: n.columns, step: n.digits }], ([t]) =>
+    addDigits(t!, n.digits),
+  ) as [P]
+  if (free % n.digits > 0) addDigits(t, free % n.digits)
+  t = m.at(t, free % n.digits)
+  lastRows(m, n, t, takeDigits(m, t, n.digits))
+  carry(m, n.limbs, result, (k) => m.load(t, n.digits + k))
 }
 
 /** The digits of the columns at t, which leaves zeros there in effect; what they carry goes up. */
@@ -192,14 +196,14 @@ function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
   return values.map((bits) => toNumber(m, bits))
 }
 
-/** Adds q n for the last ROWS digits x, q = -x / n mod B^ROWS: these bring the result back to the size of n. */
+/** Adds q n for the last digits x, q = -x / n mod B^digits: these bring the result back to the size of n. */
 function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
   x.forEach((digit, k) => {
     m.store(t, k, toBits(m, digit, LIFT - (k > 0 ? LIFT_CARRY : 0n) - columnBias(k + 1, k)))
   })
-  const inverse = range(ROWS).map((k) => m.load(n.inverse, k))
+  const inverse = range(n.digits).map((k) => m.load(n.inverse, k))
   let highs: V | undefined
-  const quotient = range(ROWS).map((c) => {
+  const quotient = range(n.digits).map((c) => {
     let sum = m.constant(digitLift(c) - columnBias(c + 1, c))
     if (highs !== undefined) sum = m.add(sum, highs)
     highs = undefined
@@ -211,13 +215,13 @@ function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): vo
     return sum
   })
   const q = digits(m, quotient).values.map((bits) => toNumber(m, bits))
-  addRows(m, t, q, n.modulus, fixed(n.limbs - ROWS + 1))
+  addRows(m, t, q, n.modulus, fixed(n.limbs - n.digits + 1))
   let up: V | undefined
-  for (let k = 0; k < ROWS; k++) {
+  for (let k = 0; k < n.digits; k++) {
     const sum = up === undefined ? m.load(t, k) : m.add(m.load(t, k), up)
     up = m.shiftRight(sum, Number(RADIX))
   }
-  m.store(t, ROWS, m.add(m.load(t, ROWS), up!))
+  m.store(t, n.digits, m.add(m.load(t, n.digits), up!))
 }
 
 /**
@@ -259,7 +263,7 @@ const digitLift = (k: number): bigint => LIFT + HALF - (k > 0 ? LIFT_CARRY : 0n)
 const columnBias = (lows: number, highs: number): bigint => BigInt(lows) * LOW_MAGIC + BigInt(highs) * HIGH_MAGIC
 
 /** What the columns hold at the start: the lifts they need, less the biases of all products that will come. */
-export function columnBiases(limbs: number, products: 'square' | 'multiply' | 'none'): bigint[] {
+export function columnBiases(limbs: number, digits: number, products: 'square' | 'multiply' | 'none'): bigint[] {
   const lows = new Array<number>(2 * limbs + 1).fill(0)
   const count = (column: number): void => {
     lows[column]!++
@@ -267,14 +271,14 @@ export function columnBiases(limbs: number, products: 'square' | 'multiply' | 'n
   for (const i of range(limbs)) {
     for (const j of range(limbs)) {
       if (products === 'multiply' || (products === 'square' && j >= i)) count(i + j)
-      if (i < limbs - ROWS) count(i + ROWS + j)
+      if (i < limbs - digits) count(i + digits + j)
       else if (i + j >= limbs) count(i + j)
     }
   }
   // of the last rows' products, columns below `limbs` get their lifts apart; their highs still reach column `limbs`
   return range(2 * limbs).map((k) => {
     let highs = k === 0 ? 0 : lows[k - 1]!
-    if (k === limbs) highs += ROWS
+    if (k === limbs) highs += digits
     const lift =
       k === 2 * limbs - 1 ? doubleBits(3 * 2 ** 51) : digitLift(k > limbs ? 0 : k) - (k === limbs ? LIFT_CARRY : 0n)
     return BigInt.asUintN(64, lift - columnBias(lows[k]!, highs))

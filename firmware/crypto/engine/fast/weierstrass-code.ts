@@ -1,10 +1,10 @@
 /**
  * Points of y^2 = x^3 + a x + b with a = -3 or a = 0: sums by the complete formulas of Renes, Costello and Batina
- * (EUROCRYPT 2016, algorithms 4 and 7), which hold for every pair of points, equal, opposite or neutral.
+ * (EUROCRYPT 2016, algorithms 4, 5, 7 and 8), which hold for every pair of points, equal, opposite or neutral.
  * The generator's multiples are read from a table: half of a scalar's windows in each lane.
  */
 
-import { type Callee, type Code, i32, i64x2, repeatWhile, v128 } from '../wasm.ts'
+import { type Callee, type Code, i32, i64x2, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
 import type { Extension, FieldCode, Layout } from './field-code.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { range } from './montgomery.ts'
@@ -48,10 +48,10 @@ export function pointExtension(limbs: number, windows: number, a: 0 | -3): Exten
     publicLimbs: limbs + windows * DIGIT_ENTRIES * 2 * limbs,
     define: (code, layout) => {
       const points = pointLayout(layout)
-      const addPoint = code.module.define('addPoint', [], [], () =>
-        (a === 0 ? addWithZero : addWithMinus3)(code, points),
-      )
-      defineMultiples(code, points, windows, addPoint)
+      const formula = a === 0 ? addWithZero : addWithMinus3
+      code.module.define('addPoint', [], [], () => formula(code, points, false))
+      const addAffine = code.module.define('addAffine', [], [], () => formula(code, points, true))
+      defineMultiples(code, points, windows, addAffine)
     },
   }
 }
@@ -69,14 +69,11 @@ function operations(
   return { mul: on(multiply), add: on(add), sub: on(subtract) }
 }
 
-/** Algorithm 4: X, Y, Z plus X2, Y2, Z2, on a curve with a = -3. */
-function addWithMinus3(code: FieldCode, points: PointLayout): Code[] {
+/** Algorithms 4 and 5: X, Y, Z plus X2, Y2, Z2, or with Z2 = 1 plus X2, Y2, on a curve with a = -3. */
+function addWithMinus3(code: FieldCode, points: PointLayout, isAffine: boolean): Code[] {
   const { mul, add, sub } = operations(code, points)
   return [
-    mul('t0', 'X', 'X2'),
-    mul('t1', 'Y', 'Y2'),
-    mul('t2', 'Z', 'Z2'),
-    ...crossProducts(code, points),
+    ...products(code, points, isAffine),
     mul('z', 'B', 't2'),
     sub('x', 'y', 'z'),
     add('z', 'x', 'x'),
@@ -105,14 +102,11 @@ function addWithMinus3(code: FieldCode, points: PointLayout): Code[] {
   ]
 }
 
-/** Algorithm 7: the same on a curve with a = 0; B is 3 b. */
-function addWithZero(code: FieldCode, points: PointLayout): Code[] {
+/** Algorithms 7 and 8: the same on a curve with a = 0; B is 3 b. */
+function addWithZero(code: FieldCode, points: PointLayout, isAffine: boolean): Code[] {
   const { mul, add, sub } = operations(code, points)
   return [
-    mul('t0', 'X', 'X2'),
-    mul('t1', 'Y', 'Y2'),
-    mul('t2', 'Z', 'Z2'),
-    ...crossProducts(code, points),
+    ...products(code, points, isAffine),
     add('x', 't0', 't0'),
     add('t0', 'x', 't0'),
     mul('t2', 'B', 't2'),
@@ -131,15 +125,31 @@ function addWithZero(code: FieldCode, points: PointLayout): Code[] {
   ]
 }
 
-/** t3 = X Y2 + X2 Y, t4 = Y Z2 + Y2 Z, y = X Z2 + X2 Z, from t0, t1, t2 = X X2, Y Y2, Z Z2. */
-function crossProducts(code: FieldCode, points: PointLayout): Code[] {
+/** t0, t1, t2 = X X2, Y Y2, Z Z2 and t3 = X Y2 + X2 Y, t4 = Y Z2 + Y2 Z, y = X Z2 + X2 Z. */
+function products(code: FieldCode, points: PointLayout, isAffine: boolean): Code[] {
   const { mul, add, sub } = operations(code, points)
-  return [
+  const start = [
+    mul('t0', 'X', 'X2'),
+    mul('t1', 'Y', 'Y2'),
     add('t3', 'X', 'Y'),
     add('t4', 'X2', 'Y2'),
     mul('t3', 't3', 't4'),
     add('t4', 't0', 't1'),
     sub('t3', 't3', 't4'),
+  ]
+  if (isAffine) {
+    return [
+      ...start,
+      memoryCopy(points.at.t2 * LIMB_BYTES, points.at.Z * LIMB_BYTES, code.limbs * LIMB_BYTES),
+      mul('t4', 'Y2', 'Z'),
+      add('t4', 't4', 'Y'),
+      mul('y', 'X2', 'Z'),
+      add('y', 'y', 'X'),
+    ]
+  }
+  return [
+    ...start,
+    mul('t2', 'Z', 'Z2'),
     add('t4', 'Y', 'Z'),
     add('x', 'Y2', 'Z2'),
     mul('t4', 't4', 'x'),
@@ -154,7 +164,7 @@ function crossProducts(code: FieldCode, points: PointLayout): Code[] {
 }
 
 /** `multiples`: adds to the sum what each window chooses from the table. All entries of a window are read. */
-function defineMultiples({ module, limbs }: FieldCode, points: PointLayout, windows: number, addPoint: Callee): void {
+function defineMultiples({ module, limbs }: FieldCode, points: PointLayout, windows: number, addAffine: Callee): void {
   const choose = module.define('choose', ['i32', 'i32'], [], ([choice, entries], local) => {
     const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const chosen = range(limbs).map(() => local('v128'))
@@ -191,7 +201,7 @@ function defineMultiples({ module, limbs }: FieldCode, points: PointLayout, wind
       repeatWhile(
         [
           choose(choice, entries),
-          addPoint(),
+          addAffine(),
           choice.set(i32.add(choice, CHOICE_LIMBS * LIMB_BYTES)),
           entries.set(i32.add(entries, points.windowLimbs * LIMB_BYTES)),
         ],

@@ -208,14 +208,13 @@ export class FastCurve {
   /** X, Y, Z: the sum of the chosen multiples, in lane 0 and lane 1 alike. */
   #multiples(): void {
     const field = this.#field
-    const { X, Y, Z, X2, Z2 } = this.#points.at
+    const { X, Y, Z, X2 } = this.#points.at
     const size = field.limbs
     field.restore(this.#forPoints)
     const zero = new Float64Array(size)
     field.put(X, [zero, zero])
     field.copy(Y, 'one')
     field.put(Z, [zero, zero])
-    field.copy(Z2, 'one')
     this.#code.multiples()
     for (let k = 0; k < 3 * size; k++) {
       field.numbers[2 * (X2 + k)] = field.numbers[2 * (X + k) + 1]!
