@@ -28,6 +28,8 @@ export interface Appliance {
   residentBytes(): number
   /** Everything both processes wrote so far. */
   log(): string
+  /** The boot manager's process is gone. */
+  ended(): boolean
   /** SIGTERM, waits for the end, and returns the exit code. The data directory is kept. */
   stop(): Promise<number | null>
   /** Starts again on the same data directory and port. */
@@ -103,7 +105,12 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
     return code
   }
 
-  await start()
+  try {
+    await start()
+  } catch (error) {
+    await stop()
+    throw error
+  }
   const appliance: Appliance = {
     host,
     port,
@@ -122,6 +129,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
       return (await appliance.call('GET', '/health/state')).json<{ state: string }>().state
     },
     residentBytes: () => residentBytes(child.pid!),
+    ended,
     stop,
     restart: async () => {
       await stop()

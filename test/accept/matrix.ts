@@ -1,9 +1,11 @@
 /**
- * Who may call what in which state: transcribed by hand from sections 3.1 to 3.4 and 7.3 of the contract. Nothing here
- * is derived from the server's own declarations.
+ * Who may call what in which state: transcribed by hand from sections 3.1 to 3.6 and 7.3 of the contract, and from
+ * what is written of the audit log. Nothing here is derived from the server's own declarations.
  */
 
 import { ADMIN, UNLOCK } from './harness.ts'
+
+export const BACKUP = 'words that open a backup'
 
 export type StateLetter = 'U' | 'L' | 'Op' | 'F'
 
@@ -20,7 +22,8 @@ export const CALLERS: readonly Caller[] = [
  * - `{key}`: a key in the caller's namespace (`{tagged}` with tag `t1`, `{certified}` with a certificate), `{newKey}`: a free id;
  * - `{operator}`: a root Operator, `{nsOperator}`: one in the namespace of the `n` callers, `{otherOperator}`: one in
  *   another existing namespace, `{voidOperator}`: one in a namespace that does not exist; `...Tagged`: with tag `t1`;
- * - `{self}`: the caller; `{newUser}`: a free local id; `{newNs}`, `{ns}`: a free and an existing namespace.
+ * - `{self}`: the caller; `{newUser}`: a free local id; `{newNs}`, `{ns}`: a free and an existing namespace;
+ * - `{chain}`: the certificate in use; `{member}`: the one member of the cluster.
  */
 export interface Row {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -33,10 +36,14 @@ export interface Row {
   success: 200 | 201 | 204
   /** Callers that pass authentication and role and are then answered otherwise. */
   instead?: Partial<Record<Caller, number>>
+  /** Answered to whoever is admitted, since what the call is about is missing or not whole; `success` is then not reached. */
+  lacking?: number
   json?: unknown
   body?: { type: string; text: string }
   /** The call leaves its state; the runner brings it back. */
   leaves?: boolean
+  /** The call ends or erases the appliance: made on one that is made for it. */
+  ends?: boolean
 }
 
 const Op = ['Op'] as const
@@ -249,7 +256,10 @@ const namespaces: Row[] = [
   { method: 'DELETE', path: '/users/{voidOperatorTagged}/tags/t1', states: Op, who: ['A'], success: 204 },
 ]
 
-/** 3.4 Configuration: unlock passphrase, unattended boot and time. */
+const pemFile = (text: string) => ({ type: 'application/x-pem-file', text })
+const bytes = { type: 'application/octet-stream', text: 'neither a backup nor an update' }
+
+/** 3.4 Configuration. */
 const configuration: Row[] = [
   {
     method: 'PUT',
@@ -270,15 +280,181 @@ const configuration: Row[] = [
     success: 204,
     json: { time: '2026-11-21T12:00:00Z' },
   },
+  { method: 'GET', path: '/config/tls/public.pem', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/config/tls/cert.pem', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/tls/cert.pem', states: Op, who: ['A'], success: 201, body: pemFile('{chain}') },
+  {
+    method: 'POST',
+    path: '/config/tls/csr.pem',
+    states: Op,
+    who: ['A'],
+    success: 200,
+    json: { commonName: 'coffer.example' },
+  },
+  {
+    method: 'POST',
+    path: '/config/tls/generate',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { type: 'EC_P256' },
+  },
+  { method: 'GET', path: '/config/tls/cluster-ca.pem', states: Op, who: ['A'], success: 200, lacking: 404 },
+  {
+    method: 'PUT',
+    path: '/config/tls/cluster-ca.pem',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    lacking: 400,
+    body: pemFile('no authority'),
+  },
+  { method: 'GET', path: '/config/network', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/config/network',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { ipAddress: '192.0.2.1', netmask: '255.255.255.0', gateway: '0.0.0.0' },
+  },
+  { method: 'GET', path: '/config/logging', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/config/logging',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { ipAddress: '0.0.0.0', port: 514, logLevel: 'info' },
+  },
+  {
+    method: 'PUT',
+    path: '/config/backup-passphrase',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    json: { passphrase: BACKUP },
+  },
 ]
 
-export const ROWS: readonly Row[] = [...lifecycle, ...keys, ...namespaces, ...configuration]
+/** 3.5 System. A backup that can be restored, and an update that can be committed, have tests of their own. */
+const system: Row[] = [
+  { method: 'GET', path: '/system/info', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'POST',
+    path: '/system/reboot',
+    states: ['Op', 'F'],
+    who: ['A'],
+    publicIn: ['F'],
+    success: 204,
+    ends: true,
+  },
+  {
+    method: 'POST',
+    path: '/system/shutdown',
+    states: everyState,
+    who: ['A'],
+    publicIn: ['U', 'L', 'F'],
+    success: 204,
+    ends: true,
+  },
+  {
+    method: 'POST',
+    path: '/system/factory-reset',
+    states: ['Op', 'F'],
+    who: ['A'],
+    publicIn: ['F'],
+    success: 204,
+    ends: true,
+  },
+  { method: 'POST', path: '/system/update', states: Op, who: ['A'], success: 200, lacking: 400, body: bytes },
+  { method: 'POST', path: '/system/commit-update', states: Op, who: ['A'], success: 204, lacking: 412 },
+  { method: 'POST', path: '/system/cancel-update', states: Op, who: ['A'], success: 204, lacking: 412 },
+  { method: 'POST', path: '/system/backup', states: Op, who: ['B'], success: 200 },
+  {
+    method: 'POST',
+    path: `/system/restore?backupPassphrase=${encodeURIComponent(BACKUP)}`,
+    states: ['U', 'Op'],
+    who: ['A'],
+    publicIn: ['U'],
+    success: 204,
+    lacking: 400,
+    body: bytes,
+  },
+]
+
+const memberUrls = { urls: ['https://192.0.2.7:2380'] }
+
+/** 3.6 Cluster: of a single node, which refuses every change by 400. */
+const cluster: Row[] = [
+  { method: 'GET', path: '/cluster/members', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'POST',
+    path: '/cluster/members',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    lacking: 400, // 412 until there is a backup passphrase; a row above has set it
+    json: memberUrls,
+  },
+  {
+    method: 'PUT',
+    path: '/cluster/members/{member}',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    lacking: 400,
+    json: memberUrls,
+  },
+  { method: 'PUT', path: '/cluster/members/f', states: Op, who: ['A'], success: 204, lacking: 404, json: memberUrls },
+  { method: 'DELETE', path: '/cluster/members/{member}', states: Op, who: ['A'], success: 204, lacking: 400 },
+  { method: 'DELETE', path: '/cluster/members/f', states: Op, who: ['A'], success: 204, lacking: 404 },
+  { method: 'POST', path: '/cluster/members/{member}/promote', states: Op, who: ['A'], success: 204, lacking: 400 },
+  { method: 'POST', path: '/cluster/members/f/promote', states: Op, who: ['A'], success: 204, lacking: 404 },
+  {
+    method: 'POST',
+    path: '/cluster/join',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    lacking: 412, // no cluster CA
+    json: {
+      members: [
+        { name: 'first', urls: ['https://192.0.2.1:2380'] },
+        { name: '', urls: ['https://192.0.2.2:2380'] },
+      ],
+      joinerKit: 'AAAA',
+      backupPassphrase: BACKUP,
+    },
+  },
+  { method: 'POST', path: '/cluster/force-new', states: ['F'], who: [], success: 204 },
+]
+
+/** Added to the contract's: 7.6. */
+const audit: Row[] = [
+  { method: 'GET', path: '/audit', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/audit?limit=1&action=sign', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/audit/export', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/config/audit', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/audit', states: Op, who: ['A'], success: 204, json: { lines: 1_000_000 } },
+]
+
+export const ROWS: readonly Row[] = [
+  ...lifecycle,
+  ...keys,
+  ...namespaces,
+  ...configuration,
+  ...system,
+  ...cluster,
+  ...audit,
+]
 
 /** What a row answers to a caller in a state. */
 export function expected(row: Row, state: StateLetter, caller: Caller): number {
   if (!row.states.includes(state)) return 412
-  if (row.who === 'Pub' || row.publicIn?.includes(state)) return row.success
+  if (row.who === 'Pub' || row.publicIn?.includes(state)) return row.lacking ?? row.success
   if (caller === 'none' || caller === 'wrong') return 401
+  if (state === 'F') return 401 // nothing is open to tell who somebody is
   if (!row.who.includes(caller)) return 403
-  return row.instead?.[caller] ?? row.success
+  return row.lacking ?? row.instead?.[caller] ?? row.success
 }
