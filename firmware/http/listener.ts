@@ -132,6 +132,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const started = performance.now()
     const { socket } = incoming
     const client = clientOf(socket)
+    const isAlone = client.unanswered.size === 0
     client.last = incoming
     client.unanswered.add(outgoing)
     log.info('access', `request ${incoming.method} ${pathOf(incoming.url ?? '')}`)
@@ -141,14 +142,21 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     outgoing.on('close', () => {
       client.unanswered.delete(outgoing)
       if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
+      if (socket.destroyed) client.waiting.length = 0
+      client.waiting.shift()?.()
       if (client.unanswered.size === 0) client.parting?.()
     })
-    if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
-      const { status, headers, body } = refusal('invalid', 'The host header is missing')
-      outgoing.writeHead(status, headers).end(body)
-    } else {
-      void toApp(incoming, outgoing)
+    const answer = (): void => {
+      if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
+        const { status, headers, body } = refusal('invalid', 'The host header is missing')
+        outgoing.writeHead(status, headers).end(body)
+      } else {
+        void toApp(incoming, outgoing)
+      }
     }
+    // One after another: a client that pipelines and reads nothing has one answer in memory, not all it asked for.
+    if (isAlone) answer()
+    else client.waiting.push(answer)
   }
 
   /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
@@ -240,6 +248,8 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
 /** A connection: what is known of it beyond the socket. */
 interface Client {
   unanswered: Set<ServerResponse>
+  /** Pipelined requests that have arrived, in order; each begins when the answer before it is sent. */
+  waiting: (() => void)[]
   last: IncomingMessage | undefined
   /** The parser gave up on it. */
   broken: boolean
@@ -252,7 +262,7 @@ const clients = new WeakMap<Duplex, Client>()
 function clientOf(socket: Duplex): Client {
   let client = clients.get(socket)
   if (client === undefined) {
-    client = { unanswered: new Set(), last: undefined, broken: false, parting: undefined }
+    client = { unanswered: new Set(), waiting: [], last: undefined, broken: false, parting: undefined }
     clients.set(socket, client)
   }
   return client
