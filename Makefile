@@ -4,22 +4,28 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run test build lint bench clean
+.PHONY: help run test test-slow build lint bench ct clean
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make run    start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
-	@echo 'make test   run every test'
-	@echo 'make build  bundle dist/boot.js and dist/firmware.js'
-	@echo 'make lint   check format, style and types'
-	@echo 'make bench  print how unlocking scales with the number of keys, and what the audit log costs'
-	@echo 'make clean  remove what was built and installed; the data in var/ stays'
+	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
+	@echo 'make test       run every test'
+	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
+	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
+	@echo 'make lint       check format, style and types'
+	@echo 'make bench      print how unlocking scales with the number of keys, and what the audit log costs'
+	@echo 'make ct         look for timing leaks of the RSA code, 100,000 samples for each secret (hours)'
+	@echo 'make clean      remove what was built and installed; the data in var/ stays'
 
 run: dist/firmware.js
 	@exec $(NODE) dist/boot.js
 
 test: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/**/*.test.ts'
+
+test-slow: node_modules/.package-lock.json
+	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
+	  'test/engine/**/*.test.ts' test/update/fuzz.test.ts
 
 build: dist/firmware.js
 
@@ -30,6 +36,9 @@ lint: node_modules/.package-lock.json
 bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/unlock.ts
 	$(NODE) tools/bench/audit.ts
+
+ct: node_modules/.package-lock.json
+	$(NODE) tools/ct/main.ts --samples 100000
 
 clean:
 	rm -rf dist node_modules coverage .venv
