@@ -48,11 +48,12 @@ test(`${KILLS} kills during restores leave the old or the new state`, { timeout:
     lastsMs = performance.now() - started
     assert.equal(digestStore(store, REPLACED), digests[next])
   }
+  let windowMs = lastsMs * 1.2 // follows the load of the machine, so that both outcomes are met
   const seen = { old: 0, new: 0, unanswered: 0 }
   for (let kill = 1; kill <= KILLS; kill++) {
     const next = 1 - now
     const answer = restore(coffer, backups[next]!)
-    await wait(Math.random() * lastsMs * 1.1)
+    await wait(Math.random() * windowMs)
     await coffer.kill(true)
     const status = await answer
     const state = digests.indexOf(digestStore(store, REPLACED))
@@ -60,6 +61,7 @@ test(`${KILLS} kills during restores leave the old or the new state`, { timeout:
     assert.ok(status === null || (status === 204 && state === next), `answered ${status}, state ${state}`)
     seen[state === next ? 'new' : 'old']++
     if (status === null) seen.unanswered++
+    windowMs *= state === next ? 0.85 : 1.1
     now = state
     coffer = start()
     assert.equal(await stateOf(coffer), 'Operational')
@@ -69,7 +71,7 @@ test(`${KILLS} kills during restores leave the old or the new state`, { timeout:
   }
   t.diagnostic(`a restore takes ${lastsMs.toFixed(0)} ms; ${JSON.stringify(seen)}`)
   // The control: the kills hit restores under way, some before and some after the moment that counts.
-  assert.ok(seen.old >= 3 && seen.new >= 3 && seen.unanswered > KILLS / 2, JSON.stringify(seen))
+  assert.ok(seen.old >= 5 && seen.new >= 5 && seen.unanswered > KILLS / 3, JSON.stringify(seen))
   assert.equal(await coffer.stop(), 0)
 
   await killFullRestores(t, backups[0]!, digests[0]!)
