@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { engineChoice } from '../../../firmware/crypto/engine/choice.ts'
 import { fastEngine } from '../../../firmware/crypto/engine/fast/fast.ts'
+import { limbsFor } from '../../../firmware/crypto/engine/fast/field.ts'
 import { FUSED_CASES, whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
 import { engine } from '../../../firmware/crypto/engine/select.ts'
 import { checkMultiplication, checkPowers, checkPrivatePower } from '../differential.ts'
@@ -26,6 +27,12 @@ test('private powers agree with BigInt', { skip }, () => {
 test('private powers agree with BigInt when one prime is much longer', { skip }, () => {
   checkPrivatePower(fastEngine, 256, 800, rounds(50))
   checkPrivatePower(fastEngine, 800, 256, rounds(50))
+})
+
+test('private and public powers agree with BigInt when n has exactly twice the limbs of its primes', { skip }, () => {
+  assert.equal(limbsFor(1010), 2 * limbsFor(505))
+  checkPrivatePower(fastEngine, 505, 505, rounds(50))
+  checkMultiplication(fastEngine, 1010, rounds(200))
 })
 
 test('powers agree with BigInt', { skip }, () => {

@@ -95,8 +95,8 @@ export class Field {
 
   /** 2^exponent in Montgomery's form. */
   powerOfTwo(to: Slot, exponent: number): void {
-    this.add(to, 'one', 'one')
-    for (const bit of exponent.toString(2).slice(1)) {
+    this.copy(to, 'one')
+    for (const bit of exponent.toString(2)) {
       this.square(to, to)
       if (bit === '1') this.add(to, to, to)
     }
