@@ -10,8 +10,8 @@ import { bytesToLimbs, limbsToBytes, modulusLimbs } from './limbs.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
 
-/** B^limbs is at least 2^5 times a modulus n: results stay below n in absolute value, and there is room for sums. */
-const SPARE_BITS = 5
+/** B^limbs is at least 2^8 times a modulus n: results stay below n in absolute value, and there is room for sums. */
+const SPARE_BITS = 8
 
 /** Numbers in memory, one in each lane, by name or position; `one` and `square` are B^limbs and its square, for each modulus. */
 export type Slot = keyof Layout['slots'] | number
