@@ -8,6 +8,7 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { brainpoolP256r1, brainpoolP384r1, brainpoolP512r1 } from '@noble/curves/misc.js'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import { schnorr, secp256k1 } from '@noble/curves/secp256k1.js'
+import { numberToBytesBE } from '@noble/curves/utils.js'
 import { CofferError } from '../error.ts'
 import { CURVES, ED25519_BYTES } from './algorithms.ts'
 import { isFast } from './engine/choice.ts'
@@ -37,14 +38,17 @@ export function generateCurveKey(type: CurveKeyType, random: Random): KeyPair {
 export function importCurveKey(type: CurveKeyType, data: Uint8Array): KeyPair {
   const bytes = type === 'Curve25519' ? ED25519_BYTES : CURVES[type].fieldBytes
   if (data.length !== bytes) throw new CofferError('invalid', `data: ${type} keys have ${bytes} bytes`)
-  if (type !== 'Curve25519' && !ECDSA_OF[type].utils.isValidSecretKey(data)) {
+  if (type !== 'Curve25519' && !isScalar(data, orderBytes(type))) {
     throw new CofferError('invalid', 'data: not a number between 1 and the order of the curve')
   }
   return pair(type, data.slice())
 }
 
-/** Keeps its own copy of the private key until `wipe`. */
+/** Keeps its own copy of the private key until `wipe`. Throws `internal` when it is out of range: its record was damaged. */
 export function openCurveKey(type: CurveKeyType, privateKey: Uint8Array, random: Random): OpenedCurveKey {
+  if (type !== 'Curve25519' && !isScalar(privateKey, orderBytes(type))) {
+    throw new CofferError('internal', 'The stored key is no number between 1 and the order of the curve')
+  }
   const secret = privateKey.slice()
   let wiped = false
   const sign = (mode: SignMode, message: Uint8Array): Uint8Array => {
@@ -69,6 +73,20 @@ const ECDSA_OF: Readonly<Record<EcKeyType, ECDSA>> = {
   BrainpoolP256: brainpoolP256r1,
   BrainpoolP384: brainpoolP384r1,
   BrainpoolP512: brainpoolP512r1,
+}
+
+const orderBytes = (type: EcKeyType): Uint8Array =>
+  numberToBytesBE(ECDSA_OF[type].Point.Fn.ORDER, CURVES[type].fieldBytes)
+
+/** True from 1 to the order less one; both big-endian and of one length. The same operations for every value. */
+function isScalar(bytes: Uint8Array, order: Uint8Array): boolean {
+  if (bytes.length !== order.length) return false
+  let [borrow, bits] = [0, 0]
+  for (let i = bytes.length - 1; i >= 0; i--) {
+    borrow = ((bytes[i]! - order[i]! - borrow) >> 8) & 1
+    bits |= bytes[i]!
+  }
+  return borrow === 1 && bits !== 0
 }
 
 /**
