@@ -1,0 +1,248 @@
+/** Images and machines for tests: an image is built once for what is in it, a machine never outlives its test. */
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { type Architecture, type Firmware, type Kernel, missingPackages } from '../../tools/qemu/arguments.ts'
+import { flash } from '../../tools/qemu/flash.ts'
+import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
+import { makeReleaseKey } from '../../tools/release-key.ts'
+import { type Call, type Reply, request } from '../accept/client.ts'
+
+export const UNLOCK_PASSPHRASE = 'unlock passphrase'
+export const ADMIN_PASSPHRASE = 'administrator passphrase'
+export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
+
+const ROOT = join(import.meta.dirname, '../..')
+const CACHE = join(ROOT, 'dist/test-image')
+const LOGS = join(CACHE, 'logs')
+const IMAGES_MAX = 24 // kept in the cache, some 100 MB each
+const BUILD_MS_MAX = 300_000
+const ANSWER_MS_MAX = 90_000
+const ATTEMPT_EVERY_MS = 250
+
+/** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
+export function onMachines(
+  timeoutMs = 240_000,
+  architecture: Architecture = 'x64',
+): { timeout: number; skip: string | false } {
+  const missing = missingPackages(architecture)
+  const skip = missing.length > 0 && process.env.CI !== 'true' && `install these Debian packages: ${missing.join(' ')}`
+  return { timeout: timeoutMs, skip }
+}
+
+export interface ImageOptions {
+  architecture?: Architecture
+  version?: string
+  /** Directory of device.js and firmware.js to put on the image instead of the sources as they are. */
+  bundle?: string
+  /** Directory of tools/secure-boot-keys.ts. */
+  secureBootKeys?: string
+  /** With the program that tries, from inside the firmware's confinement, what must not work. */
+  probe?: boolean
+  /** Further arguments of image/build.ts. */
+  extra?: string[]
+}
+
+export interface Image {
+  directory: string
+  version: string
+  disk: string
+  uki: string
+  /** The signed update image. */
+  update: string
+  kernel: Kernel
+}
+
+const DEFAULT_VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
+
+/** The image of these sources; from the cache when nothing in it has changed. Its release key is `releaseKey()`. */
+export async function buildImage(options: ImageOptions = {}): Promise<Image> {
+  const { architecture = 'x64', version = DEFAULT_VERSION, bundle, secureBootKeys, probe, extra = [] } = options
+  const key = releaseKey()
+  const parameters = ['--arch', architecture, '--version', version, '--release-key', key.publicPath]
+  parameters.push('--release-signing-key', key.path)
+  if (bundle !== undefined) parameters.push('--bundle', bundle)
+  if (secureBootKeys !== undefined) parameters.push('--secure-boot-keys', secureBootKeys)
+  if (probe) parameters.push('--probe')
+  parameters.push(...extra)
+  const hash = createHash('sha256').update(JSON.stringify(parameters))
+  for (const part of ['firmware', 'boot', 'image', 'tools', 'package.json', 'package-lock.json'])
+    hashTree(hash, join(ROOT, part))
+  for (const part of [key.publicPath, bundle, secureBootKeys]) if (part !== undefined) hashTree(hash, part)
+  const directory = join(CACHE, `image-${hash.digest('hex').slice(0, 16)}`)
+  if (!existsSync(directory)) await runRecipe(parameters, directory)
+  utimesSync(directory, new Date(), new Date())
+  dropOldImages()
+  return describeImage(directory, version)
+}
+
+async function runRecipe(parameters: string[], directory: string): Promise<void> {
+  mkdirSync(CACHE, { recursive: true })
+  const unfinished = mkdtempSync(`${directory}.`)
+  try {
+    const command = [join(ROOT, 'image/build.ts'), ...parameters, '--output', unfinished]
+    await promisify(execFile)(process.execPath, command, { cwd: ROOT, timeout: BUILD_MS_MAX, maxBuffer: 1 << 26 })
+    renameSync(unfinished, directory)
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
+    rmSync(unfinished, { recursive: true, force: true })
+    if (existsSync(directory)) return // built by somebody else meanwhile
+    throw new Error(`the image was not built: ${error instanceof Error ? error.message : error}\n${stdout}\n${stderr}`)
+  }
+}
+
+function describeImage(directory: string, version: string): Image {
+  const path = (name: string) => join(directory, name)
+  const commandLine = readFileSync(path('cmdline'), 'utf8').trim()
+  return {
+    directory,
+    version,
+    disk: path(`coffer-${version}.img`),
+    uki: path(`coffer-${version}.efi`),
+    update: path(`coffer-${version}.update`),
+    kernel: { image: path('vmlinuz'), initrd: path('initrd'), commandLine },
+  }
+}
+
+/** The release key of all test images, made when it is missing and never outside the build directory. */
+export function releaseKey(): { path: string; publicPath: string } {
+  const stem = join(CACHE, 'keys/release')
+  if (!existsSync(`${stem}.pub`)) {
+    mkdirSync(join(CACHE, 'keys'), { recursive: true })
+    makeReleaseKey(stem)
+  }
+  return { path: `${stem}.key`, publicPath: `${stem}.pub` }
+}
+
+function hashTree(hash: ReturnType<typeof createHash>, path: string): void {
+  if (!statSync(path).isDirectory()) {
+    const bytes = readFileSync(path)
+    hash.update(`${path}\n${bytes.length}\n`).update(bytes)
+    return
+  }
+  for (const name of readdirSync(path).sort()) if (!name.endsWith('.md')) hashTree(hash, join(path, name))
+}
+
+function dropOldImages(): void {
+  const images = readdirSync(CACHE).filter((name) => /^image-[0-9a-f]{16}$/.test(name))
+  const byUse = images.map((name) => ({ path: join(CACHE, name), used: statSync(join(CACHE, name)).mtimeMs }))
+  byUse.sort((a, b) => b.used - a.used)
+  for (const { path } of byUse.slice(IMAGES_MAX)) rmSync(path, { recursive: true, force: true })
+}
+
+/** A directory of the test's own. */
+export function makeDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-image-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A disk of the test's own, flashed with the image. */
+export function makeDisk(t: TestContext, image: Image, bytes?: number): string {
+  const disk = join(makeDirectory(t), 'disk.img')
+  flash(image.disk, disk, bytes)
+  return disk
+}
+
+export interface Appliance extends Machine {
+  /** Waits until the API answers; resolves with the time since the machine was switched on. */
+  answers(timeoutMs?: number): Promise<number>
+  call(method: string, path: string, call?: Call): Promise<Reply>
+  state(): Promise<string>
+}
+
+export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
+  /** Absent: a snapshot of the image's own disk. */
+  disk?: string
+  /** Absent: direct. */
+  firmware?: Firmware
+}
+
+/** Switches a machine on. It is killed with its test; what its console said is in dist/test-image/logs. */
+export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
+  const { disk, firmware = 'direct', ...rest } = options
+  const switchedOn = performance.now()
+  const machine = await startMachine({
+    exitOnRestart: true,
+    ...rest,
+    firmware,
+    kernel: firmware === 'direct' ? image.kernel : undefined,
+    disk: disk ?? image.disk,
+    snapshot: rest.snapshot ?? disk === undefined,
+    unsafe: true,
+  })
+  const log = logPath(t)
+  t.after(async () => {
+    await machine.kill()
+    writeFileSync(log, machine.output())
+  })
+
+  const target = { host: '127.0.0.1', port: machine.apiPort }
+  const call = (method: string, path: string, call?: Call) => request(target, method, `/api/v1${path}`, call)
+  return {
+    ...machine,
+    call,
+    state: async () => (await expect(200, call('GET', '/health/state'))).json<{ state: string }>().state,
+    answers: async (timeoutMs = ANSWER_MS_MAX) => {
+      const deadline = performance.now() + timeoutMs
+      let answered = 0
+      // Attempts overlap: one that is made too early hangs for seconds.
+      while (answered === 0) {
+        const tail = () => `the console's end:\n${machine.output().slice(-4000)}`
+        assert.ok(machine.running(), `the machine ended before it answered; ${tail()}`)
+        assert.ok(performance.now() < deadline, `no answer in ${timeoutMs} ms; ${tail()}`)
+        call('GET', '/health/alive', { timeoutMs: 10_000 }).then(
+          () => {
+            answered ||= performance.now()
+          },
+          () => {}, // not yet
+        )
+        await wait(ATTEMPT_EVERY_MS)
+      }
+      return Math.round(answered - switchedOn)
+    },
+  }
+}
+
+let machines = 0
+function logPath(t: TestContext): string {
+  mkdirSync(LOGS, { recursive: true })
+  const name = t.fullName
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 80)
+  return join(LOGS, `${name}-${++machines}.log`)
+}
+
+export async function provision(appliance: Pick<Appliance, 'call'>): Promise<void> {
+  const json = {
+    unlockPassphrase: UNLOCK_PASSPHRASE,
+    adminPassphrase: ADMIN_PASSPHRASE,
+    systemTime: new Date().toISOString(),
+  }
+  await expect(204, appliance.call('POST', '/provision', { json }))
+}
+
+export async function expect(status: number, reply: Promise<Reply>): Promise<Reply> {
+  const answer = await reply
+  assert.equal(answer.status, status, `${answer.request}: ${answer.text()}`)
+  return answer
+}

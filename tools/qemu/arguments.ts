@@ -1,0 +1,149 @@
+/** What a machine is made of, as arguments of qemu-system-x86_64 and qemu-system-aarch64 (QEMU 7.2 and newer). */
+
+import { existsSync } from 'node:fs'
+
+export type Architecture = 'x64' | 'arm64'
+
+/** `direct` loads the kernel without any firmware; `ovmf-secure` has Secure Boot, in setup mode until keys are enrolled. */
+export type Firmware = 'direct' | 'ovmf' | 'ovmf-secure'
+
+export interface Kernel {
+  image: string
+  initrd: string
+  commandLine: string
+}
+
+export interface Hardware {
+  architecture: Architecture
+  firmware: Firmware
+  /** Of `direct` only. */
+  kernel?: Kernel | undefined
+  /** A raw disk image. */
+  disk: string
+  /** The image stays as it is; what the guest writes is lost at the end. */
+  snapshot?: boolean | undefined
+  /** Flushes of the guest do not wait for this computer's disk: fast, and safe while only QEMU dies. */
+  unsafe?: boolean | undefined
+  /** Instead of `disk`: `-blockdev` arguments that end in a node named `disk`. */
+  blockdevs?: string[] | undefined
+  /** The firmware's variables: a writable file, not of `direct`. */
+  variables?: string | undefined
+  /** Socket of swtpm. */
+  tpmSocket?: string | undefined
+  memoryMegabytes: number
+  /** `tcg` emulates in software, `kvm` needs /dev/kvm. */
+  accelerator: string
+  /** A watchdog that resets the machine (i6300esb). */
+  watchdog?: boolean | undefined
+  /** A restart of the guest ends QEMU. */
+  exitOnRestart?: boolean | undefined
+  /** Address the guest has on its network of 24 bits. */
+  guestAddress: string
+  /** Port of 127.0.0.1 to port of the guest. */
+  forwards: [here: number, guest: number][]
+  /** The guest reaches nothing outside. */
+  isolated: boolean
+  extra?: string[] | undefined
+}
+
+/** Debian's package for each file that a machine needs and this computer may lack. */
+const PACKAGES: Record<Architecture, Record<string, string>> = {
+  x64: {
+    '/usr/bin/qemu-system-x86_64': 'qemu-system-x86',
+    '/usr/share/OVMF/OVMF_CODE_4M.fd': 'ovmf',
+    '/usr/bin/swtpm': 'swtpm',
+    '/usr/bin/setpriv': 'util-linux',
+  },
+  arm64: {
+    '/usr/bin/qemu-system-aarch64': 'qemu-system-arm',
+    '/usr/share/AAVMF/AAVMF_CODE.fd': 'qemu-efi-aarch64',
+    '/usr/bin/swtpm': 'swtpm',
+    '/usr/bin/setpriv': 'util-linux',
+  },
+}
+
+/** The Debian packages to install before a machine can run; none when all is there. */
+export function missingPackages(architecture: Architecture): string[] {
+  const needed = Object.entries(PACKAGES[architecture])
+  return needed.filter(([file]) => !existsSync(file)).map(([, name]) => name)
+}
+
+export const programOf = (architecture: Architecture): string =>
+  architecture === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64'
+
+/** The firmware's variables as they leave the factory, to be copied for each machine. */
+export const variablesTemplate = (architecture: Architecture): string =>
+  architecture === 'x64' ? '/usr/share/OVMF/OVMF_VARS_4M.fd' : '/usr/share/AAVMF/AAVMF_VARS.fd'
+
+/** Without the serial console, which each caller connects as it likes. */
+export function argumentsOf(hardware: Hardware): string[] {
+  return [
+    ['-nodefaults', '-no-user-config', '-display', 'none'],
+    machine(hardware),
+    ['-smp', '2', '-m', String(hardware.memoryMegabytes)],
+    boot(hardware),
+    disk(hardware),
+    network(hardware),
+    ['-device', 'virtio-rng-pci'],
+    hardware.tpmSocket === undefined ? [] : tpm(hardware.architecture, hardware.tpmSocket),
+    hardware.watchdog ? ['-device', 'i6300esb', '-action', 'watchdog=reset'] : [],
+    hardware.exitOnRestart ? ['-no-reboot'] : [],
+    hardware.extra ?? [],
+  ].flat()
+}
+
+function machine({ architecture, firmware, accelerator }: Hardware): string[] {
+  if (architecture === 'arm64') {
+    const cpu = accelerator === 'kvm' ? 'host' : 'cortex-a57' // `max` emulates pointer authentication, at a third of the speed
+    return ['-machine', `virt,accel=${accelerator}`, '-cpu', cpu]
+  }
+  const secure = firmware === 'ovmf-secure'
+  return [
+    ...['-machine', `q35,accel=${accelerator}${secure ? ',smm=on' : ''}`, '-cpu', 'max'],
+    // Only code in system management mode may write the variables; sleep would leave that mode unguarded.
+    ...(secure ? ['-global', 'driver=cfi.pflash01,property=secure,value=on', '-global', 'ICH9-LPC.disable_s3=1'] : []),
+  ]
+}
+
+function boot({ architecture, firmware, kernel, variables }: Hardware): string[] {
+  if (firmware === 'direct') {
+    if (kernel === undefined) throw new Error('direct boot needs a kernel')
+    return ['-kernel', kernel.image, '-initrd', kernel.initrd, '-append', kernel.commandLine]
+  }
+  if (variables === undefined) throw new Error(`${firmware} needs a file for its variables`)
+  const x64 = firmware === 'ovmf' ? '/usr/share/OVMF/OVMF_CODE_4M.fd' : '/usr/share/OVMF/OVMF_CODE_4M.secboot.fd'
+  const code = architecture === 'x64' ? x64 : '/usr/share/AAVMF/AAVMF_CODE.fd'
+  return [
+    ...['-drive', `if=pflash,format=raw,unit=0,readonly=on,file=${escaped(code)}`],
+    ...['-drive', `if=pflash,format=raw,unit=1,file=${escaped(variables)}`],
+  ]
+}
+
+function disk({ disk, snapshot, unsafe, blockdevs }: Hardware): string[] {
+  const device = ['-device', 'virtio-blk-pci,drive=disk,bootindex=0']
+  if (blockdevs !== undefined) return [...blockdevs.flatMap((node) => ['-blockdev', node]), ...device]
+  const cache = snapshot || unsafe ? 'unsafe' : 'writeback'
+  const drive = `if=none,id=disk,format=raw,cache=${cache},snapshot=${snapshot ? 'on' : 'off'},file=${escaped(disk)}`
+  return ['-drive', drive, ...device]
+}
+
+function network({ guestAddress, forwards, isolated }: Hardware): string[] {
+  const prefix = guestAddress.replace(/\.\d+$/, '') // the user network's own addresses keep away from a guest's usual ones
+  const net = `net=${prefix}.0/24,host=${prefix}.254,dns=${prefix}.253,dhcpstart=${prefix}.200`
+  const forwarded = forwards.map(([here, guest]) => `,hostfwd=tcp:127.0.0.1:${here}-${guestAddress}:${guest}`).join('')
+  return [
+    ...['-netdev', `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded}`],
+    ...['-device', 'virtio-net-pci,netdev=net,romfile='],
+  ]
+}
+
+function tpm(architecture: Architecture, socket: string): string[] {
+  const device = architecture === 'x64' ? 'tpm-crb' : 'tpm-tis-device'
+  return [
+    ...['-chardev', `socket,id=tpm,path=${escaped(socket)}`, '-tpmdev', 'emulator,id=tpm0,chardev=tpm'],
+    ...['-device', `${device},tpmdev=tpm0`],
+  ]
+}
+
+/** Commas separate QEMU's options. */
+const escaped = (path: string): string => path.replaceAll(',', ',,')

@@ -1,0 +1,159 @@
+/** Machines under QEMU: started with their TPM, connected to a console, and never left behind. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Architecture, argumentsOf, type Hardware, programOf, variablesTemplate } from './arguments.ts'
+import { type Console, createConsole } from './console.ts'
+
+/** The guest's ports, as boot/device sets them. */
+export const API_PORT = 8443
+const GUEST_ADDRESS = '192.168.1.1' // of a fresh appliance
+const MEMORY_MEGABYTES = 512
+
+type Chosen = Omit<Hardware, 'tpmSocket' | 'forwards'>
+
+/** Only the disk and the firmware have no default. */
+export interface MachineOptions extends Partial<Omit<Chosen, 'disk' | 'firmware'>>, Pick<Chosen, 'disk' | 'firmware'> {
+  /** Directory of swtpm's state; made when it is missing. */
+  tpm?: string | undefined
+  /** Port of 127.0.0.1 for the guest's API; the system chooses when absent. */
+  apiPort?: number | undefined
+  /** More ports of the guest to reach from here. */
+  guestPorts?: number[] | undefined
+  /** QEMU's own terminal is this one: no console for the caller. Ctrl-A X ends the machine, Ctrl-A H helps. */
+  foreground?: boolean | undefined
+}
+
+export interface Machine extends Console {
+  pid: number
+  /** Of 127.0.0.1. */
+  apiPort: number
+  /** The port of 127.0.0.1 that leads to one of `guestPorts`. */
+  portTo(guest: number): number
+  running(): boolean
+  /** Resolves with QEMU's exit code; null when it was killed. */
+  readonly ended: Promise<number | null>
+  /** The plug is pulled. Resolves when QEMU is gone. */
+  kill(): Promise<void>
+}
+
+/** Default of the accelerator: what every computer can do. */
+export const accelerator = (): string => process.env.COFFER_QEMU_ACCEL ?? 'tcg'
+
+export async function startMachine(options: MachineOptions): Promise<Machine> {
+  const { tpm, apiPort, guestPorts = [], foreground = false, ...parts } = options
+  const scratch = mkdtempSync(join(tmpdir(), 'coffer-qemu-'))
+  const cleanUp = () => rmSync(scratch, { recursive: true, force: true })
+  try {
+    const architecture = parts.architecture ?? 'x64'
+    const [api, ...others] = await freePorts(1 + guestPorts.length)
+    const forwards: [number, number][] = [[apiPort ?? api!, API_PORT]]
+    for (const [i, guest] of guestPorts.entries()) forwards.push([others[i]!, guest])
+    const hardware: Hardware = {
+      memoryMegabytes: MEMORY_MEGABYTES,
+      accelerator: accelerator(),
+      guestAddress: GUEST_ADDRESS,
+      isolated: true,
+      ...parts,
+      architecture,
+      forwards,
+    }
+    if (hardware.firmware !== 'direct') hardware.variables ??= copyVariables(architecture, scratch)
+    if (tpm !== undefined) hardware.tpmSocket = await startTpm(tpm, scratch)
+    return startQemu(hardware, foreground, cleanUp)
+  } catch (error) {
+    cleanUp()
+    throw error
+  }
+}
+
+/** A private copy of the factory's variables. */
+export function copyVariables(architecture: Architecture, directory: string): string {
+  const path = join(directory, 'variables.fd')
+  copyFileSync(variablesTemplate(architecture), path)
+  return path
+}
+
+function startQemu(hardware: Hardware, foreground: boolean, cleanUp: () => void): Machine {
+  const serial = foreground
+    ? ['-serial', 'mon:stdio']
+    : ['-chardev', 'stdio,id=serial,signal=off', '-serial', 'chardev:serial']
+  const child = spawnBound([programOf(hardware.architecture), ...argumentsOf(hardware), ...serial], foreground)
+  let running = true
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => {
+      running = false
+      cleanUp()
+      resolve(code)
+    })
+  })
+  ended.catch(() => {}) // whoever awaits it hears of it
+  child.stdin?.on('error', () => {}) // it ended while we typed
+  const console = createConsole({ received: printed(child), send: (text) => child.stdin?.write(text) })
+  const ports = new Map(hardware.forwards.map(([here, guest]) => [guest, here]))
+  return {
+    ...console,
+    pid: child.pid!,
+    apiPort: ports.get(API_PORT)!,
+    portTo: (guest) => ports.get(guest)!,
+    running: () => running,
+    ended,
+    kill: async () => {
+      if (running) child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+/** The serial console and QEMU's own complaints, which explain an early end. */
+async function* printed(child: ChildProcess): AsyncIterable<string> {
+  if (!child.stdout || !child.stderr) return
+  let complaints = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text
+  })
+  yield* child.stdout.setEncoding('utf8') as AsyncIterable<string>
+  if (complaints !== '') yield complaints
+}
+
+const TPM_START_MS_MAX = 10_000
+
+/** Resolves with the socket to connect to. swtpm ends with the connection. */
+async function startTpm(state: string, scratch: string): Promise<string> {
+  mkdirSync(state, { recursive: true })
+  const socket = join(scratch, 'tpm')
+  const control = ['--ctrl', `type=unixio,path=${socket}`, '--terminate']
+  const swtpm = spawnBound(['swtpm', 'socket', '--tpm2', '--tpmstate', `dir=${state}`, ...control], false)
+  let complaints = ''
+  swtpm.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text
+  })
+  swtpm.once('error', (error) => {
+    complaints += error.message
+  })
+  const deadline = Date.now() + TPM_START_MS_MAX
+  while (!existsSync(socket)) {
+    if (swtpm.exitCode !== null || Date.now() > deadline) throw new Error(`swtpm does not start: ${complaints}`)
+    await wait(10)
+  }
+  return socket
+}
+
+/** A process that dies with this one, however this one dies. */
+function spawnBound(command: string[], foreground: boolean): ChildProcess {
+  return spawn('setpriv', ['--pdeathsig', 'KILL', ...command], { stdio: foreground ? 'inherit' : 'pipe' })
+}
+
+/** All are held until the last one is found, so that they differ. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => new Promise((done) => server.once('listening', done))))
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return ports
+}
