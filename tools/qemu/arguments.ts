@@ -120,7 +120,7 @@ function boot({ architecture, firmware, kernel, variables }: Hardware): string[]
 }
 
 function disk({ disk, snapshot, unsafe, blockdevs }: Hardware): string[] {
-  const device = ['-device', 'virtio-blk-pci,drive=disk,bootindex=0']
+  const device = ['-device', 'virtio-blk-pci,drive=disk,bootindex=1']
   if (blockdevs !== undefined) return [...blockdevs.flatMap((node) => ['-blockdev', node]), ...device]
   const cache = snapshot || unsafe ? 'unsafe' : 'writeback'
   const drive = `if=none,id=disk,format=raw,cache=${cache},snapshot=${snapshot ? 'on' : 'off'},file=${escaped(disk)}`
