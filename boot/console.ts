@@ -23,20 +23,22 @@ export interface Console {
 export interface ConsoleOptions {
   input: ReadStream
   output: WriteStream
+  /** False: the terminal is ours alone, there is no job control, and Ctrl-C only clears what was typed. */
+  shared: boolean
   /** The passphrase as typed, empty when there was none, null when it was too long; the callee wipes it. */
   onPassphrase: (passphrase: Uint8Array | null) => void
   /** Ctrl-C at the prompt, where the terminal does not make a signal of it. */
   onInterrupt: () => void
 }
 
-export function openConsole({ input, output, onPassphrase, onInterrupt }: ConsoleOptions): Console {
+export function openConsole({ input, output, shared, onPassphrase, onInterrupt }: ConsoleOptions): Console {
   const editor = createPassphraseEditor()
   let mode: 'released' | 'silent' | 'asking' = 'released'
 
   // A reader of our output who has gone away (`| head`) is no reason to stop keeping keys.
   output.on('error', () => {})
 
-  const canAsk = () => input.isTTY === true && inForeground()
+  const canAsk = () => input.isTTY === true && (!shared || inForeground())
   const erasePrompt = () => output.write(output.isTTY ? ERASE_LINE : '\n')
 
   const silence = () => {
@@ -61,7 +63,7 @@ export function openConsole({ input, output, onPassphrase, onInterrupt }: Consol
     const typed = editor.feed(byte)
     if (typed === 'interrupt') {
       editor.clear()
-      onInterrupt()
+      if (shared) onInterrupt()
     } else if (mode === 'asking' && typed === 'enter') {
       mode = 'silent'
       output.write('\n')

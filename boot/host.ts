@@ -37,10 +37,12 @@ export function openHost({ dataDirectory, host, port, httpPort, logLevel, releas
     launcher: [],
     heapMegabytes: HEAP_MEGABYTES,
     lock,
+    sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
-    perform: (action) => {
-      if (action === 'shutdown') return 'end'
+    shownAddress: (address) => address,
+    perform: async (action) => {
+      if (action === 'shutdown') return { exitCode: 0 }
       if (action === 'factoryReset') {
         writeDurably(disk.resetMark, new Uint8Array(0))
         erase(disk)

@@ -15,13 +15,20 @@ export interface Platform {
   /** Upper bound of the firmware's JavaScript heap. */
   readonly heapMegabytes: number
   /** An open descriptor that every firmware inherits: while it is open, nobody else uses this data directory. */
-  readonly lock: number
+  readonly lock: number | null
+  /** A terminal that others use too: Ctrl-C ends us, and from the background nothing is read. */
+  readonly sharesTerminal: boolean
   /** The installed versions of the firmware. */
   readonly slots: Slots
   /** Read at each start of the firmware; the caller wipes it. */
   deviceKey(): DeviceKey
   /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
-  /** Performed while no firmware runs. Says whether to start it again or to end. */
-  perform(action: Action): 'start' | 'end'
+  /** Where clients reach a firmware that listens at `address`. */
+  shownAddress(address: string, network: Network | null): string
+  /** Performed while no firmware runs. */
+  perform(action: Action): Promise<Next>
 }
+
+/** What comes after an action: the firmware again, or our end. */
+export type Next = 'start' | { exitCode: number }

@@ -41,7 +41,7 @@ export interface SupervisorOptions {
   /** Asked at each start. */
   command: () => Command
   /** Inherited by the firmware, see lock.ts. */
-  lock: number
+  lock: number | null
   /** The first message; its secrets are wiped once it is sent. */
   startMessage: () => Extract<ToFirmware, { type: 'start' }>
   onMessage: (message: ToBoot) => void
@@ -160,7 +160,10 @@ export interface Command {
   heapMegabytes: number
 }
 
-function launch({ launcher, program, readable, storeDirectory, heapMegabytes }: Command, lock: number): ChildProcess {
+function launch(
+  { launcher, program, readable, storeDirectory, heapMegabytes }: Command,
+  lock: number | null,
+): ChildProcess {
   const [file, ...parameters] = [
     ...launcher,
     process.execPath,
@@ -180,7 +183,7 @@ function launch({ launcher, program, readable, storeDirectory, heapMegabytes }: 
   return spawn(file!, parameters, {
     cwd: storeDirectory,
     env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock ?? 'ignore'],
     serialization: 'advanced',
     // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
     detached: true,

@@ -1,6 +1,7 @@
 /**
- * `node tools/build.ts [directory]` bundles the two programs: boot.js and firmware.js (server, API and crypto workers in
- * one file), with the SQLite addon for each architecture beside them. The same sources give the same bytes.
+ * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
+ * device) and firmware.js (server, API and crypto workers in one file), with the SQLite addon for each architecture
+ * beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +20,7 @@ export async function bundle(directory: string, version = manifestVersion()): Pr
   mkdirSync(directory, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { boot: 'boot/main.ts', firmware: 'firmware/main.ts' },
+    entryPoints: { boot: 'boot/main.ts', device: 'boot/device/main.ts', firmware: 'firmware/main.ts' },
     outdir: directory,
     bundle: true,
     platform: 'node',

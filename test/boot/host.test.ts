@@ -34,7 +34,7 @@ function open(t: TestContext, dataDirectory: string): Platform {
   })
   t.after(() => {
     try {
-      closeSync(platform.lock)
+      closeSync(platform.lock!)
     } catch {} // closed by the test
   })
   return platform
@@ -68,24 +68,24 @@ test('refuses a data directory in use, and takes it once it is free', (t) => {
     () => open(t, directory),
     (error) => error instanceof LockError && error.message.includes(`another Coffer is running on ${directory}`),
   )
-  closeSync(first.lock)
+  closeSync(first.lock!)
   open(t, directory)
 })
 
-test('a reboot starts the firmware again, a shutdown ends', (t) => {
+test('a reboot starts the firmware again, a shutdown ends', async (t) => {
   const platform = open(t, makeDirectory(t))
   const key = keyOf(platform)
-  assert.equal(platform.perform('reboot'), 'start')
-  assert.equal(platform.perform('shutdown'), 'end')
+  assert.equal(await platform.perform('reboot'), 'start')
+  assert.deepEqual(await platform.perform('shutdown'), { exitCode: 0 })
   assert.deepEqual(keyOf(platform), key)
 })
 
-test('a factory reset erases the store and the device key, and the next start makes a new one', (t) => {
+test('a factory reset erases the store and the device key, and the next start makes a new one', async (t) => {
   const directory = makeDirectory(t)
   const platform = open(t, directory)
   const key = keyOf(platform)
   writeFileSync(join(platform.settings.dataDirectory, 'records'), 'x')
-  assert.equal(platform.perform('factoryReset'), 'start')
+  assert.equal(await platform.perform('factoryReset'), 'start')
   assert.deepEqual(readdirSync(directory).sort(), ['lock', 'store'])
   assert.deepEqual(readdirSync(platform.settings.dataDirectory), [])
   assert.notDeepEqual(keyOf(platform), key)
@@ -96,7 +96,7 @@ test('an interrupted factory reset is finished at the next start', (t) => {
   const first = open(t, directory)
   writeFileSync(join(first.settings.dataDirectory, 'records'), 'x')
   writeFileSync(join(directory, 'factory-reset'), '')
-  closeSync(first.lock)
+  closeSync(first.lock!)
   const second = open(t, directory)
   assert.equal(existsSync(join(directory, 'factory-reset')), false)
   assert.deepEqual(readdirSync(second.settings.dataDirectory), [])

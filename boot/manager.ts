@@ -1,0 +1,178 @@
+/** The story of a start: firmware on a platform, and the conversation between its states and the console. */
+
+import { openConsole } from './console.ts'
+import type { Next, Platform } from './platform.ts'
+import { PRODUCT } from './product.ts'
+import type { Network, SlotStep, ToBoot } from './protocol.ts'
+import { explain, type Running } from './slots.ts'
+import { createSupervisor } from './supervisor.ts'
+import { createTrial } from './trial.ts'
+
+export function run(platform: Platform): void {
+  let listening: Extract<ToBoot, { type: 'listening' }> | null = null
+  let network: Network | null = null
+  /** True from the first `Locked` of a firmware on: what follows was then no unattended start. */
+  let wasLocked = false
+  let ending = false
+  let changing = false
+  /** Set at each start, before anything else happens. */
+  let running!: Running
+  let toldFallback: string | null = null
+
+  const terminal = openConsole({
+    input: process.stdin,
+    output: process.stdout,
+    onPassphrase: (passphrase) => {
+      if (passphrase === null) askAgain('That is too long: a passphrase has at most 200 bytes.')
+      else if (passphrase.length === 0) terminal.ask()
+      else supervisor.unlock(passphrase)
+    },
+    shared: platform.sharesTerminal,
+    onInterrupt: () => end(0),
+  })
+
+  const supervisor = createSupervisor({
+    command: () => {
+      running = platform.slots.choose()
+      const { version, fallback } = running
+      if (running.trial) terminal.print(`Version ${version} is tried.`)
+      else if (fallback !== null && fallback !== toldFallback) terminal.print(`${fallback}. Version ${version} runs.`)
+      toldFallback = fallback
+      trial.begin(running.trial)
+      return {
+        launcher: platform.launcher,
+        program: running.program,
+        readable: running.readable,
+        storeDirectory: platform.settings.dataDirectory,
+        heapMegabytes: platform.heapMegabytes,
+      }
+    },
+    lock: platform.lock,
+    startMessage: () => {
+      wasLocked = false
+      terminal.silence()
+      const deviceKey = platform.deviceKey()
+      if ('problem' in deviceKey) terminal.print(`The device key cannot be used: ${deviceKey.problem}.`)
+      const { trial, fallback } = running
+      const key = 'key' in deviceKey ? deviceKey.key : null
+      return { type: 'start', settings: platform.settings, deviceKey: key, software: { trial, fallback } }
+    },
+    onMessage: (message) => {
+      if (ending) return
+      trial.hear(message)
+      hear(message)
+    },
+    onCrash: (explanation) => {
+      trial.crashed(explanation)
+      terminal.release()
+      terminal.print(explanation)
+    },
+    onLine: terminal.print,
+  })
+
+  const trial = createTrial({
+    slots: platform.slots,
+    retry: () => change(() => platform.perform('reboot')),
+    onGood: () => {
+      terminal.print(`Version ${running.version} is good.`)
+      supervisor.send({ type: 'good' })
+    },
+  })
+
+  function hear(message: ToBoot): void {
+    switch (message.type) {
+      case 'listening':
+        listening = message
+        break
+      case 'state':
+        enter(message)
+        break
+      case 'unlockResult':
+        if (message.result === 'wrong') askAgain('Wrong passphrase.')
+        else if (message.result === 'tooManyAttempts') askAgain('Too many attempts: wait a second before the next one.')
+        else if (message.result === 'failed') askAgain(`The unlock failed: ${message.message ?? 'no reason given'}.`)
+        break // otherwise a state message takes the prompt away
+      case 'refused':
+        terminal.print(`Coffer does not start: ${message.reason}.`)
+        end(1)
+        break
+      case 'request':
+        change(() => platform.perform(message.action))
+        break
+      case 'network':
+        network = message.network
+        platform.applyNetwork(network)
+        break
+      case 'slot':
+        supervisor.send({ type: 'slotResult', problem: problemOf(message.step) })
+        break
+      case 'pong':
+        break
+    }
+  }
+
+  function enter({ state, reason }: Extract<ToBoot, { type: 'state' }>): void {
+    if (state === 'Locked' && terminal.canAsk()) {
+      terminal.release()
+      terminal.print(`${PRODUCT.product}\nVersion ${running.version}\n${url()}`)
+      terminal.ask()
+    } else {
+      terminal.release()
+      const start = state === 'Operational' && !wasLocked ? 'started unattended, ' : ''
+      const why = state === 'Failed' ? `: ${reason ?? 'no reason given'}` : ''
+      const next = state === 'Locked' ? ', waiting for the passphrase at /api/v1/unlock' : ''
+      terminal.print(`${PRODUCT.product} ${running.version} at ${url()}: ${start}${state}${why}${next}`)
+    }
+    wasLocked ||= state === 'Locked' || state === 'Unprovisioned'
+  }
+
+  function url(): string {
+    if (listening === null) return ''
+    const address = platform.shownAddress(listening.address, network)
+    return `https://${address.includes(':') ? `[${address}]` : address}:${listening.port}`
+  }
+
+  function askAgain(notice: string): void {
+    terminal.print(notice)
+    terminal.ask()
+  }
+
+  /** Null when the step was taken. */
+  function problemOf(step: SlotStep): string | null {
+    try {
+      platform.slots.take(step)
+      return null
+    } catch (error) {
+      return `The update cannot be ${step.do === 'activate' ? 'activated' : 'stored'}: ${explain(error)}`
+    }
+  }
+
+  /** Between two runs of the firmware. Whoever asks while it is being stopped comes too late. */
+  async function change(action: () => Promise<Next>): Promise<void> {
+    if (changing) return
+    changing = true
+    trial.end()
+    await supervisor.stop()
+    if (ending) return
+    const next = await action()
+    changing = false
+    if (next === 'start') supervisor.start()
+    else end(next.exitCode)
+  }
+
+  async function end(exitCode: number): Promise<void> {
+    if (ending) return
+    ending = true
+    trial.end()
+    terminal.release()
+    const clean = await supervisor.stop()
+    if (!clean) terminal.print('The firmware did not stop in time and was killed.')
+    process.exit(clean ? exitCode : 1)
+  }
+
+  process.on('SIGINT', () => end(0))
+  process.on('SIGTERM', () => end(0))
+  // The terminal was closed. Without one the signal keeps its meaning, so that nohup(1) works.
+  if (process.stdin.isTTY) process.on('SIGHUP', () => end(0))
+  supervisor.start()
+}
