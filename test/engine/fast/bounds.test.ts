@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
 import { LOW_MAGIC } from '../../../firmware/crypto/engine/fast/machine.ts'
 import {
   canonical,
@@ -20,8 +21,13 @@ const LAST_LIMB = number(-(2n ** 48n), 2n ** 48n)
 
 const [A, B, RESULT, WIDE] = [20_000, 21_000, 22_000, 23_000]
 
-function prepare(limbs: number, digits = ROWS, limb: Interval = LIMB): { m: Checker; n: Modulus<number> } {
-  const m = new Checker()
+function prepare(
+  limbs: number,
+  digits = ROWS,
+  limb: Interval = LIMB,
+  products: Products = 'fused',
+): { m: Checker; n: Modulus<number> } {
+  const m = new Checker(products)
   const place = (at: number, count: number): number => {
     for (let k = 0; k < count; k++) m.store(at, k, k === limbs - 1 ? LAST_LIMB : limb)
     return at
@@ -71,9 +77,11 @@ for (const [name, operation] of Object.entries(OPERATIONS)) {
   test(`no limb and no column can overflow: ${name}, 5 to 81 limbs, and 161`, () => {
     for (const limbs of [...range(77).map((i) => i + 5), 161]) {
       for (const digits of limbs <= 12 ? [2, 3, 4] : [2, 4]) {
-        const { m, n } = prepare(limbs, digits)
-        operation(m, n)
-        assertLimbs(m, limbs)
+        for (const products of ['fused', 'exact'] as const) {
+          const { m, n } = prepare(limbs, digits, LIMB, products)
+          operation(m, n)
+          assertLimbs(m, limbs)
+        }
       }
     }
   })

@@ -3,6 +3,7 @@
  * lose a bit for any value inside throws. Loops run for real, so one pass proves every limb of a given number of limbs.
  */
 
+import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
 import {
   BITS_2_52,
   HIGH_MAGIC,
@@ -31,6 +32,12 @@ const PRODUCT_MAX = (1n << (2n * RADIX)) - (1n << (RADIX - 1n))
 export class Checker implements Machine<Interval, number, number> {
   readonly memory = new Map<number, Interval>()
   splits = 0
+  readonly #halfMax: bigint
+
+  constructor(products: Products = 'fused') {
+    // rounded twice, a high part may be the second nearest when the low one is near half: product's last bit is 2^49 at most
+    this.#halfMax = (1n << (RADIX - 1n)) + (products === 'fused' ? 0n : 1n << 48n)
+  }
 
   constant(value: bigint): Interval {
     return bits(value, value)
@@ -56,7 +63,7 @@ export class Checker implements Machine<Interval, number, number> {
     const products = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high]
     const [low, high] = [smallest(products), largest(products)]
     if (-low > PRODUCT_MAX || high > PRODUCT_MAX) throw new RangeError('a product of 2^102 or more')
-    const half = 1n << (RADIX - 1n)
+    const half = this.#halfMax
     return {
       high: bits(HIGH_MAGIC + ((low - half) >> RADIX), HIGH_MAGIC + ((high + half) >> RADIX) + 1n),
       low: bits(LOW_MAGIC - half, LOW_MAGIC + half),

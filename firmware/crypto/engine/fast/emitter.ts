@@ -1,7 +1,7 @@
 /** Emits WebAssembly for a generator: every value gets its own local, and the optimising compiler finds the registers. */
 
 import { type Code, f64x2, i32, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128 } from '../wasm.ts'
-import { doubleBits, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
+import { doubleBits, HIGH_MAGIC, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
 
 /** An address: a local, or nothing, and a constant number of bytes. */
 export interface Address {
@@ -9,18 +9,19 @@ export interface Address {
   bytes: number
 }
 
+/** How a product is split in two: by fused multiply-add, or with operations that round the same everywhere, some four times slower. */
+export type Products = 'fused' | 'exact'
+
 export class Emitter implements Machine<Local, Address, Local | number> {
   #code: Code[] = []
   readonly #prologue: Code[] = []
   readonly #local: NewLocal
   readonly #constants = new Map<bigint, Local>()
-  readonly #high: Local
-  readonly #split: Local
+  readonly #products: Products
 
-  constructor(local: NewLocal) {
+  constructor(local: NewLocal, products: Products) {
     this.#local = local
-    this.#high = this.constant(doubleBits(3 * 2 ** 102))
-    this.#split = this.constant(doubleBits(3 * 2 ** 102 + 3 * 2 ** 51))
+    this.#products = products
   }
 
   #keep(value: Code, type: 'v128' | 'i32' = 'v128'): Local {
@@ -51,9 +52,26 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   }
 
   split(a: Local, b: Local): { high: Local; low: Local } {
-    const high = this.#keep(f64x2.relaxedMadd(a, b, this.#high))
-    const low = this.#keep(f64x2.relaxedMadd(a, b, f64x2.sub(this.#split, high)))
-    return { high, low }
+    const toHigh = this.constant(HIGH_MAGIC)
+    const toLow = this.constant(doubleBits(3 * 2 ** 102 + 3 * 2 ** 51))
+    if (this.#products === 'fused') {
+      const high = this.#keep(f64x2.relaxedMadd(a, b, toHigh))
+      return { high, low: this.#keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
+    }
+    // Dekker 1971: a b = product + error, both exact, from factors of half the length
+    const product = this.#keep(f64x2.mul(a, b))
+    const [a1, b1] = [this.#upperHalf(a), this.#upperHalf(b)]
+    const [a0, b0] = [this.minus(a, a1), this.minus(b, b1)]
+    const middle = f64x2.add(f64x2.add(f64x2.sub(f64x2.mul(a1, b1), product), f64x2.mul(a1, b0)), f64x2.mul(a0, b1))
+    const error = f64x2.add(middle, f64x2.mul(a0, b0))
+    const high = this.#keep(f64x2.add(product, toHigh))
+    return { high, low: this.#keep(f64x2.add(f64x2.add(f64x2.sub(toLow, high), product), error)) }
+  }
+
+  /** The first 26 of 53 bits. */
+  #upperHalf(a: Local): Local {
+    const product = this.#keep(f64x2.mul(a, this.constant(doubleBits(2 ** 27 + 1))))
+    return this.#keep(f64x2.sub(product, f64x2.sub(product, a)))
   }
 
   plus = (a: Local, b: Local): Local => this.#keep(f64x2.add(a, b))
@@ -108,8 +126,8 @@ export class UnrollingEmitter extends Emitter {
   readonly #end: number
   readonly #held = new Map<number, Local>()
 
-  constructor(local: NewLocal, firstLimb: number, limbs: number) {
-    super(local)
+  constructor(local: NewLocal, products: Products, firstLimb: number, limbs: number) {
+    super(local, products)
     this.#first = firstLimb * LIMB_BYTES
     this.#end = this.#first + limbs * LIMB_BYTES
   }

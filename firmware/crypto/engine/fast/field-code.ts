@@ -1,7 +1,17 @@
 /** The WebAssembly of one field: what lies where in memory, and the functions. */
 
-import { type Callee, type Code, i32, i64x2, type Local, repeatWhile, v128, WasmModule } from '../wasm.ts'
-import { type Address, Emitter, UnrollingEmitter } from './emitter.ts'
+import {
+  type Callee,
+  type Code,
+  i32,
+  i64x2,
+  type Local,
+  type NewLocal,
+  repeatWhile,
+  v128,
+  WasmModule,
+} from '../wasm.ts'
+import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
 import { canonical, combine, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
 
@@ -26,6 +36,8 @@ export interface Extension {
 export interface FieldCode {
   module: WasmModule
   limbs: number
+  /** For functions written against the machine. */
+  emitter: (local: NewLocal) => Emitter
   square: Callee
   multiply: Callee
   add: Callee
@@ -85,7 +97,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
 
 const PAGE_BYTES = 65_536
 
-export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmModule {
+export function emitField(layout: Layout, products: Products, more: Extension = NOTHING_MORE): WasmModule {
   const { limbs } = layout
   const module = new WasmModule(Math.ceil((layout.end * LIMB_BYTES) / PAGE_BYTES))
   const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
@@ -100,10 +112,13 @@ export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmM
     multiplyBiases: fixed(layout.multiply),
     wideBiases: fixed(layout.none),
   }
+  const emitter = (local: NewLocal): Emitter =>
+    limbs <= UNROLLED_LIMBS_MAX
+      ? new UnrollingEmitter(local, products, layout.columns, 2 * limbs)
+      : new Emitter(local, products)
   const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
     module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
-      const m =
-        limbs <= UNROLLED_LIMBS_MAX ? new UnrollingEmitter(local, layout.columns, 2 * limbs) : new Emitter(local)
+      const m = emitter(local)
       generate(
         m,
         locals.map((base) => ({ base, bytes: 0 })),
@@ -161,6 +176,6 @@ export function emitField(layout: Layout, more: Extension = NOTHING_MORE): WasmM
       ),
     ]
   })
-  more.define({ module, limbs, square: squareCode, multiply: multiplyCode, add, subtract }, layout)
+  more.define({ module, limbs, emitter, square: squareCode, multiply: multiplyCode, add, subtract }, layout)
   return module
 }

@@ -5,6 +5,7 @@
 
 import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
+import type { Products } from './emitter.ts'
 import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
 import { bytesToLimbs, limbsToBytes, modulusLimbs } from './limbs.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
@@ -41,10 +42,10 @@ export class Field {
   readonly words: Uint32Array
   readonly code: FieldExports
 
-  constructor(limbs: number, more?: Extension) {
+  constructor(limbs: number, more?: Extension, products: Products = 'fused') {
     this.limbs = limbs
     this.layout = layOut(limbs, more)
-    this.code = emitField(this.layout, more).instantiate() as unknown as FieldExports
+    this.code = emitField(this.layout, products, more).instantiate() as unknown as FieldExports
     const memory = this.code.memory.buffer
     this.numbers = new Float64Array(memory)
     this.words = new Uint32Array(memory)
