@@ -3,8 +3,9 @@
 import { openConsole } from './console.ts'
 import type { Next, Platform } from './platform.ts'
 import { PRODUCT } from './product.ts'
-import type { Network, SlotStep, ToBoot } from './protocol.ts'
-import { explain, type Running } from './slots.ts'
+import type { Network, SlotAnswer, SlotStep, ToBoot } from './protocol.ts'
+import { explain, SlotConflict } from './slot-error.ts'
+import type { Running } from './slots.ts'
 import { createSupervisor } from './supervisor.ts'
 import { createTrial } from './trial.ts'
 
@@ -104,7 +105,7 @@ export function run(platform: Platform): void {
         platform.applyNetwork(network)
         break
       case 'slot':
-        supervisor.send({ type: 'slotResult', problem: problemOf(message.step) })
+        supervisor.send({ type: 'slotResult', ...take(message.step) })
         break
       case 'pong':
         break
@@ -137,13 +138,14 @@ export function run(platform: Platform): void {
     terminal.ask()
   }
 
-  /** Null when the step was taken. */
-  function problemOf(step: SlotStep): string | null {
+  function take(step: SlotStep): SlotAnswer {
     try {
       platform.slots.take(step)
-      return null
+      return { problem: null }
     } catch (error) {
-      return `The update cannot be ${step.do === 'activate' ? 'activated' : 'stored'}: ${explain(error)}`
+      if (error instanceof SlotConflict) return { problem: error.message, conflict: true }
+      const verb = step.do === 'activate' ? 'activated' : 'stored'
+      return { problem: `The update cannot be ${verb}: ${explain(error)}` }
     }
   }
 

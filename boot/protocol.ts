@@ -29,8 +29,8 @@ export type ToFirmware =
   | { type: 'stop' }
   /** The trial is over: from now on requests are answered. */
   | { type: 'good' }
-  /** The answer to each `slot`, in their order; null when the step was done. */
-  | { type: 'slotResult'; problem: string | null }
+  /** To each `slot`, in their order. */
+  | ({ type: 'slotResult' } & SlotAnswer)
 
 /** From the firmware to the boot manager. */
 export type ToBoot =
@@ -61,6 +61,12 @@ export type SlotStep =
   /** The next start runs it, on trial. */
   | { do: 'activate' }
   | { do: 'discard' }
+
+/** No problem: the step was done. A conflict: the version is in order, but it does not fit to what this machine runs. */
+export interface SlotAnswer {
+  problem: string | null
+  conflict?: true
+}
 
 export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives over TLS comes in far smaller pieces
 

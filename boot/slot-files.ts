@@ -17,9 +17,7 @@ import {
 import { CofferError } from '../firmware/error.ts'
 import { MANIFEST, type Manifest, openManifest, SIGNATURE } from '../firmware/update/manifest.ts'
 import { syncDirectory, writeDurably } from './files.ts'
-
-/** What stands against a step; may be shown to the client: names no path. */
-export class SlotError extends Error {}
+import { SlotError } from './slot-error.ts'
 
 export interface IncomingFiles {
   readonly manifest: Manifest
@@ -33,13 +31,18 @@ export interface IncomingFiles {
 const FLUSH_BYTES = 8 * 1024 * 1024 // so that no single flush takes long on a slow medium
 const READ_BYTES = 1024 * 1024
 
-/** Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one. */
+/**
+ * Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one;
+ * before anything is written `admit` may throw, too.
+ */
 export function openIncoming(
   directory: string,
   head: { manifest: Uint8Array; signature: Uint8Array },
   releaseKey: Uint8Array,
+  admit: (manifest: Manifest) => void,
 ): IncomingFiles {
   const manifest = verifiedManifest(head.manifest, head.signature, releaseKey)
+  admit(manifest)
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const files = new Map<string, { descriptor: number; left: number; unflushed: number }>()

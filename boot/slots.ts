@@ -6,12 +6,15 @@
  * by hand goes before what updates had put into the slots.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { z } from 'zod'
-import { syncDirectory, writeDurably } from './files.ts'
+import { syncDirectory } from './files.ts'
+import { createIncoming } from './incoming.ts'
 import type { Firmware } from './own-firmware.ts'
 import type { SlotStep } from './protocol.ts'
-import { type IncomingFiles, openIncoming, SlotError, verifyVersion } from './slot-files.ts'
+import { openRecord } from './record.ts'
+import { explain, SlotError } from './slot-error.ts'
+import { verifyVersion } from './slot-files.ts'
 import { createStoreCopy } from './store-copy.ts'
 
 export interface Version extends Firmware {
@@ -63,39 +66,24 @@ type State = z.infer<typeof stateSchema>
 type Place = State['active']
 
 export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsOptions): Slots {
-  const statePath = `${directory}/state.json`
   const incomingPath = `${directory}/incoming`
   const slotPath = (slot: Place) => `${directory}/${slot}`
   const storeCopy = createStoreCopy(storeDirectory)
-  let state = readState()
-  let incoming: IncomingFiles | null = null
-  let ready = false
-
-  function readState(): State {
-    const initial: State = { own: own.version, active: OWN, previous: OWN, trial: null, fallback: null }
-    if (!existsSync(statePath)) return initial
-    try {
-      return stateSchema.parse(JSON.parse(readFileSync(statePath, 'utf8')))
-    } catch {
-      return { ...initial, fallback: `The record of installed versions is damaged; ${own.version} runs` }
-    }
-  }
-
-  function save(next: State): void {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    writeDurably(statePath, new TextEncoder().encode(`${JSON.stringify(next, null, 2)}\n`))
-    state = next
-  }
-
-  /** For what must go on when the disk is full: the next boot manager then finds the record as it was before. */
-  function saveIfPossible(next: State): void {
-    try {
-      save(next)
-    } catch (error) {
-      explain(error) // throws what is no error of the disk
-      state = next
-    }
-  }
+  const initial: State = { own: own.version, active: OWN, previous: OWN, trial: null, fallback: null }
+  const record = openRecord({
+    path: `${directory}/state.json`,
+    schema: stateSchema,
+    initial,
+    damaged: { ...initial, fallback: `The record of installed versions is damaged; ${own.version} runs` },
+  })
+  const incoming = createIncoming({
+    directory: incomingPath,
+    releaseKey,
+    admit: ({ members }) => {
+      if (record.value.trial !== null) throw new SlotError('The running version is still on trial')
+      checkRunnable(members.map(({ name }) => name))
+    },
+  })
 
   /** The version in a place, or why it cannot run. */
   function look(slot: Place): Version | { problem: string } {
@@ -112,7 +100,8 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   /** Ends the trial in favour of the version before. */
   function leave(problem: string): null {
     storeCopy.restore()
-    saveIfPossible({ ...state, trial: null, fallback: `${nameOf(state.trial!.slot)} was tried and left: ${problem}` })
+    const fallback = tellLeft(nameOf(record.value.trial!.slot), problem)
+    record.saveIfPossible({ ...record.value, trial: null, fallback })
     return null
   }
 
@@ -127,13 +116,13 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   }
 
   function tryTrial(): Running | null {
-    const { slot, triesLeft, problem } = state.trial!
+    const { slot, triesLeft, problem } = record.value.trial!
     const version = look(slot)
     if ('problem' in version) return leave(version.problem)
-    if (triesLeft <= 0) return leave(problem ?? 'it did not become ready')
+    if (triesLeft <= 0) return leave(problem ?? NOT_READY)
     try {
       if (triesLeft === TRIES || !storeCopy.exists()) storeCopy.make()
-      save({ ...state, trial: { slot, triesLeft: triesLeft - 1, problem } })
+      record.save({ ...record.value, trial: { slot, triesLeft: triesLeft - 1, problem } })
     } catch (error) {
       return leave(`it could not be tried because ${explain(error)}`)
     }
@@ -141,102 +130,76 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   }
 
   function chooseProven(): Running {
-    for (const place of new Set([state.active, state.previous])) {
+    for (const place of new Set([record.value.active, record.value.previous])) {
       const version = look(place)
-      if (!('problem' in version)) return { ...version, trial: false, fallback: state.fallback }
-      saveIfPossible({ ...state, fallback: `${nameOf(place)} was left: ${version.problem}` })
+      if (!('problem' in version)) return { ...version, trial: false, fallback: record.value.fallback }
+      record.saveIfPossible({ ...record.value, fallback: `${nameOf(place)} was left: ${version.problem}` })
     }
-    return { ...own, trial: false, fallback: state.fallback }
+    return { ...own, trial: false, fallback: record.value.fallback }
   }
 
   function dropUncommitted(): void {
-    incoming?.close()
-    incoming = null
-    ready = false
+    incoming.drop()
     if (!existsSync(directory)) return
-    const kept = new Set(['state.json', ...[state.active, state.previous, state.trial?.slot].map(String)])
+    const { active, previous, trial } = record.value
+    const kept = new Set(['state.json', ...[active, previous, trial?.slot].map(String)])
     for (const name of readdirSync(directory))
       if (!kept.has(name)) rmSync(`${directory}/${name}`, { recursive: true, force: true })
   }
 
   function activate(): void {
-    if (!ready) throw new SlotError('No version is ready')
-    const slot = state.active === 1 ? 2 : 1
+    incoming.ready()
+    const slot = record.value.active === 1 ? 2 : 1
     rmSync(slotPath(slot), { recursive: true, force: true })
     renameSync(incomingPath, slotPath(slot))
     try {
       syncDirectory(directory)
-      const previous = state.previous === slot ? OWN : state.previous
-      save({ ...state, previous, trial: { slot, triesLeft: TRIES, problem: null }, fallback: null })
+      const previous = record.value.previous === slot ? OWN : record.value.previous
+      record.save({ ...record.value, previous, trial: { slot, triesLeft: TRIES, problem: null }, fallback: null })
     } catch (error) {
       renameSync(slotPath(slot), incomingPath) // still to be committed
       throw error
     }
-    ready = false
+    incoming.taken()
   }
 
   return {
     choose: () => {
-      if (state.own !== own.version) {
-        if (state.trial !== null) leave(`version ${own.version} was installed`)
-        saveIfPossible({ ...state, own: own.version, active: OWN, previous: OWN })
+      if (record.value.own !== own.version) {
+        if (record.value.trial !== null) leave(`version ${own.version} was installed`)
+        record.saveIfPossible({ ...record.value, own: own.version, active: OWN, previous: OWN })
       }
-      const tried = state.trial === null ? null : tryTrial()
+      const tried = record.value.trial === null ? null : tryTrial()
       dropUncommitted()
       if (tried !== null) return tried
       storeCopy.remove()
       return chooseProven()
     },
     markGood: () => {
-      const { trial, active } = state
+      const { trial, active } = record.value
       if (trial === null) return
-      save({ ...state, active: trial.slot, previous: active, trial: null })
+      record.save({ ...record.value, active: trial.slot, previous: active, trial: null })
       storeCopy.remove()
     },
     noteFailure: (problem) => {
-      if (state.trial !== null) saveIfPossible({ ...state, trial: { ...state.trial, problem } })
+      const { trial } = record.value
+      if (trial !== null) record.saveIfPossible({ ...record.value, trial: { ...trial, problem } })
     },
     take: (step) => {
-      switch (step.do) {
-        case 'begin':
-          dropUncommitted()
-          if (releaseKey === null) throw new SlotError('There is no release key')
-          if (state.trial !== null) throw new SlotError('The running version is still on trial')
-          incoming = openIncoming(incomingPath, step, releaseKey)
-          checkRunnable(incoming.manifest.members.map(({ name }) => name))
-          break
-        case 'write':
-          if (incoming === null) throw new SlotError('No version has been begun')
-          incoming.write(step.name, step.bytes)
-          break
-        case 'finish':
-          if (incoming === null) throw new SlotError('No version has been begun')
-          incoming.finish()
-          ready = true
-          break
-        case 'activate':
-          activate()
-          break
-        case 'discard':
-          dropUncommitted()
-          break
-      }
+      if (step.do === 'activate') activate()
+      else if (step.do === 'discard') dropUncommitted()
+      else incoming.take(step)
     },
   }
 }
+
+export const NOT_READY = 'it did not become ready'
+
+/** What a fallback is told as, for the log, the console and the system information. */
+export const tellLeft = (name: string, problem: string): string => `${name} was tried and left: ${problem}`
 
 /** What a bundle needs at least to run on this machine. */
 function checkRunnable(names: readonly string[]): void {
   for (const needed of ['firmware.js', `linux-${process.arch}.node`])
     if (!names.includes(needed)) throw new SlotError(`The image holds no ${needed}`)
-}
-
-/** For the client, the console and the system information: without paths. */
-export function explain(error: unknown): string {
-  if (error instanceof SlotError) return error.message
-  const { code } = error as NodeJS.ErrnoException
-  if (code === undefined) throw error
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'the disk is full'
-  if (code === 'ENOENT') return 'a file is missing'
-  return `the disk failed: ${code}`
 }

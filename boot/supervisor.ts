@@ -117,8 +117,8 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     crashes++
     const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
     const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
-    options.onCrash(`The firmware ${what}${often}. It is started again in ${delayMs / 1000} s.`)
     restart = setTimeout(start, delayMs)
+    options.onCrash(`The firmware ${what}${often}. It is started again in ${delayMs / 1000} s.`)
   }
 
   const stop = async (): Promise<boolean> => {

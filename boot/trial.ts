@@ -1,11 +1,12 @@
 /** Whether a version on trial is good: it listens and has opened its store, in time. Otherwise a try is over. */
 
 import type { ToBoot } from './protocol.ts'
-import { explain, type Slots } from './slots.ts'
+import { explain } from './slot-error.ts'
+import type { Slots } from './slots.ts'
 
 export interface TrialOptions {
   slots: Pick<Slots, 'markGood' | 'noteFailure'>
-  /** The firmware runs, and is to be stopped and started again. */
+  /** The try is over: the firmware, if it still runs, is to be stopped, and the next try to be made. */
   retry: () => void
   /** The version is marked good. */
   onGood: () => void
@@ -61,9 +62,7 @@ export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }:
       }
     },
     crashed: (explanation) => {
-      if (!running) return
-      end()
-      slots.noteFailure(explanation)
+      if (running) fail(explanation)
     },
   }
 }

@@ -1,30 +1,30 @@
 /** What the firmware asks of the boot manager. */
 
-import type { SlotStep, ToBoot, ToFirmware } from '../boot/protocol.ts'
+import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { CofferError } from './error.ts'
 
 export interface Machine {
   /** Performed soon; answers that are under way still go out. */
   request(action: Extract<ToBoot, { type: 'request' }>['action']): void
-  /** Resolves when the step is done; throws `invalid` with what stood against it. */
+  /** Resolves when the step is done; throws `conflict` or `invalid` with what stood against it. */
   slot(step: SlotStep): Promise<void>
   /** Takes what comes from the boot manager. */
   hear(message: ToFirmware): void
 }
 
 export function createMachine(tell: (message: ToBoot) => void): Machine {
-  const waiting: ((problem: string | null) => void)[] = []
+  const waiting: ((answer: SlotAnswer) => void)[] = []
   return {
     request: (action) => tell({ type: 'request', action }),
     slot: async (step) => {
-      const { promise, resolve } = Promise.withResolvers<string | null>()
+      const { promise, resolve } = Promise.withResolvers<SlotAnswer>()
       waiting.push(resolve)
       tell({ type: 'slot', step })
-      const problem = await promise
-      if (problem !== null) throw new CofferError('invalid', problem)
+      const { problem, conflict } = await promise
+      if (problem !== null) throw new CofferError(conflict ? 'conflict' : 'invalid', problem)
     },
     hear: (message) => {
-      if (message.type === 'slotResult') waiting.shift()?.(message.problem)
+      if (message.type === 'slotResult') waiting.shift()?.(message)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** The versions of the firmware on a device. */
 
-import { SlotError } from '../slot-files.ts'
+import { SlotError } from '../slot-error.ts'
 import type { Slots, SlotsOptions } from '../slots.ts'
 
 export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
