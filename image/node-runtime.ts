@@ -1,0 +1,41 @@
+/** The Node runtime of an image: the npm package of its architecture, in the version and with the hash of our lock. */
+
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Architecture } from './architecture.ts'
+import { run } from './run.ts'
+
+export interface NodeRuntime {
+  name: string
+  version: string
+  /** As npm writes it: `sha512-` and base64. */
+  integrity: string
+  /** The directory of the package. */
+  directory: string
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Fetched once into `cache`; the machine's own, which `npm ci` installed and checked, is not looked at. */
+export function openNodeRuntime({ npmPackage }: Architecture, cache: string): NodeRuntime {
+  const lock = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')) as {
+    packages: Record<string, { version: string; integrity: string }>
+  }
+  const { version, integrity } = lock.packages[`node_modules/${npmPackage}`]!
+  const directory = `${cache}/${npmPackage}-${version}`
+  if (!existsSync(directory)) {
+    const download = `${directory}.new`
+    rmSync(download, { recursive: true, force: true })
+    mkdirSync(download, { recursive: true })
+    run('npm', ['pack', '--silent', '--pack-destination', download, `${npmPackage}@${version}`], { cwd: download })
+    const archive = `${download}/${readdirSync(download)[0]}`
+    const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
+    if (actual !== integrity)
+      throw new Error(`${npmPackage} ${version} has the hash ${actual}; package-lock.json says ${integrity}`)
+    run('tar', ['--extract', '--file', archive, '--directory', download, '--no-same-owner', '--strip-components=1'])
+    rmSync(archive)
+    renameSync(download, directory)
+  }
+  return { name: npmPackage, version, integrity, directory }
+}

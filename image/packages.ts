@@ -1,0 +1,51 @@
+/** The unpacked Debian packages of one image, as a place where files and libraries are looked up. */
+
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
+import type { Architecture } from './architecture.ts'
+import { openDebian } from './debian.ts'
+import { type LockedPackage, lockedPackages } from './lock.ts'
+
+export interface UnpackedPackage extends LockedPackage {
+  directory: string
+}
+
+export interface Packages {
+  all: readonly UnpackedPackage[]
+  /** The package of that name. */
+  get(name: string): UnpackedPackage
+  /** The one package that holds the kernel. */
+  kernel: UnpackedPackage
+  /** The file that a shared library's name leads to, and its package. */
+  library(name: string): { package: UnpackedPackage; file: string }
+}
+
+export function openPackages(architecture: Architecture, cache: string): Packages {
+  const debian = openDebian(architecture, cache)
+  const all = lockedPackages(architecture).map((locked) => ({ ...locked, directory: debian.unpack(locked) }))
+  const get = (name: string) => {
+    const found = all.find((unpacked) => unpacked.name === name)
+    if (found !== undefined) return found
+    throw new Error(`packages.lock.json does not have ${name}; node image/update-lock.ts adds it`)
+  }
+  const places = ['lib', 'usr/lib'].map((directory) => `${directory}/${architecture.triplet}`)
+  return {
+    all,
+    get,
+    kernel: all.find(({ name }) => /^linux-image-\d/.test(name)) ?? get(architecture.kernelPackage),
+    library: (name) => {
+      for (const unpacked of all)
+        for (const place of places) {
+          const file = `${unpacked.directory}/${place}/${name}`
+          if (existsSync(file)) return { package: unpacked, file: realpathSync(file) }
+        }
+      throw new Error(`no package of image/contents.ts has the library ${name}`)
+    },
+  }
+}
+
+/** Every plain file below `directory`, as paths relative to it. */
+export function filesBelow(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((path) => lstatSync(`${directory}/${path}`).isFile())
+    .sort()
+}
