@@ -1,0 +1,64 @@
+/** Marshalling: integers are big-endian, and a sized buffer begins with its length in two bytes. TPM 2.0 Library Part 2, 4 and 10.4. */
+
+export const u8 = (value: number): Uint8Array => Uint8Array.of(value)
+export const u16 = (value: number): Uint8Array => Uint8Array.of(value >>> 8, value)
+export const u32 = (value: number): Uint8Array => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value)
+
+export const EMPTY = new Uint8Array(0)
+
+/** A TPM2B structure. */
+export const sized = (bytes: Uint8Array): Uint8Array => join(u16(bytes.length), bytes)
+
+export function join(...parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let offset = 0
+  for (const part of parts) {
+    joined.set(part, offset)
+    offset += part.length
+  }
+  return joined
+}
+
+/** Bytes that are not what they must be. */
+export class MalformedError extends Error {}
+
+export interface Reader {
+  u8(): number
+  u16(): number
+  u32(): number
+  /** A copy of the next bytes. */
+  bytes(length: number): Uint8Array
+  /** A copy of the contents of a TPM2B. */
+  sized(): Uint8Array
+  /** A copy of all that is left. */
+  rest(): Uint8Array
+  /** Throws when something is left. */
+  end(): void
+  /** Of what has been read from, not of the copies. */
+  wipe(): void
+}
+
+/** Every method throws a MalformedError where the bytes end too early. */
+export function readerOf(source: Uint8Array): Reader {
+  let offset = 0
+  const bytes = (length: number): Uint8Array => {
+    if (length > source.length - offset) throw new MalformedError(`${length} bytes expected at ${offset}`)
+    offset += length
+    return source.slice(offset - length, offset)
+  }
+  const integer = (length: number) => bytes(length).reduce((value, byte) => value * 256 + byte, 0)
+  return {
+    u8: () => integer(1),
+    u16: () => integer(2),
+    u32: () => integer(4),
+    bytes,
+    sized: () => bytes(integer(2)),
+    rest: () => bytes(source.length - offset),
+    end: () => {
+      if (offset !== source.length) throw new MalformedError(`${source.length - offset} bytes too many`)
+    },
+    wipe: () => {
+      source.fill(0)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * A secret kept inside the TPM and given out only while its registers hold certain values. It is a persistent object
+ * and its wrapped form is never stored outside: evicted, it is gone for good, whatever copies of the disk there are.
+ * TPM 2.0 Library Part 1, 25.1.2 (sealed data), 37.3 (persistent objects).
+ */
+
+import { KEYED_HASH, NULL, SHA256 } from './algorithms.ts'
+import { EMPTY, join, sized, u16, u32 } from './bytes.ts'
+import { entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
+import { TpmError } from './error.ts'
+import { checkRegisters, policyOf, type Registers } from './registers.ts'
+import { inSession } from './session.ts'
+import { FIXED_PARENT, FIXED_TPM, NO_DA, nameOf, type StorageKey } from './storage-key.ts'
+
+const ADMIN_WITH_POLICY = 1 << 7 // nor may its authorisation value be changed without meeting the policy
+
+/** A sealed secret in the TPM's memory, until `keepAs`; what identifies it. */
+export interface Sealed {
+  name: Uint8Array
+  /** Makes it persistent under a handle that nothing has. Throws a TpmError `nvSpace` when the TPM is full. */
+  keepAs(handle: number): void
+}
+
+/** Seals a secret (of at most 128 bytes) to the values of registers and does `work` with it. */
+export function withSealed<T>(
+  tpm: Tpm,
+  storageKey: StorageKey,
+  secret: Uint8Array,
+  registers: Registers,
+  work: (sealed: Sealed) => T,
+): T {
+  const [wrapped, area] = create(tpm, storageKey, secret, policyOf(registers))
+  const { handle } = tpm.runForHandle('Load', {
+    handles: [storageKey],
+    parameters: join(sized(wrapped), sized(area)),
+    authorization: PASSWORD,
+  })
+  try {
+    return work({ name: nameOf(area), keepAs: (persistent) => evictControl(tpm, handle, persistent) })
+  } finally {
+    flush(tpm, handle)
+  }
+}
+
+/** Gives the secret. Throws a TpmError `value` when the registers hold other values, `policyFail` when others are asked for. */
+export function unseal(
+  tpm: Tpm,
+  storageKey: StorageKey,
+  sealed: { handle: number; name: Uint8Array },
+  registers: Registers,
+): Uint8Array {
+  return inSession(tpm, 'policy', storageKey, (session) => {
+    checkRegisters(tpm, session, registers)
+    const response = tpm.run('Unseal', { handles: [sealed], authorization: session.authorize('response') })
+    try {
+      return response.sized()
+    } finally {
+      response.wipe()
+    }
+  })
+}
+
+/** The name of the object under a handle, or null. */
+export function nameUnder(tpm: Tpm, handle: number): Uint8Array | null {
+  try {
+    return nameOf(tpm.run('ReadPublic', { handles: [entity(handle)] }).sized())
+  } catch (error) {
+    if (error instanceof TpmError && error.response === 'handle') return null
+    throw error
+  }
+}
+
+/** Destroys a persistent object. */
+export const evict = (tpm: Tpm, handle: number): void => evictControl(tpm, handle, handle)
+
+/** Part 3, 28.5: it makes persistent, or it destroys what is. */
+function evictControl(tpm: Tpm, object: number, persistent: number): void {
+  tpm.run('EvictControl', { handles: [OWNER, entity(object)], parameters: u32(persistent), authorization: PASSWORD })
+}
+
+/** The secret, wrapped by the storage key, and its public area: a TPMT_PUBLIC for data, without a scheme. Part 3, 12.1. */
+function create(tpm: Tpm, storageKey: StorageKey, secret: Uint8Array, policy: Uint8Array): [Uint8Array, Uint8Array] {
+  const attributes = FIXED_TPM | FIXED_PARENT | ADMIN_WITH_POLICY | NO_DA
+  const area = join(u16(KEYED_HASH), u16(SHA256), u32(attributes), sized(policy), u16(NULL), sized(EMPTY))
+  // In front of the secret, one size within the other: of all that is sensitive, of no authorisation value, its own.
+  const sizes = [u16(2 + 2 + secret.length), u16(0), u16(secret.length)]
+  const noData = sized(EMPTY)
+  const noRegisters = u32(0) // recorded at its creation; that is not the policy
+  const parameters = join(...sizes, secret, sized(area), noData, noRegisters)
+  try {
+    const created = inSession(tpm, 'hmac', storageKey, (session) =>
+      tpm.run('Create', { handles: [storageKey], parameters, authorization: session.authorize('command') }),
+    )
+    return [created.sized(), created.sized()]
+  } finally {
+    parameters.fill(0)
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Salted sessions: whoever listens on the bus between processor and TPM learns neither the secrets that go over it nor
+ * the key of the session. TPM 2.0 Library Part 1, 19 (authorisations) and 21 (parameter encryption).
+ */
+
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { AES, AES_KEY_BITS, AES_KEY_BYTES, CFB, SHA256 } from './algorithms.ts'
+import { EMPTY, join, MalformedError, readerOf, sized, u8, u16, u32 } from './bytes.ts'
+import { type Authorization, type Entity, entity, flush, NULL_HANDLE, type Tpm } from './command.ts'
+import { kdfa } from './derive.ts'
+import { makeSalt, type StorageKey } from './storage-key.ts'
+
+export interface Session extends Entity {
+  /** Authorises one command by the session's policy, or the empty value; may encrypt a first parameter on its way. */
+  authorize(encrypted: keyof typeof ATTRIBUTES): Authorization
+}
+
+/** TPMI_SH: Part 2, 6.11. */
+const KINDS = { hmac: 0x00, policy: 0x01 } as const
+
+/** TPMA_SESSION: Part 2, 8.4. The session goes on afterwards; the TPM decrypts the command, or encrypts the response. */
+const ATTRIBUTES = { command: 0x01 | 0x20, response: 0x01 | 0x40 } as const
+
+const NONCE_BYTES = 32
+
+/** Does `work` in a session with a key that only the TPM with this storage key can know, and ends the session. */
+export function inSession<T>(
+  tpm: Tpm,
+  kind: keyof typeof KINDS,
+  storageKey: StorageKey,
+  work: (session: Session) => T,
+): T {
+  const nonceCaller = randomBytes(NONCE_BYTES)
+  const { salt, encryptedSalt } = makeSalt(storageKey)
+  const symmetric = join(u16(AES), u16(AES_KEY_BITS), u16(CFB))
+  let session: (Session & { wipe(): void }) | null = null
+  try {
+    const { handle, response } = tpm.runForHandle('StartAuthSession', {
+      handles: [storageKey, entity(NULL_HANDLE)],
+      parameters: join(sized(nonceCaller), sized(encryptedSalt), u8(KINDS[kind]), symmetric, u16(SHA256)),
+    })
+    const nonceTpm = response.sized()
+    session = createSession(handle, kdfa(salt, 'ATH', nonceTpm, nonceCaller), nonceTpm)
+    return work(session)
+  } finally {
+    salt.fill(0)
+    if (session !== null) {
+      session.wipe()
+      flush(tpm, session.handle)
+    }
+  }
+}
+
+/** All authorisation values of ours are empty, so the session key alone is the key of its HMACs and encryption. */
+function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Array): Session & { wipe(): void } {
+  let nonceTpm = firstNonceTpm
+  let nonceCaller: Uint8Array = EMPTY
+
+  const hmac = (what: Uint8Array, newer: Uint8Array, older: Uint8Array, attributes: number) =>
+    createHmac('sha256', key).update(what).update(newer).update(older).update(u8(attributes)).digest()
+
+  const authorize: Session['authorize'] = (encrypted) => ({
+    protect: (code, handles, parameters) => {
+      nonceCaller = randomBytes(NONCE_BYTES)
+      const attributes = ATTRIBUTES[encrypted]
+      const sent =
+        encrypted === 'command'
+          ? transformFirst(createCipheriv, parameters, kdfa(key, 'CFB', nonceCaller, nonceTpm))
+          : parameters
+      const names = handles.map(({ name }) => name)
+      const cpHash = hash(u32(code), ...names, sent) // Part 1, 18.7
+      const area = join(
+        u32(handle),
+        sized(nonceCaller),
+        u8(attributes),
+        sized(hmac(cpHash, nonceCaller, nonceTpm, attributes)),
+      )
+      return { area, sent }
+    },
+    verify: (code, parameters, area) => {
+      nonceTpm = area.sized()
+      const attributes = area.u8()
+      const rpHash = hash(u32(0), u32(code), parameters) // Part 1, 18.8
+      const expected = hmac(rpHash, nonceTpm, nonceCaller, attributes)
+      const found = area.sized()
+      if (attributes !== ATTRIBUTES[encrypted] || found.length !== expected.length || !timingSafeEqual(found, expected))
+        throw new MalformedError('a response that the TPM has not made')
+      return encrypted === 'response'
+        ? transformFirst(createDecipheriv, parameters, kdfa(key, 'CFB', nonceTpm, nonceCaller))
+        : parameters
+    },
+  })
+  return { handle, name: u32(handle), authorize, wipe: () => key.fill(0) }
+}
+
+/** Encrypts or decrypts the contents of the first TPM2B; the nonces of a message make its key. Part 1, 21.3. */
+function transformFirst(
+  create: typeof createCipheriv | typeof createDecipheriv,
+  parameters: Uint8Array,
+  keyAndVector: Uint8Array,
+): Uint8Array {
+  const reader = readerOf(parameters)
+  const first = reader.sized()
+  const [key, vector] = [keyAndVector.subarray(0, AES_KEY_BYTES), keyAndVector.subarray(AES_KEY_BYTES)]
+  const transformed = create('aes-128-cfb', key, vector).update(first)
+  try {
+    return join(u16(transformed.length), transformed, reader.rest())
+  } finally {
+    for (const bytes of [keyAndVector, first, transformed]) bytes.fill(0)
+  }
+}
+
+function hash(...parts: readonly Uint8Array[]): Uint8Array {
+  const made = createHash('sha256')
+  for (const part of parts) made.update(part)
+  return made.digest()
+}

@@ -1,0 +1,86 @@
+/**
+ * The storage key: the same one each time it is made, since the TPM derives it from its own seed. It wraps what is
+ * sealed, and sessions are salted with it. TPM 2.0 Library Part 2, 12.2 (public areas); Part 3, 24.1 (CreatePrimary).
+ */
+
+import { createECDH, createHash } from 'node:crypto'
+import { AES, AES_KEY_BITS, CFB, ECC, NULL, P256, P256_BYTES, SHA256 } from './algorithms.ts'
+import { EMPTY, join, MalformedError, readerOf, sized, u16, u32 } from './bytes.ts'
+import { type Entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
+import { kdfe } from './derive.ts'
+
+export interface StorageKey extends Entity {
+  /** Of its public point. */
+  x: Uint8Array
+  y: Uint8Array
+}
+
+/** TPMA_OBJECT: Part 2, 8.3. */
+export const FIXED_TPM = 1 << 1
+export const FIXED_PARENT = 1 << 4
+const SENSITIVE_DATA_ORIGIN = 1 << 5
+const USER_WITH_AUTH = 1 << 6
+/** No attempt counts as an attack on a dictionary, so none can lock the TPM. */
+export const NO_DA = 1 << 10
+const RESTRICTED = 1 << 16
+const DECRYPT = 1 << 17
+
+/** Up to its unique part: P-256, AES-128 in CFB mode, as in the TCG's template for storage keys. */
+const TEMPLATE = join(
+  u16(ECC),
+  u16(SHA256),
+  u32(FIXED_TPM | FIXED_PARENT | SENSITIVE_DATA_ORIGIN | USER_WITH_AUTH | NO_DA | RESTRICTED | DECRYPT),
+  sized(EMPTY), // no policy
+  join(u16(AES), u16(AES_KEY_BITS), u16(CFB)),
+  u16(NULL), // scheme
+  u16(P256),
+  u16(NULL), // key derivation
+)
+const NO_SENSITIVE_DATA = sized(join(sized(EMPTY), sized(EMPTY)))
+const NO_PCRS = u32(0)
+
+/** Makes the key, does `work` with it, and takes it out of the TPM again. */
+export function withStorageKey<T>(tpm: Tpm, work: (key: StorageKey) => T): T {
+  const { handle, response } = tpm.runForHandle('CreatePrimary', {
+    handles: [OWNER],
+    parameters: join(NO_SENSITIVE_DATA, sized(join(TEMPLATE, sized(EMPTY), sized(EMPTY))), sized(EMPTY), NO_PCRS),
+    authorization: PASSWORD,
+  })
+  try {
+    return work(readKey(handle, response.sized()))
+  } finally {
+    flush(tpm, handle)
+  }
+}
+
+function readKey(handle: number, area: Uint8Array): StorageKey {
+  const reader = readerOf(area)
+  if (!Buffer.from(TEMPLATE).equals(reader.bytes(TEMPLATE.length))) throw new MalformedError('not the key asked for')
+  const [x, y] = [reader.sized(), reader.sized()].map(padded)
+  reader.end()
+  return { handle, name: nameOf(area), x: x!, y: y! }
+}
+
+/** Part 1, 16: what identifies an object is the hash of its public area. */
+export const nameOf = (area: Uint8Array): Uint8Array => join(u16(SHA256), createHash('sha256').update(area).digest())
+
+/** A secret, and the form in which only the TPM reads it: the public point of an exchange. Part 1, C.6.1. */
+export function makeSalt({ x, y }: StorageKey): { salt: Uint8Array; encryptedSalt: Uint8Array } {
+  const ephemeral = createECDH('prime256v1')
+  const point = ephemeral.generateKeys().subarray(1)
+  const [ownX, ownY] = [point.subarray(0, P256_BYTES), point.subarray(P256_BYTES)]
+  const shared = ephemeral.computeSecret(join(Uint8Array.of(UNCOMPRESSED), x, y))
+  try {
+    return { salt: kdfe(shared, 'SECRET', ownX, x), encryptedSalt: join(sized(ownX), sized(ownY)) }
+  } finally {
+    shared.fill(0)
+  }
+}
+
+const UNCOMPRESSED = 4 // SEC 1, 2.3.3
+
+/** A TPM may leave out zeros in front. */
+function padded(coordinate: Uint8Array): Uint8Array {
+  if (coordinate.length > P256_BYTES) throw new MalformedError('a coordinate that is too long')
+  return join(new Uint8Array(P256_BYTES - coordinate.length), coordinate)
+}
