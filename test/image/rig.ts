@@ -102,10 +102,9 @@ async function runRecipe(parameters: string[], directory: string): Promise<void>
     await promisify(execFile)(process.execPath, command, { cwd: ROOT, timeout: BUILD_MS_MAX, maxBuffer: 1 << 26 })
     renameSync(unfinished, directory)
   } catch (error) {
-    const { stdout, stderr } = error as { stdout?: string; stderr?: string }
     rmSync(unfinished, { recursive: true, force: true })
     if (existsSync(directory)) return // built by somebody else meanwhile
-    throw new Error(`the image was not built: ${error instanceof Error ? error.message : error}\n${stdout}\n${stderr}`)
+    throw new Error('the image was not built', { cause: error })
   }
 }
 
