@@ -32,6 +32,7 @@ export const PROGRAMS: readonly { package: string; path: string }[] = [
   { package: 'e2fsprogs', path: 'sbin/mke2fs' },
   { package: 'e2fsprogs', path: 'sbin/e2fsck' },
   { package: 'fdisk', path: 'sbin/sfdisk' }, // grows the data partition to the size of the disk
+  { package: 'util-linux', path: 'sbin/blkdiscard' }, // erases it at a factory reset
 ]
 
 export const BUSYBOX = PROGRAMS[0]!

@@ -5,4 +5,4 @@ import { run } from '../manager.ts'
 import { openDevice } from './platform.ts'
 
 preventCoreFiles()
-run(await openDevice())
+run(await openDevice((text) => console.log(text)))

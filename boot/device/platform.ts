@@ -1,45 +1,125 @@
 /** The device platform: the appliance's own machine, started from its image. */
 
-import { mkdirSync } from 'node:fs'
+import { chownSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { setTimeout as wait } from 'node:timers/promises'
 import { ownFirmware } from '../own-firmware.ts'
 import type { Platform } from '../platform.ts'
 import { PRODUCT } from '../product.ts'
 import { readReleaseKey } from '../release-key.ts'
+import { keepTime } from './clock.ts'
+import { createDataPartition, FIRMWARE_ID, STORE } from './data-partition.ts'
 import { openDeviceKeys } from './device-key.ts'
+import { DiskError, findDisk } from './disk.ts'
+import { hardenKernel } from './hardening.ts'
+import { launcherFor } from './launcher.ts'
+import { DATA, mountEfiVariables, mountEsp } from './mounts.ts'
+import { createNetwork } from './network.ts'
 import { openDeviceSlots } from './slots.ts'
+import { feedWatchdog } from './watchdog.ts'
 
-const DATA = '/data'
 const RELEASE_KEY = '/app/release.pub'
+const IMAGE_FILE = '/app/release.json' // of the same time as everything on the image
+const NOWHERE = '/run/no-data' // stands for the data partition when that is unusable
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
-const HEAP_MEGABYTES = 192
+
+// What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
+const HEAP_SHARE = 1 / 3
+const HEAP_MEGABYTES_MIN = 96
+const HEAP_MEGABYTES_MAX = 1024
+const MEGABYTE = 1024 * 1024
 
 const POWER_OFF = { exitCode: 0 }
-const RESTART = { exitCode: 1 }
+export const RESTART = { exitCode: 1 }
 
-export async function openDevice(): Promise<Platform> {
-  const storeDirectory = `${DATA}/store`
-  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
+const READ_MS = 30_000 // long enough to read what stands on the console before the machine restarts
+
+/** What is wrong with the machine is said on the console; then it is tried again, by a restart. */
+export async function openDevice(say: (text: string) => void): Promise<Platform> {
+  feedWatchdog()
+  try {
+    return await open(say)
+  } catch (error) {
+    say(`Coffer does not start: ${error instanceof Error ? error.message : 'no reason given'}.`)
+    if (!(error instanceof DiskError)) console.error(error)
+    await wait(READ_MS)
+    process.exit(RESTART.exitCode)
+  }
+}
+
+async function open(say: (text: string) => void): Promise<Platform> {
+  mountEfiVariables()
+  const disk = await findDisk()
+  mountEsp(disk.esp)
+  hardenKernel()
+  const partition = createDataPartition(disk, say)
+  const problem = await partition.open()
+  if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes it anew.`)
+  const directory = problem === null ? DATA : NOWHERE
+  const storeDirectory = problem === null ? STORE : `${NOWHERE}/store`
+  if (problem === null) keepTime(`${DATA}/time`, statSync(IMAGE_FILE).mtimeMs)
+  else makeNowhere(storeDirectory)
+
   const releaseKey = readReleaseKey(RELEASE_KEY, true)
   const own = { ...ownFirmware(), version: PRODUCT.version }
-  const keys = openDeviceKeys(DATA, storeDirectory)
+  const keys = openDeviceKeys(directory, storeDirectory)
+  const slots = openDeviceSlots({ dataDirectory: directory, storeDirectory, own, releaseKey })
+  const network = createNetwork({ say })
   return {
     settings: {
       dataDirectory: storeDirectory,
-      host: '::',
+      host: '::', // IPv4 as well
       port: TLS_PORT,
       httpPort: HTTP_PORT,
       logLevel: 'info',
       releaseKey,
     },
-    slots: openDeviceSlots({ dataDirectory: DATA, storeDirectory, own, releaseKey }),
-    launcher: [],
-    heapMegabytes: HEAP_MEGABYTES,
-    lock: null,
+    slots: {
+      ...slots,
+      choose: () => {
+        const running = slots.choose()
+        giveToFirmware(storeDirectory)
+        return running
+      },
+    },
+    launcher: launcherFor(FIRMWARE_ID),
+    heapMegabytes: heapFor(totalmem()),
+    lock: null, // when we end, so does the machine
     sharesTerminal: false,
-    deviceKey: () => keys.open(),
-    applyNetwork: () => {},
-    shownAddress: (address, network) => network?.ipAddress ?? address,
-    perform: async (action) => (action === 'shutdown' ? POWER_OFF : RESTART),
+    deviceKey: () => (problem === null ? keys.open() : { problem }),
+    applyNetwork: network.apply,
+    shownAddress: (address, configured) => configured?.ipAddress ?? address,
+    perform: async (action) => {
+      if (action === 'shutdown') {
+        say('The machine is powered off.')
+        return POWER_OFF
+      }
+      if (action === 'factoryReset') {
+        say('Factory reset: everything on the data partition is erased.')
+        if (problem === null) keys.erase()
+        await partition.erase()
+        say('Factory reset: done.')
+      }
+      say('The machine is restarted.')
+      return RESTART
+    },
+  }
+}
+
+export const heapFor = (memoryBytes: number): number =>
+  Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * HEAP_SHARE, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
+
+function makeNowhere(storeDirectory: string): void {
+  mkdirSync(storeDirectory, { recursive: true, mode: 0o711 })
+  chownSync(storeDirectory, FIRMWARE_ID, FIRMWARE_ID)
+}
+
+/** What we have put into the store, when a version on trial failed, becomes the firmware's. None of it runs meanwhile. */
+function giveToFirmware(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = `${directory}/${entry.name}`
+    lchownSync(path, FIRMWARE_ID, FIRMWARE_ID)
+    if (entry.isDirectory()) giveToFirmware(path)
   }
 }

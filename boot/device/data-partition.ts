@@ -1,0 +1,156 @@
+/**
+ * The data partition: made when it is new, checked at each start, and never made anew unless a factory reset asks for
+ * it. Whatever cannot be mended is said, and left as it is.
+ *
+ * A mark on the ESP stands from the decision to make it until it is whole, so that a power cut in between cannot leave
+ * half of it. A freshly flashed partition has no mark; it begins with zeros.
+ */
+
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { syncDirectory } from '../files.ts'
+import type { OurDisk } from './disk.ts'
+import { DATA, ESP, mountData, mountEsp, unmountData, unmountEsp, withWritableEsp } from './mounts.ts'
+import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
+
+export const STORE = `${DATA}/store`
+/** The firmware's user and group. */
+export const FIRMWARE_ID = 1000
+
+const MARK = `${ESP}/EFI/coffer/make-data`
+const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there
+// e2fsck(8): below, everything that was found is mended.
+const NOT_MENDED = 4
+// mke2fs(8). Few files, most of them large. What is kept back is for us: the firmware cannot fill the disk to the last block.
+const MAKE = ['-q', '-F', '-t', 'ext4', '-L', 'coffer-data', '-e', 'remount-ro', '-i', '65536', '-m', '1']
+
+export interface DataPartition {
+  /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
+  open(): Promise<string | null>
+  /** Everything on it goes, crash-safe: what a power cut interrupts is finished by the next `open`. */
+  erase(): Promise<void>
+}
+
+export function createDataPartition(disk: OurDisk, say: (text: string) => void): DataPartition {
+  /** With the mark standing. */
+  async function make(): Promise<void> {
+    await mustRun('/usr/sbin/mke2fs', [...MAKE, disk.data])
+    mountData(disk.data)
+    chmodSync(DATA, 0o711) // the firmware passes through to its store and sees nothing else
+    mkdirSync(STORE, { mode: 0o700 })
+    chownSync(STORE, FIRMWARE_ID, FIRMWARE_ID)
+    syncDirectory(DATA)
+    clearMark()
+  }
+
+  /** The kernel takes a new partition table only while nothing of the disk is in use. */
+  async function grow(): Promise<void> {
+    unmountEsp()
+    try {
+      await mustRun('/usr/sbin/sfdisk', ['--quiet', '-N', String(disk.dataNumber), disk.disk], ',+\n')
+    } finally {
+      mountEsp(disk.esp)
+    }
+  }
+
+  /**
+   * Zeros over everything, which disks with a command for it write at once; then it is discarded, where the disk can,
+   * so that flash memory is erased as well.
+   */
+  async function wipe(): Promise<void> {
+    await mustRun('/usr/sbin/blkdiscard', ['--force', '--zeroout', disk.data])
+    await runProgram(BUSYBOX, ['blkdiscard', disk.data])
+  }
+
+  /** What stands against mounting it. */
+  async function check(): Promise<string | null> {
+    for (const how of ['-p', '-y']) {
+      const { status, output } = await runProgram('/usr/sbin/e2fsck', ['-f', how, disk.data])
+      if (status === 0) return null
+      for (const line of output.trim().split('\n')) say(`e2fsck: ${line}`)
+      if (status === null || status >= NOT_MENDED) continue
+      say('The data partition had errors, which are mended.')
+      return null
+    }
+    return 'the file system of the data partition cannot be mended'
+  }
+
+  return {
+    open: async () => {
+      if (existsSync(MARK)) {
+        say('The data partition is made anew: this was interrupted.')
+        await grow()
+        await wipe()
+        await make()
+        return null
+      }
+      if (beginsWithZeros(disk.data)) {
+        say('The data partition is made.')
+        setMark()
+        await grow()
+        await make()
+        return null
+      }
+      const problem = await check()
+      if (problem !== null) return problem
+      try {
+        mountData(disk.data)
+      } catch (error) {
+        if (error instanceof ProgramError) return `the data partition cannot be mounted: ${error.message}`
+        throw error
+      }
+      const losses = findLosses()
+      if (losses !== null) unmountData()
+      return losses
+    },
+    erase: async () => {
+      setMark()
+      if (existsSync(STORE)) unmountData()
+      await wipe()
+      await make()
+    },
+  }
+}
+
+function setMark(): void {
+  withWritableEsp(() => {
+    mkdirSync(dirname(MARK), { recursive: true })
+    closeSync(openSync(MARK, 'w'))
+    syncDirectory(dirname(MARK))
+  })
+}
+
+function clearMark(): void {
+  withWritableEsp(() => {
+    rmSync(MARK)
+    syncDirectory(dirname(MARK))
+  })
+}
+
+/** What a repair may leave behind: a file system in order, without what was on it. */
+function findLosses(): string | null {
+  if (!existsSync(STORE)) return 'the data partition has lost the store'
+  const lost = `${DATA}/lost+found`
+  if (existsSync(lost) && readdirSync(lost).length > 0) return 'the data partition has lost the names of some files'
+  return null
+}
+
+function beginsWithZeros(device: string): boolean {
+  const bytes = Buffer.alloc(FLASHED_ZERO_BYTES, 0xff)
+  const file = openSync(device, 'r')
+  try {
+    return readSync(file, bytes, 0, bytes.length, 0) === bytes.length && bytes.every((byte) => byte === 0)
+  } finally {
+    closeSync(file)
+  }
+}

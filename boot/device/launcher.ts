@@ -1,0 +1,20 @@
+/**
+ * How the firmware is started: as a user without any privilege and without a way back to one. setpriv(1), capabilities(7).
+ *
+ * Node's permission model (supervisor.ts) confines what JavaScript can do; this holds for native code as well.
+ */
+
+import { BUSYBOX } from './programs.ts'
+
+const DESCRIPTORS_MAX = 4096 // connections of clients, of which the listener allows far fewer
+// When memory runs out the kernel ends the firmware, which comes back, and never the boot manager (oom_score_adj is -1000).
+const SACRIFICE = 500
+
+export function launcherFor(id: number): string[] {
+  const limits = `ulimit -c 0; ulimit -n ${DESCRIPTORS_MAX}; echo ${SACRIFICE} >/proc/self/oom_score_adj; exec "$@"`
+  return [
+    ...[BUSYBOX, 'sh', '-c', limits, 'firmware'],
+    ...['/usr/bin/setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups'],
+    ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'],
+  ]
+}

@@ -1,0 +1,42 @@
+/** File systems of the device, mounted and unmounted with busybox. */
+
+import { BUSYBOX, mustRunNow, ProgramError } from './programs.ts'
+
+export const ESP = '/efi'
+export const DATA = '/data'
+export const EFI_VARIABLES = '/sys/firmware/efi/efivars'
+
+// For nobody but root: what is on it starts the machine.
+const ESP_OPTIONS = 'nosuid,nodev,noexec,umask=0077'
+// Rather no more writing than writing to a file system that has been found damaged.
+const DATA_OPTIONS = 'nosuid,nodev,noexec,noatime,errors=remount-ro'
+
+const mount = (...parameters: string[]) => mustRunNow(BUSYBOX, ['mount', ...parameters])
+const unmount = (place: string) => mustRunNow(BUSYBOX, ['umount', place])
+
+export const mountEsp = (device: string): void => mount('-t', 'vfat', '-o', `ro,${ESP_OPTIONS}`, device, ESP)
+export const unmountEsp = (): void => unmount(ESP)
+
+/** Writes to the ESP while it is writable, which it is at no other time. */
+export function withWritableEsp<T>(write: () => T): T {
+  mount('-o', `remount,rw,sync,${ESP_OPTIONS}`, ESP)
+  try {
+    return write()
+  } finally {
+    mount('-o', `remount,ro,${ESP_OPTIONS}`, ESP)
+  }
+}
+
+export const mountData = (device: string): void => mount('-t', 'ext4', '-o', DATA_OPTIONS, device, DATA)
+export const unmountData = (): void => unmount(DATA)
+
+/** False where the machine was not started through UEFI. */
+export function mountEfiVariables(): boolean {
+  try {
+    mount('-t', 'efivarfs', '-o', 'nosuid,nodev,noexec', 'efivarfs', EFI_VARIABLES)
+    return true
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error
+    return false
+  }
+}

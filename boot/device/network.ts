@@ -1,0 +1,96 @@
+/** The address of the device on its network, static as the configuration says: contract section 4.7. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { Network } from '../protocol.ts'
+import { setKernel } from './hardening.ts'
+import { BUSYBOX, mustRunNow, ProgramError } from './programs.ts'
+
+const ETHERNET = '1' // ARPHRD_ETHER, linux/if_arp.h
+const ANSWER_MS = 500 // for the answer to the change itself, which goes out by the old address
+const NO_GATEWAY = '0.0.0.0'
+
+export interface NetworkInterface {
+  /** At once when it is the first address, otherwise once the answer to the change is out. */
+  apply(network: Network): void
+}
+
+export interface NetworkOptions {
+  say: (text: string) => void
+  ip?: (parameters: readonly string[]) => void
+  sysfs?: string
+  sysctls?: string
+}
+
+export function createNetwork({
+  say,
+  ip = (parameters) => mustRunNow(BUSYBOX, ['ip', ...parameters]),
+  sysfs = '/sys',
+  sysctls = '/proc/sys',
+}: NetworkOptions): NetworkInterface {
+  let applied: string | null = null
+  let pending: NodeJS.Timeout | undefined
+
+  const attempt = (what: string, parameters: readonly string[]) => {
+    try {
+      ip(parameters)
+    } catch (error) {
+      if (!(error instanceof ProgramError)) throw error
+      say(`${what} cannot be set: ${error.message}.`)
+    }
+  }
+
+  const applyNow = (network: Network) => {
+    const name = findInterface(sysfs)
+    if (name === null) return say('There is no network interface.')
+    attempt('The loopback address', ['link', 'set', 'lo', 'up'])
+    attempt('The address', ['addr', 'flush', 'dev', name])
+    setKernel(`${sysctls}/net/ipv6/conf/${name}/disable_ipv6`, network.ipv6 === undefined ? '1' : '0')
+    const { ipAddress, netmask, gateway, ipv6 } = network
+    attempt(`The address ${ipAddress}`, [
+      'addr',
+      'add',
+      `${ipAddress}/${prefixOf(netmask)}`,
+      'broadcast',
+      '+',
+      'dev',
+      name,
+    ])
+    attempt('The interface', ['link', 'set', name, 'up'])
+    if (gateway !== NO_GATEWAY)
+      attempt(`The gateway ${gateway}`, ['route', 'add', 'default', 'via', gateway, 'dev', name])
+    if (ipv6 === undefined) return
+    attempt(`The address ${ipv6.cidr}`, ['-6', 'addr', 'add', ipv6.cidr, 'dev', name])
+    if (ipv6.gateway !== null)
+      attempt(`The gateway ${ipv6.gateway}`, ['-6', 'route', 'add', 'default', 'via', ipv6.gateway, 'dev', name])
+  }
+
+  return {
+    apply: (network) => {
+      const text = JSON.stringify(network)
+      clearTimeout(pending)
+      if (text === applied) return
+      if (applied === null) applyNow(network)
+      else pending = setTimeout(() => applyNow(network), ANSWER_MS)
+      applied = text
+    },
+  }
+}
+
+/** The first of the Ethernet interfaces that are hardware, in the kernel's order. */
+function findInterface(sysfs: string): string | null {
+  const directory = `${sysfs}/class/net`
+  const names = readdirSync(directory).filter(
+    (name) =>
+      existsSync(`${directory}/${name}/device`) &&
+      readFileSync(`${directory}/${name}/type`, 'utf8').trim() === ETHERNET,
+  )
+  return names.sort((a, b) => indexOf(a) - indexOf(b))[0] ?? null
+
+  function indexOf(name: string): number {
+    return Number(readFileSync(`${directory}/${name}/ifindex`, 'utf8'))
+  }
+}
+
+/** Number of leading ones of a contiguous netmask. */
+const prefixOf = (netmask: string): number =>
+  netmask.split('.').reduce((bits, byte) => bits + Number(byte).toString(2).replaceAll('0', '').length, 0)
