@@ -3,7 +3,6 @@
  * unknown to whoever chose c, and checked, because one faulty half of a CRT result reveals the key.
  */
 
-import { timingSafeEqual } from 'node:crypto'
 import { CofferError } from '../error.ts'
 import { bitLength, type Engine, type Residue, type RsaArithmetic } from './engine/engine.ts'
 import { inverse } from './engine/integer.ts'
@@ -42,13 +41,9 @@ export class RsaOperation {
     const result = arithmetic.leave(power)
     const reentered = arithmetic.enter(result)
     const check = arithmetic.publicPower(reentered, this.#e)
-    const checked = arithmetic.leave(check)
-    const expected = new Uint8Array(checked.length)
-    expected.set(number, expected.length - number.length)
-    for (const secret of [base, blinded, blindedPower, power, reentered, check]) secret.fill(0)
-    const isRight = timingSafeEqual(checked, expected)
-    checked.fill(0)
-    expected.fill(0)
+    const expected = arithmetic.enter(number)
+    const isRight = arithmetic.isSame(check, expected)
+    for (const secret of [base, blinded, blindedPower, power, reentered, check, expected]) secret.fill(0)
     if (isRight) return result
     result.fill(0)
     throw new CofferError('internal', 'An RSA operation went wrong')

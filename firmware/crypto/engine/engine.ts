@@ -29,6 +29,8 @@ export interface RsaArithmetic {
   multiply(a: Residue, b: Residue): Residue
   /** Takes a time that depends on the exponent, and on nothing else. */
   publicPower(base: Residue, publicExponent: Uint8Array): Residue
+  /** Whether two residues are those of the same number; shows nothing else, but of numbers that differ. */
+  isSame(a: Residue, b: Residue): boolean
   /** base^d mod n from the two halves modulo p and q. */
   privatePower(base: Residue): Residue
   /** Overwrites what the engine keeps of the key; the arithmetic cannot be used afterwards. */

@@ -1,5 +1,6 @@
 /** The plain engine: integer WebAssembly, one modulus after the other. Runs everywhere. */
 
+import { timingSafeEqual } from 'node:crypto'
 import { bitLength, type Engine, type Pair, type Residue, type RsaArithmetic, type RsaNumbers } from './engine.ts'
 import { WINDOW_BITS } from './integer-layout.ts'
 import {
@@ -122,6 +123,14 @@ class PlainRsa implements RsaArithmetic {
         if ((byte >> (bit & 7)) & 1) code.multiply(X, X, Y, MODULUS, this.#limbs)
       }
     })
+  }
+
+  isSame(a: Residue, b: Residue): boolean {
+    const [left, right] = [this.leave(a), this.leave(b)]
+    const isSame = timingSafeEqual(left, right)
+    left.fill(0)
+    right.fill(0)
+    return isSame
   }
 
   privatePower(base: Residue): Residue {

@@ -179,6 +179,17 @@ export class Field {
     return limbs
   }
 
+  /** Both lanes as they lie in memory. */
+  take(slot: Slot): Uint8Array {
+    const at = 2 * this.#slot(slot)
+    return new Uint8Array(this.numbers.slice(at, at + 2 * this.limbs).buffer)
+  }
+
+  place(slot: Slot, lanes: Uint8Array): void {
+    const limbs = new Float64Array(lanes.buffer, lanes.byteOffset, 2 * this.limbs)
+    this.numbers.set(limbs, 2 * this.#slot(slot))
+  }
+
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
     return limbsToBytes(this.get(slot, lane), length)

@@ -6,12 +6,12 @@ import { BITS_2_52, doubleBits, HIGH_MAGIC, LOW_MAGIC, type Machine, RADIX } fro
 export const ROWS = 4
 
 /** Columns carry this on top of their signed sum, so that a logical shift can stand for an arithmetic one. */
-const LIFT = 1n << 62n
+export const LIFT = 1n << 62n
 /** What LIFT leaves in the carry. */
-const LIFT_CARRY = LIFT >> RADIX
+export const LIFT_CARRY = LIFT >> RADIX
 /** Digits are taken around zero: -2^50 to 2^50 - 1. */
-const HALF = 1n << (RADIX - 1n)
-const MASK = (1n << RADIX) - 1n
+export const HALF = 1n << (RADIX - 1n)
+export const MASK = (1n << RADIX) - 1n
 
 /** Where a multiplication finds its numbers, all of `limbs` limbs but `columns` of twice as many. */
 export interface Modulus<P> {
@@ -41,10 +41,10 @@ export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a
   ]
   const end = m.repeat(blocks - 1, walk, ([from, to], remaining) => {
     const x = range(ROWS).map((k) => m.load(from!, k))
-    addRows(m, to!, x, from!, { times: m.less(remaining, 1), rest: rest + 1 }, true)
+    addRows(m, to!, x, from!, { times: m.less(remaining, 1), rest: rest + 1 }, { isSquare: true })
   })
   const x = range(ROWS + rest).map((k) => m.load(end[0]!, k))
-  addRows(m, end[1]!, x, end[0]!, { times: 0, rest: 1 - x.length }, true)
+  addRows(m, end[1]!, x, end[0]!, { times: 0, rest: 1 - x.length }, { isSquare: true })
   reduce(m, n, result)
 }
 
@@ -110,7 +110,7 @@ export function canonical<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P
 }
 
 /** A number within 2^51 of zero as bits, plus a constant. */
-function toBits<V, P, I>(m: Machine<V, P, I>, number: V, plus: bigint): V {
+export function toBits<V, P, I>(m: Machine<V, P, I>, number: V, plus: bigint): V {
   return m.add(m.plus(number, m.constant(LOW_MAGIC)), m.constant(BigInt.asUintN(64, plus - LOW_MAGIC)))
 }
 
@@ -120,13 +120,28 @@ interface FullColumns<I> {
   rest: number
 }
 
-const fixed = (columns: number): FullColumns<never> => ({ times: Math.floor(columns / ROWS), rest: columns % ROWS })
+const fixed = (columns: number): FullColumns<never> => {
+  const times = Math.floor((columns - 1) / ROWS)
+  return { times, rest: columns - ROWS * times }
+}
 
-/**
- * Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1.
- * Of a square, x being the first limbs of y, only the diagonal and twice what is right of it are added.
- */
-function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullColumns<I>, isSquare = false): void {
+interface RowOptions {
+  /** Of a square, x being the first limbs of y, only the diagonal and twice what is right of it are added. */
+  isSquare?: boolean
+  /** Called when as many columns as there are rows have all their products. */
+  whenComplete?: () => void
+}
+
+/** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
+function addRows<V, P, I>(
+  m: Machine<V, P, I>,
+  t: P,
+  x: V[],
+  y: P,
+  full: FullColumns<I>,
+  options: RowOptions = {},
+): void {
+  const { isSquare = false, whenComplete } = options
   const rows = x.length
   if (rows === 0) return
   const twice = isSquare ? x.map((value) => m.plus(value, value)) : x
@@ -154,7 +169,11 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
     else column(to, c, next, () => true)
   }
   const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
-  for (let c = 0; c < lead; c++) plain(t, c, c, m.load(y, c))
+  for (let c = 0; c < lead; c++) {
+    if (c === rows) whenComplete?.()
+    plain(t, c, c, m.load(y, c))
+  }
+  if (lead === rows) whenComplete?.()
   let to = m.at(t, lead)
   if (full.times !== 0) {
     const running = [highs, ...window].slice(0, rows).map((value) => m.variable(value!))
@@ -175,16 +194,33 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
 function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - n.digits
-  const addDigits = (t: P, count: number): void => {
-    const q = takeDigits(m, t, count)
-    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1))
+  const passes = Math.ceil(free / n.digits)
+  const first = free - n.digits * (passes - 1)
+  // The next digits are made as soon as their columns are complete, so that no pass begins with waiting for them.
+  const pass = (t: P, count: number, makeNext: (next: P) => void): void => {
+    const q = range(count).map((k) => m.load(t, k))
+    const whenComplete = (): void => makeNext(m.at(t, count))
+    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1), { whenComplete })
   }
-  let [t] = m.repeat(Math.floor(free / n.digits), [{ from: n.columns, step: n.digits }], ([t]) =>
-    addDigits(t!, n.digits),
-  ) as [P]
-  if (free % n.digits > 0) addDigits(t, free % n.digits)
-  t = m.at(t, free % n.digits)
-  lastRows(m, n, t, takeDigits(m, t, n.digits))
+  const keepDigits = (t: P, count: number): void => {
+    for (const [k, digit] of takeDigits(m, t, count).entries()) m.store(t, k, digit)
+  }
+  const keepNext = (t: P): void => keepDigits(t, n.digits)
+  keepDigits(n.columns, first)
+  let [t, count] = [n.columns, first]
+  if (passes > 1) {
+    pass(t, count, keepNext)
+    ;[t] = m.repeat(passes - 2, [{ from: m.at(t, first), step: n.digits }], ([t]) => pass(t!, n.digits, keepNext)) as [
+      P,
+    ]
+    count = n.digits
+  }
+  let last: V[] = []
+  pass(t, count, (next) => {
+    last = lastDigits(m, n, next)
+  })
+  t = m.at(t, count)
+  lastRows(m, n, t, last)
   carry(m, n.limbs, result, (k) => m.load(t, n.digits + k))
 }
 
@@ -196,8 +232,9 @@ function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
   return values.map((bits) => toNumber(m, bits))
 }
 
-/** Adds q n for the last digits x, q = -x / n mod B^digits: these bring the result back to the size of n. */
-function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
+/** Puts the last digits x into columns of their own, and gives q = -x / n mod B^digits. */
+function lastDigits<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P): V[] {
+  const x = takeDigits(m, t, n.digits)
   x.forEach((digit, k) => {
     m.store(t, k, toBits(m, digit, LIFT - (k > 0 ? LIFT_CARRY : 0n) - columnBias(k + 1, k)))
   })
@@ -214,7 +251,11 @@ function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): vo
     }
     return sum
   })
-  const q = digits(m, quotient).values.map((bits) => toNumber(m, bits))
+  return digits(m, quotient).values.map((bits) => toNumber(m, bits))
+}
+
+/** Adds q n for the last digits: these bring the result back to the size of n. */
+function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, q: V[]): void {
   addRows(m, t, q, n.modulus, fixed(n.limbs - n.digits + 1))
   let up: V | undefined
   for (let k = 0; k < n.digits; k++) {
@@ -228,7 +269,7 @@ function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): vo
  * One step of carrying: limbs come out within 2^50 + 2^12 of zero but for the last, which takes all that is left. That is
  * below 2^48, because the number is below 2 n and 2^5 n < B^limbs.
  */
-function carry<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
+export function carry<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
   let up: V | undefined
   for (let k = 0; k < limbs; k++) {
     const sum = load(k)
@@ -254,13 +295,13 @@ function digits<V, P, I>(m: Machine<V, P, I>, columns: readonly V[]): { values: 
   return { values, carry: carry! }
 }
 
-function toNumber<V, P, I>(m: Machine<V, P, I>, digit: V): V {
+export function toNumber<V, P, I>(m: Machine<V, P, I>, digit: V): V {
   return m.minus(m.or(digit, m.constant(BITS_2_52)), m.constant(doubleBits(2 ** 52 + Number(HALF))))
 }
 
 const digitLift = (k: number): bigint => LIFT + HALF - (k > 0 ? LIFT_CARRY : 0n)
 
-const columnBias = (lows: number, highs: number): bigint => BigInt(lows) * LOW_MAGIC + BigInt(highs) * HIGH_MAGIC
+export const columnBias = (lows: number, highs: number): bigint => BigInt(lows) * LOW_MAGIC + BigInt(highs) * HIGH_MAGIC
 
 /** What the columns hold at the start: the lifts they need, less the biases of all products that will come. */
 export function columnBiases(limbs: number, digits: number, products: 'square' | 'multiply' | 'none'): bigint[] {

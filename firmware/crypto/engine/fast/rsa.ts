@@ -1,40 +1,18 @@
-/** RSA on the fast field: lane 0 works modulo p, lane 1 modulo q; for numbers modulo n both lanes do the same. */
+/** RSA on the fast field: lane 0 works modulo p, lane 1 modulo q. A residue is both, as they lie in memory. */
 
-import type { Pair, Residue, RsaArithmetic, RsaNumbers } from '../engine.ts'
+import type { Pair, RsaArithmetic, RsaNumbers } from '../engine.ts'
 import { bitLength, Field, limbsFor } from './field.ts'
-import { RADIX } from './machine.ts'
+import { bytesToLimbs, multiplyAdd } from './limbs.ts'
 
 const ONE = Uint8Array.of(1)
 
-export function openFastRsa(numbers: RsaNumbers): RsaArithmetic {
-  const field = fieldOf(limbsFor(bitLength(numbers.n)))
-  const halves = fieldOf(limbsFor(Math.max(bitLength(numbers.p), bitLength(numbers.q))))
-  const bytes = numbers.n.length
-  const exponents: Pair<Uint8Array> = [numbers.dp.slice(), numbers.dq.slice()]
-  const kept: Float64Array[] = []
-  const keep = (limbs: Float64Array): Float64Array => {
-    kept.push(limbs)
-    return limbs
-  }
-
-  halves.setModuli([numbers.p, numbers.q])
-  const halvesState = keep(halves.state())
-  // enters base B^field.limbs, which reduction divides by B^halves.limbs: times this it is base B^halves.limbs
-  halves.powerOfTwo('a', Number(RADIX) * (2 * halves.limbs - field.limbs))
-  const entry: Pair<Float64Array> = [keep(halves.get('a', 0)), keep(halves.get('a', 1))]
-  halves.wipe()
-
-  field.setModuli([numbers.n, numbers.n])
-  const state = keep(field.state())
-  // base^d = x e + y (1 - e) modulo n, where x, y are its halves and e = q (1/q mod p)
-  field.putBytes('a', [numbers.q, numbers.q])
-  field.putBytes('b', [numbers.qinv, numbers.qinv])
-  field.multiply('a', 'a', 'square')
-  field.multiply('a', 'a', 'b')
-  field.multiply('a', 'a', 'square')
-  field.multiply('a', 'a', 'square')
-  field.subtract('b', 'square', 'a')
-  const joiners: Pair<Float64Array> = [keep(field.get('a', 0)), keep(field.get('b', 0))]
+export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmetic {
+  const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q))))
+  const [bytes, pBytes, qBytes] = [n.length, p.length, q.length]
+  const exponents: Pair<Uint8Array> = [dp.slice(), dq.slice()]
+  const [qKept, qinvKept] = [q.slice(), qinv.slice()]
+  field.setModuli([p, q])
+  const state = field.state()
   field.wipe()
 
   let isOpen = true
@@ -47,73 +25,78 @@ export function openFastRsa(numbers: RsaNumbers): RsaArithmetic {
       field.wipe()
     }
   }
-  const put = (slot: 'a' | 'b', residue: Residue): void => {
-    const limbs = residueLimbs(residue)
-    field.put(slot, [limbs, limbs])
-  }
-  /** Takes a number apart, works on slot a modulo p and q, and joins the results: x e + y (1 - e). */
-  const inHalves = (base: Residue, work: () => void): Residue => {
-    halves.restore(halvesState)
-    try {
-      halves.reduce('a', residueLimbs(base))
-      halves.put('b', entry)
-      halves.multiply('a', 'a', 'b')
-      work()
-      halves.putBytes('b', [ONE, ONE])
-      halves.multiply('a', 'a', 'b')
-      field.put('a', [halves.get('a', 0), halves.get('a', 1)])
-    } finally {
-      halves.wipe()
-    }
-    field.put('b', joiners)
-    field.multiply('a', 'a', 'b')
-    const other = field.get('a', 1)
-    field.put('b', [other, other])
-    field.add('a', 'a', 'b')
-    return residue()
-  }
-  const residue = (): Residue => new Uint8Array(field.get('a', 0).buffer)
 
   return {
     enter: (number) =>
       use(() => {
-        field.putBytes('a', [number, number])
-        field.multiply('a', 'a', 'square')
-        return residue()
+        field.reduce('a', bytesToLimbs(number, 2 * field.limbs))
+        // that has divided by B^limbs
+        field.square('b', 'square')
+        field.multiply('a', 'a', 'b')
+        return field.take('a')
       }),
-    leave: (number) =>
+    // Garner: with x modulo p and y modulo q it is y + q ((x - y) / q modulo p)
+    leave: (residue) =>
       use(() => {
-        put('a', number)
+        field.place('a', residue)
         field.putBytes('b', [ONE, ONE])
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
-        return field.getBytes('a', 0, bytes)
+        const y = field.get('a', 1)
+        const yBytes = field.getBytes('a', 1, qBytes)
+        field.put('b', [y, y])
+        field.subtract('a', 'a', 'b')
+        field.putBytes('b', [qinvKept, qinvKept])
+        field.multiply('b', 'b', 'square')
+        field.multiply('a', 'a', 'b')
+        field.canonical('a', 'a')
+        const h = field.getBytes('a', 0, pBytes)
+        try {
+          return multiplyAdd(qKept, h, yBytes, bytes)
+        } finally {
+          for (const secret of [y, yBytes, h]) secret.fill(0)
+        }
       }),
     multiply: (a, b) =>
       use(() => {
-        put('a', a)
-        if (a !== b) put('b', b)
+        field.place('a', a)
         if (a === b) field.square('a', 'a')
-        else field.multiply('a', 'a', 'b')
-        return residue()
+        else {
+          field.place('b', b)
+          field.multiply('a', 'a', 'b')
+        }
+        return field.take('a')
       }),
-    // a result that is right modulo p and modulo q is right modulo n, and the halves are cheaper than the whole
     publicPower: (base, publicExponent) =>
-      use(() =>
-        inHalves(base, () => {
-          halves.copy('b', 'a')
-          const bits = [...publicExponent].map((byte) => byte.toString(2).padStart(8, '0')).join('')
-          for (const bit of bits.replace(/^0*1/, '')) {
-            halves.square('a', 'a')
-            if (bit === '1') halves.multiply('a', 'a', 'b')
-          }
-        }),
-      ),
-    privatePower: (base) => use(() => inHalves(base, () => halves.power('a', 'a', exponents))),
+      use(() => {
+        field.place('a', base)
+        field.place('b', base)
+        for (let bit = bitLength(publicExponent) - 2; bit >= 0; bit--) {
+          field.square('a', 'a')
+          const byte = publicExponent[publicExponent.length - 1 - (bit >> 3)]!
+          if ((byte >> (bit & 7)) & 1) field.multiply('a', 'a', 'b')
+        }
+        return field.take('a')
+      }),
+    privatePower: (base) =>
+      use(() => {
+        field.place('a', base)
+        field.power('a', 'a', exponents)
+        return field.take('a')
+      }),
+    isSame: (a, b) =>
+      use(() => {
+        field.place('a', a)
+        field.place('b', b)
+        field.subtract('a', 'a', 'b')
+        field.putBytes('b', [ONE, ONE])
+        field.multiply('a', 'a', 'b')
+        field.canonical('a', 'a')
+        return field.get('a', 0).every((limb) => limb === 0) && field.get('a', 1).every((limb) => limb === 0)
+      }),
     wipe: () => {
       isOpen = false
-      for (const limbs of kept) limbs.fill(0)
-      for (const exponent of exponents) exponent.fill(0)
+      for (const secret of [state, qKept, qinvKept, ...exponents]) secret.fill(0)
     },
   }
 }
@@ -145,8 +128,4 @@ function fieldOf(limbs: number): Field {
   const field = fields.get(limbs) ?? new Field(limbs)
   fields.set(limbs, field)
   return field
-}
-
-function residueLimbs(residue: Residue): Float64Array {
-  return new Float64Array(residue.buffer, residue.byteOffset, residue.byteLength / 8)
 }
