@@ -12,21 +12,20 @@ import { parseArgs } from 'node:util'
 import { bundle as makeBundle } from '../tools/build.ts'
 import { makeImage } from '../tools/update-image.ts'
 import { type Architecture, readArchitecture } from './architecture.ts'
+import { makeCpio } from './cpio.ts'
 import { makeDisk } from './disk.ts'
-import { makeCpio, makeInitramfs } from './initramfs.ts'
+import { makeInitramfs } from './initramfs.ts'
 import { openNodeRuntime } from './node-runtime.ts'
 import { filesBelow, openPackages } from './packages.ts'
 import { appendSections } from './pe.ts'
-import { makeRoot, osRelease } from './root.ts'
-import { run } from './run.ts'
-import { type Tree, writeTree } from './tree.ts'
+import { makeApp, makeBase } from './root.ts'
+import { makeSquashfs } from './squashfs.ts'
 
 const USAGE = `usage: node image/build.ts --output DIRECTORY [--arch x64|arm64] [--version V] [--rollback-floor V]
   [--bundle DIRECTORY] [--release-key PUB] [--release-signing-key KEY] [--secure-boot-keys DIRECTORY] [--probe]`
 
 const PRODUCT = 'Coffer'
 const TIME = 1767225600 // of every file: 2026-01-01, later than what FAT and TLS certificates take for impossible
-const SQUASHFS_BLOCK_BYTES = 256 * 1024
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = fileURLToPath(new URL('../dist', import.meta.url))
@@ -48,8 +47,9 @@ async function build(): Promise<void> {
     const bundle = options.bundle ?? `${scratch}/bundle`
     if (options.bundle === null) await makeBundle(bundle, version)
     const release = { product: PRODUCT, version, rollbackFloor: options.rollbackFloor }
-    const tree = makeRoot({ architecture, packages, node, bundle, release, releaseKey: options.releaseKey })
-    const initrd = makeCpio(makeInitramfs(packages, makeSquashfs(tree, scratch)))
+    const base = makeBase(architecture, packages, node)
+    const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
+    const initrd = makeCpio(makeInitramfs(packages, makeSquashfs(base, app, scratch, `${cache}/base`, TIME)))
     const kernel = packages.kernel.directory
     const vmlinuz = readFileSync(`${kernel}/boot/${filesBelow(`${kernel}/boot`).find((f) => f.startsWith('vmlinuz-'))}`)
     const commandLine = `console=${architecture.console} panic=-1 quiet`
@@ -87,15 +87,9 @@ async function build(): Promise<void> {
   }
 }
 
-function makeSquashfs(tree: Tree, scratch: string): Buffer {
-  writeTree(tree, `${scratch}/root`)
-  run('mksquashfs', [
-    ...[`${scratch}/root`, `${scratch}/root.sqfs`],
-    ...['-comp', 'zstd', '-Xcompression-level', '15', '-b', `${SQUASHFS_BLOCK_BYTES}`],
-    ...['-all-root', '-no-xattrs', '-no-exports', '-noappend', '-no-progress', '-quiet'],
-    ...['-all-time', `${TIME}`, '-mkfs-time', `${TIME}`],
-  ])
-  return readFileSync(`${scratch}/root.sqfs`)
+/** os-release(5); the boot loader shows and sorts images by what it says. */
+function osRelease(version: string): string {
+  return `NAME=Coffer\nID=coffer\nPRETTY_NAME="Coffer ${version}"\nVERSION_ID=${version}\n`
 }
 
 interface Options {

@@ -1,6 +1,12 @@
-/** Which shared libraries a program asks for: the DT_NEEDED entries of a 64-bit little-endian ELF file, elf(5). */
+/** Reads and shortens programs: 64-bit little-endian ELF files, elf(5). */
 
 const MAGIC = Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1]) // ELF, 64 bits, little-endian
+// Where the header says it.
+const SEGMENT_TABLE = 0x20
+const SECTION_TABLE = 0x28
+const SEGMENT_COUNT = 0x38
+const SECTION_COUNTS = 0x3a
+
 const SEGMENT_BYTES = 56
 const DYNAMIC_BYTES = 16
 const PT_LOAD = 1
@@ -8,15 +14,10 @@ const PT_DYNAMIC = 2
 const DT_NEEDED = 1
 const DT_STRTAB = 5
 
-/** Null for what is no such file (a script, a table); empty for a static program. */
-export function neededLibraries(file: Buffer): string[] | null {
-  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) return null
-  const table = number(file, 0x20)
-  const segments = Array.from({ length: file.readUInt16LE(0x38) }, (_, index) => {
-    const at = table + index * SEGMENT_BYTES
-    const [offset, address, bytes] = [number(file, at + 8), number(file, at + 16), number(file, at + 32)]
-    return { type: file.readUInt32LE(at), offset, address, bytes }
-  })
+/** The shared libraries a program asks for; none for a static program, and for what is no program. */
+export function neededLibraries(file: Buffer): string[] {
+  if (!file.subarray(0, MAGIC.length).equals(MAGIC)) return []
+  const segments = segmentsOf(file)
   const dynamic = segments.find(({ type }) => type === PT_DYNAMIC)
   if (dynamic === undefined) return []
   const entries = Array.from({ length: dynamic.bytes / DYNAMIC_BYTES }, (_, index) => {
@@ -27,6 +28,35 @@ export function neededLibraries(file: Buffer): string[] | null {
   const segment = segments.find((s) => s.type === PT_LOAD && names >= s.address && names < s.address + s.bytes)!
   const start = names - segment.address + segment.offset
   return entries.filter(({ tag }) => tag === DT_NEEDED).map(({ value }) => text(file, start + value))
+}
+
+/**
+ * The program without its symbols and debugging sections. A program runs from its segments alone; linkers write what
+ * no segment holds behind them, and the section table, which then describes nothing any more, last.
+ */
+export function stripped(file: Buffer): Buffer {
+  const end = Math.max(...segmentsOf(file).map(({ offset, bytes }) => offset + bytes))
+  const copy = Buffer.from(file.subarray(0, end))
+  copy.writeBigUInt64LE(0n, SECTION_TABLE)
+  copy.fill(0, SECTION_COUNTS, SECTION_COUNTS + 6) // size of an entry, number of entries, which one holds the names
+  return copy
+}
+
+interface Segment {
+  type: number
+  offset: number
+  address: number
+  /** In the file; zeros follow in memory. */
+  bytes: number
+}
+
+function segmentsOf(file: Buffer): Segment[] {
+  const table = number(file, SEGMENT_TABLE)
+  return Array.from({ length: file.readUInt16LE(SEGMENT_COUNT) }, (_, index) => {
+    const at = table + index * SEGMENT_BYTES
+    const [offset, address, bytes] = [number(file, at + 8), number(file, at + 16), number(file, at + 32)]
+    return { type: file.readUInt32LE(at), offset, address, bytes }
+  })
 }
 
 // Tags beyond 2^53 (of the operating system's own range) lose their low bits here; none of ours is one of them.

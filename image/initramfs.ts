@@ -4,12 +4,11 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BUSYBOX, MODULES } from './contents.ts'
-import { makeCpio } from './cpio.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { COFFER } from './root.ts'
-import { directory, fileOf, type Tree, textOf } from './tree.ts'
+import { bytesOf, directory, fileOf, type Tree } from './tree.ts'
 
-export function makeInitramfs(packages: Packages, rootImage: Uint8Array): Tree {
+export function makeInitramfs(packages: Packages, rootImage: Buffer): Tree {
   const tree: Tree = new Map()
   for (const path of ['dev', 'proc', 'root', 'sys']) tree.set(path, directory)
   const busybox = packages.get(BUSYBOX.package)
@@ -17,12 +16,10 @@ export function makeInitramfs(packages: Packages, rootImage: Uint8Array): Tree {
   tree.set('init', fileOf(fileURLToPath(new URL('init', import.meta.url)), COFFER, true))
   const modules = orderModules(`${packages.kernel.directory}/lib/modules`)
   for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
-  tree.set('modules/order', textOf(modules.map((path) => `${basename(path)}\n`).join(''), COFFER))
-  tree.set('root.sqfs', { type: 'file', bytes: rootImage, executable: false, origin: 'root' })
+  tree.set('modules/order', bytesOf(Buffer.from(modules.map((path) => `${basename(path)}\n`).join('')), COFFER))
+  tree.set('root.sqfs', bytesOf(rootImage, COFFER))
   return tree
 }
-
-export { makeCpio }
 
 /** The files of MODULES and of what they depend on, each after what it depends on. */
 function orderModules(directory: string): string[] {

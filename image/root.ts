@@ -1,31 +1,24 @@
-/** The read-only root file system: Coffer, Node, a few programs of Debian, and the libraries these ask for. */
+/**
+ * The read-only root file system in two layers: Node with a few programs of Debian and the libraries these ask for, which
+ * seldom changes, and Coffer in /app.
+ */
 
+import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
 import { PROGRAMS } from './contents.ts'
-import { neededLibraries } from './elf.ts'
+import { neededLibraries, stripped } from './elf.ts'
 import type { NodeRuntime } from './node-runtime.ts'
 import type { Packages } from './packages.ts'
-import { directory, fileOf, link, type Tree, textOf } from './tree.ts'
+import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
 
 const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
 export const COFFER = 'coffer'
 
-export interface RootOptions {
-  architecture: Architecture
-  packages: Packages
-  node: NodeRuntime
-  /** Directory that tools/build.ts wrote. */
-  bundle: string
-  /** What /app/release.json says. */
-  release: { product: string; version: string; rollbackFloor: string }
-  /** PEM of the key that updates must be signed with; null: this image takes no updates. */
-  releaseKey: string | null
-}
-
-export function makeRoot({ architecture, packages, node, bundle, release, releaseKey }: RootOptions): Tree {
+/** Everything but /app. */
+export function makeBase(architecture: Architecture, packages: Packages, node: NodeRuntime): Tree {
   const tree: Tree = new Map()
   for (const path of MOUNT_POINTS) tree.set(path, directory)
   // One place for programs and one for libraries, under the names that programs know them by.
@@ -34,34 +27,42 @@ export function makeRoot({ architecture, packages, node, bundle, release, releas
 
   for (const { package: name, path } of PROGRAMS)
     tree.set(`usr/${path.replace(/^usr\//, '')}`, fileOf(`${packages.get(name).directory}/${path}`, name, true))
-  tree.set('usr/bin/node', fileOf(`${node.directory}/bin/node`, node.name, true))
+  tree.set('usr/bin/node', bytesOf(stripped(readFileSync(`${node.directory}/bin/node`)), node.name, true))
   tree.set('usr/sbin/init', fileOf(fileURLToPath(new URL('sbin-init', import.meta.url)), COFFER, true))
-  const mke2fs = packages.get('e2fsprogs')
-  tree.set('etc/mke2fs.conf', fileOf(`${mke2fs.directory}/etc/mke2fs.conf`, mke2fs.name))
-  for (const [path, text] of Object.entries(settings(release.version))) tree.set(path, textOf(text, COFFER))
-
-  const addon = `linux-${architecture.name}.node`
-  for (const name of ['device.js', 'firmware.js', 'package.json', addon, 'LICENSES.txt'])
-    tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
-  tree.set('app/release.json', textOf(`${JSON.stringify(release)}\n`, COFFER))
-  if (releaseKey !== null) tree.set('app/release.pub', textOf(releaseKey, COFFER))
+  const { name, directory: e2fsprogs } = packages.get('e2fsprogs')
+  tree.set('etc/mke2fs.conf', fileOf(`${e2fsprogs}/etc/mke2fs.conf`, name))
+  for (const [path, text] of Object.entries(SETTINGS)) tree.set(path, bytesOf(Buffer.from(text), COFFER))
 
   addLibraries(tree, architecture, packages)
   return tree
 }
 
-/** What the libraries of the C runtime look for in /etc. */
-const settings = (version: string) => ({
-  'etc/os-release': osRelease(version),
+export interface App {
+  architecture: Architecture
+  /** Directory that tools/build.ts wrote. */
+  bundle: string
+  release: { product: string; version: string; rollbackFloor: string }
+  /** PEM of the key that updates must be signed with; null: this image takes no updates. */
+  releaseKey: string | null
+}
+
+export function makeApp({ architecture, bundle, release, releaseKey }: App): Tree {
+  const tree: Tree = new Map()
+  const addon = `linux-${architecture.name}.node`
+  for (const name of ['device.js', 'firmware.js', 'package.json', addon, 'LICENSES.txt'])
+    tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
+  tree.set('app/release.json', bytesOf(Buffer.from(`${JSON.stringify(release)}\n`), COFFER))
+  if (releaseKey !== null) tree.set('app/release.pub', bytesOf(Buffer.from(releaseKey), COFFER))
+  return tree
+}
+
+/** What the C library looks for. */
+const SETTINGS = {
   'etc/passwd': 'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\n',
   'etc/group': 'root:x:0:\ncoffer:x:1000:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
-})
-
-/** os-release(5); the boot loader shows and sorts images by what it says. */
-export const osRelease = (version: string): string =>
-  `NAME=Coffer\nID=coffer\nPRETTY_NAME="Coffer ${version}"\nVERSION_ID=${version}\n`
+}
 
 /** Adds the libraries that the programs in `tree` ask for, and those that these ask for. */
 function addLibraries(tree: Tree, architecture: Architecture, packages: Packages): void {
@@ -69,7 +70,7 @@ function addLibraries(tree: Tree, architecture: Architecture, packages: Packages
   const waiting = [...tree.values()]
   for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
     if (entry.type !== 'file') continue
-    for (const name of neededLibraries(Buffer.from(entry.bytes)) ?? []) {
+    for (const name of neededLibraries(entry.bytes)) {
       const path = name === linker ? `usr/${architecture.linker}` : `usr/lib/${architecture.triplet}/${name}`
       if (tree.has(path)) continue
       const { package: from, file } = packages.library(name)

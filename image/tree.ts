@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 export type Entry =
   | { type: 'directory' }
   | { type: 'link'; target: string }
-  | { type: 'file'; bytes: Uint8Array; executable: boolean; origin: string }
+  | { type: 'file'; bytes: Buffer; executable: boolean; origin: string }
 
 /** Path without a leading slash -> entry. */
 export type Tree = Map<string, Entry>
@@ -16,19 +16,15 @@ export const directory: Entry = { type: 'directory' }
 export const link = (target: string): Entry => ({ type: 'link', target })
 
 /** `origin` names the component it belongs to: a Debian package, an npm package, or Coffer. */
-export const fileOf = (source: string, origin: string, executable = false): Entry => ({
+export const bytesOf = (bytes: Buffer, origin: string, executable = false): Entry => ({
   type: 'file',
-  bytes: readFileSync(source),
+  bytes,
   executable,
   origin,
 })
 
-export const textOf = (text: string, origin: string): Entry => ({
-  type: 'file',
-  bytes: Buffer.from(text),
-  executable: false,
-  origin,
-})
+export const fileOf = (source: string, origin: string, executable = false): Entry =>
+  bytesOf(readFileSync(source), origin, executable)
 
 /** In the order of their paths, every directory before what is in it. */
 export function sortedEntries(tree: Tree): [string, Entry][] {
