@@ -11,7 +11,7 @@ export interface Console {
   type(text: string): Promise<void>
 }
 
-const SEE_MS = 90_000 // software emulation on a busy machine
+const SEE_MS = 180_000 // software emulation on a busy machine
 const KEY_MS = 5 // the emulated UART drops what comes faster than the guest reads
 const TAIL_CHARACTERS = 4000 // of the output, in messages
 
