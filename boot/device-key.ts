@@ -6,8 +6,11 @@ import { writeDurably } from './files.ts'
 
 export const DEVICE_KEY_BYTES = 32
 
-/** The key, or why there is none: the firmware then comes up Failed and touches nothing. */
-export type DeviceKey = { key: Uint8Array } | { problem: string }
+/**
+ * The key, or why there is none: the firmware then comes up Failed and touches nothing. Withheld, the key is not lost:
+ * the machine does not give it as it has been started now, and the firmware stays Locked.
+ */
+export type DeviceKey = { key: Uint8Array } | { problem: string; withheld?: boolean }
 
 /** Reads the key; makes one if there is none and the store directory is still empty. The caller wipes it. */
 export function openDeviceKey(path: string, storeDirectory: string): DeviceKey {

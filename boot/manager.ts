@@ -54,9 +54,13 @@ export function run(platform: Platform): void {
       terminal.silence()
       const deviceKey = platform.deviceKey()
       if ('problem' in deviceKey) terminal.print(`The device key cannot be used: ${deviceKey.problem}.`)
-      const { trial, fallback } = running
-      const key = 'key' in deviceKey ? deviceKey.key : null
-      return { type: 'start', settings: platform.settings, deviceKey: key, software: { trial, fallback } }
+      return {
+        type: 'start',
+        settings: platform.settings,
+        deviceKey: 'key' in deviceKey ? deviceKey.key : null,
+        ...('problem' in deviceKey && deviceKey.withheld && { withheld: deviceKey.problem }),
+        software: { trial: running.trial, fallback: running.fallback },
+      }
     },
     onMessage: (message) => {
       if (ending) return
@@ -113,15 +117,15 @@ export function run(platform: Platform): void {
   }
 
   function enter({ state, reason }: Extract<ToBoot, { type: 'state' }>): void {
-    if (state === 'Locked' && terminal.canAsk()) {
+    if (state === 'Locked' && reason === undefined && terminal.canAsk()) {
       terminal.release()
       terminal.print(`${PRODUCT.product}\nVersion ${running.version}\n${url()}`)
       terminal.ask()
     } else {
       terminal.release()
       const start = state === 'Operational' && !wasLocked ? 'started unattended, ' : ''
-      const why = state === 'Failed' ? `: ${reason ?? 'no reason given'}` : ''
-      const next = state === 'Locked' ? ', waiting for the passphrase at /api/v1/unlock' : ''
+      const why = state === 'Failed' || reason !== undefined ? `: ${reason ?? 'no reason given'}` : ''
+      const next = state === 'Locked' && reason === undefined ? ', waiting for the passphrase at /api/v1/unlock' : ''
       terminal.print(`${PRODUCT.product} ${running.version} at ${url()}: ${start}${state}${why}${next}`)
     }
     wasLocked ||= state === 'Locked' || state === 'Unprovisioned'

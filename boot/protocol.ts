@@ -20,7 +20,14 @@ export interface Network {
 
 /** From the boot manager to the firmware. The first message is always `start`. */
 export type ToFirmware =
-  | { type: 'start'; settings: Settings; deviceKey: Uint8Array | null; software: Software }
+  | {
+      type: 'start'
+      settings: Settings
+      /** Null when it is lost, or when the machine does not give it as it was started; `withheld` then says why. */
+      deviceKey: Uint8Array | null
+      withheld?: string
+      software: Software
+    }
   /** The passphrase typed at the console; answered by `unlockResult`. */
   | { type: 'unlock'; passphrase: Uint8Array }
   /** Answered by `pong`; a firmware that stays silent is hung and is restarted. */

@@ -50,7 +50,8 @@ export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }:
     hear: (message) => {
       if (!running) return
       if (message.type === 'listening') listening = true
-      else if (message.type === 'state' && message.state === 'Failed') fail(message.reason ?? 'it came up Failed')
+      else if (message.type === 'state' && (message.state === 'Failed' || message.reason !== undefined))
+        fail(message.reason ?? 'it came up Failed')
       else if (message.type === 'state' && listening) {
         end()
         try {

@@ -52,6 +52,8 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   dataDirectory: string
   /** Null when it is lost: the appliance is then Failed. The caller may wipe it afterwards. */
   deviceKey: Uint8Array | null
+  /** Why the machine does not give the device key as it was started; the appliance then stays Locked, also unattended. */
+  withheld?: string | undefined
   pool: CryptoPool
   log: Log
   openDomain: (records: RecordStore, services: DomainServices) => D
@@ -148,7 +150,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#state
   }
 
-  /** Why the appliance is Failed; for the operator, names no path. */
+  /** Why the appliance is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
   get failure(): string | undefined {
     return this.#failure
   }
@@ -156,10 +158,13 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** Called once, by `openAppliance`. */
   async start(): Promise<void> {
     try {
-      this.#disk = this.#openDisk()
-      this.#attempt('clearing up', () => this.backups.removeLeftovers())
-      this.#restoreClock(this.#disk)
-      this.#boot(this.#disk)
+      if (this.#options.withheld) this.#stayLocked(this.#options.withheld)
+      else {
+        this.#disk = this.#openDisk()
+        this.#attempt('clearing up', () => this.backups.removeLeftovers())
+        this.#restoreClock(this.#disk)
+        this.#boot(this.#disk)
+      }
     } catch (error) {
       this.#fail(error)
     }
@@ -211,6 +216,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** Throws `forbidden` when the passphrase is wrong. */
   unlock(passphrase: Uint8Array): Promise<void> {
     return this.#derivations.run(async () => {
+      if (this.#state === 'Locked' && this.#failure !== undefined) throw new CofferError('storage', this.#failure)
       const domainKey = await this.#openSlot(this.#expect('unlock').device, passphrase)
       try {
         const { store } = this.#expect('unlock')
@@ -342,6 +348,13 @@ export class Appliance<D extends OpenDomain = Operational> {
     if (wasOpen) return
     this.configuration.reload()
     this.#startUnattended(disk)
+  }
+
+  /** The store is whole and is left alone: it opens again when the machine is started as it was. */
+  #stayLocked(reason: string): void {
+    this.#state = 'Locked'
+    this.#failure = `The device key is withheld: ${reason}`
+    this.#log.error('general', `locked: ${this.#failure}`)
   }
 
   #fail(error: unknown): void {

@@ -56,7 +56,7 @@ interface Service {
 
 type Start = Extract<ToFirmware, { type: 'start' }>
 
-async function start({ settings, deviceKey, software }: Start, workerEntry: URL): Promise<Service> {
+async function start({ settings, deviceKey, withheld, software }: Start, workerEntry: URL): Promise<Service> {
   const clock = createClock()
   const syslog = createSyslog(clock.now)
   const log = createLog(settings.logLevel, (entry) => {
@@ -71,6 +71,7 @@ async function start({ settings, deviceKey, software }: Start, workerEntry: URL)
   const appliance = await openAppliance({
     dataDirectory,
     deviceKey,
+    withheld,
     pool,
     log,
     openDomain,

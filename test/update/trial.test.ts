@@ -42,6 +42,14 @@ test('a version that cannot open the store is stopped and tried again', () => {
   assert.deepEqual(calls, ['The store is of a newer version', 'retry'])
 })
 
+test('a version that the machine gives no device key is not good, although it is Locked like others', () => {
+  const { calls, trial } = stage()
+  trial.begin(true)
+  trial.hear(LISTENING)
+  trial.hear({ type: 'state', state: 'Locked', reason: 'The device key is withheld: Secure Boot is off' })
+  assert.deepEqual(calls, ['The device key is withheld: Secure Boot is off', 'retry'])
+})
+
 test('a version that neither crashes nor becomes ready is stopped and tried again', async () => {
   const { calls, trial } = stage(50)
   trial.begin(true)
