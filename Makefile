@@ -4,12 +4,13 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run test test-slow build lint bench ct clean
+.PHONY: help run test test-image test-slow build lint bench ct clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
-	@echo 'make test       run every test'
+	@echo 'make test       run every test, and the quick ones of the image under QEMU'
+	@echo 'make test-image run every test of the image under QEMU (a quarter of an hour)'
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
 	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint       check format, style and types'
@@ -21,7 +22,12 @@ run: dist/firmware.js
 	@exec $(NODE) dist/boot.js
 
 test: node_modules/.package-lock.json
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/**/*.test.ts'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
+	$(NODE) --test --test-concurrency=1 'test/image/quick*.test.ts'
+
+# One machine at a time: their times count.
+test-image: node_modules/.package-lock.json
+	$(NODE) --test --test-concurrency=1 'test/image/**/*.test.ts'
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
