@@ -14,6 +14,7 @@ export const KEY_TYPES = [
 ] as const
 export type KeyType = (typeof KEY_TYPES)[number]
 export type EcKeyType = Exclude<KeyType, 'RSA' | 'Curve25519' | 'Generic'>
+export type CurveKeyType = EcKeyType | 'Curve25519'
 
 export const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const
 export type HashName = (typeof HASHES)[number]

@@ -143,8 +143,19 @@ export const i64 = {
   shl: binary('i64', 0x86),
   shrS: binary('i64', 0x87),
   shrU: binary('i64', 0x88),
+  rotr: binary('i64', 0x8a),
   extendI32S: unary('i32', 0xac),
   extendI32U: unary('i32', 0xad),
+  /** The bits of a double. */
+  reinterpretF64: unary('f64', 0xbd),
+} as const
+
+export const f64 = {
+  load: load(0x2b),
+  store: store('f64', 0x39),
+  add: binary('f64', 0xa0),
+  sub: binary('f64', 0xa1),
+  reinterpretI64: unary('i64', 0xbf),
 } as const
 
 export const v128 = {
@@ -155,6 +166,17 @@ export const v128 = {
   xor: vectors(81),
   /** Two lanes with these 64 bits. */
   constant: (low: bigint, high = low): Code => [0xfd, 0x0c, ...bytes64(low), ...bytes64(high)],
+} as const
+
+export const i8x16 = {
+  /** The bytes of those numbers. */
+  shuffle: (a: Operand, bytes: readonly number[]): Code => instruction('v128', [a, a], 0xfd, 13, ...bytes),
+} as const
+
+export const i32x4 = {
+  splat: (a: Operand): Code => instruction('i32', [a], 0xfd, 17),
+  shrS: shift(172),
+  sub: vectors(177),
 } as const
 
 export const i64x2 = {

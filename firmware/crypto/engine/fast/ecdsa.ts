@@ -1,21 +1,18 @@
-/** ECDSA (FIPS 186-5 6.4.1) with the fast engine's curves; nonces hedged, signatures in DER (RFC 3279 2.2.3). */
+/** ECDSA (FIPS 186-5 6.4.1): nonces hedged, signatures in DER (RFC 3279 2.2.3). */
 
-import { createHmac } from 'node:crypto'
-import { normalizeZ } from '@noble/curves/abstract/curve.js'
-import type { ECDSA } from '@noble/curves/abstract/weierstrass.js'
 import type { Random } from '../../random.ts'
-import { FastCurve } from './weierstrass.ts'
+import { hmacSha512 } from '../sha512.ts'
+import { type BasePoint, isZero } from './base-point.ts'
 
-/** The nonce is drawn this much longer than the order, so that reduction has no bias. FIPS 186-5 A.2.1 wants eight. */
-const NONCE_EXTRA_BYTES = 16
+/** Scalars are drawn this much longer than the order, so that reduction has no bias. FIPS 186-5 A.2.1 wants eight. */
+export const EXTRA_BYTES = 16
 
-/** DER; `digest` is as long as the scalar or shorter. */
-export function fastSign(noble: ECDSA, digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
-  const curve = fastCurve(noble)
+/** DER; `digest` is as long as the scalar or shorter. s is not normalised, as the contract says. */
+export function signEcdsa(base: BasePoint, digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
   for (;;) {
     const nonce = hedgedNonce(digest, secret, random)
     try {
-      const signature = curve.sign(digest, secret, nonce)
+      const signature = signWithNonce(base, digest, secret, nonce)
       if (signature !== null) return encode(...signature)
     } finally {
       nonce.fill(0)
@@ -23,43 +20,57 @@ export function fastSign(noble: ECDSA, digest: Uint8Array, secret: Uint8Array, r
   }
 }
 
+/** Null when another nonce is needed, which does not happen in practice. */
+export function signWithNonce(
+  base: BasePoint,
+  digest: Uint8Array,
+  secret: Uint8Array,
+  nonce: Uint8Array,
+): readonly [r: Uint8Array, s: Uint8Array] | null {
+  return base.use(() => {
+    const k = base.reduce(nonce)
+    const { x, y, inverse } = base.multiply(k)
+    const r = base.reduce(x)
+    const sum = base.multiplyAdd(r, secret, digest)
+    const s = base.multiplyAdd(sum, inverse, ZERO)
+    for (const secret of [k, y, inverse, sum]) secret.fill(0)
+    return isZero(r) || isZero(s) ? null : [r, s]
+  })
+}
+
 /** The uncompressed point (SEC 1 2.3.3) of a scalar from 1 to n - 1. */
-export function fastPublicKey(noble: ECDSA, secret: Uint8Array): Uint8Array {
-  const [x, y] = fastCurve(noble).multiply(secret)
+export function uncompressedPoint(base: BasePoint, scalar: Uint8Array): Uint8Array {
+  const { x, y, inverse } = base.use(() => base.multiply(scalar))
+  inverse.fill(0)
   return Uint8Array.from([0x04, ...x, ...y])
 }
 
-const curves = new Map<ECDSA, FastCurve>()
-
-/** The table of multiples takes a while, and stays. */
-function fastCurve(noble: ECDSA): FastCurve {
-  const known = curves.get(noble)
-  if (known !== undefined) return known
-  const { Point } = noble
-  const curve = new FastCurve(Point.CURVE(), (windows, step, entries) => {
-    const points: InstanceType<typeof Point>[] = []
-    for (let base = Point.BASE, window = 0; window < windows; window++, base = base.multiplyUnsafe(step)) {
-      const twice = base.double()
-      for (let entry = 0, point = base; entry < entries; entry++, point = point.add(twice)) points.push(point)
-    }
-    return normalizeZ(Point, points).map((point) => point.toAffine())
-  })
-  curves.set(noble, curve)
-  return curve
+/** A scalar from 1 to n - 1. FIPS 186-5 A.2.1. */
+export function randomScalar(base: BasePoint, random: Random): Uint8Array {
+  const seed = random(base.bytes + EXTRA_BYTES)
+  try {
+    const scalar = base.use(() => base.reduce(seed))
+    if (isZero(scalar)) throw new Error('The random generator is broken')
+    return scalar
+  } finally {
+    seed.fill(0)
+  }
 }
 
+const ZERO = new Uint8Array(1)
+
 /**
- * A keyed hash of the digest and fresh random bytes, the secret being the key: as random as they are, and still unknown
- * and never the same for two digests should the random generator fail.
+ * RFC 6979 section 3.6: a keyed hash of the digest and fresh random bytes, the secret being the key. It is as random as
+ * they are, and still unknown and never the same for two digests should the random generator fail.
  */
 function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
-  const nonce = new Uint8Array(secret.length + NONCE_EXTRA_BYTES)
+  const nonce = new Uint8Array(secret.length + EXTRA_BYTES)
   const fresh = random(secret.length)
   for (let at = 0, block = 0; at < nonce.length; block++) {
-    const hmac = createHmac('sha512', secret).update(Uint8Array.of(block)).update(fresh).update(digest).digest()
-    nonce.set(hmac.subarray(0, nonce.length - at), at)
-    at += hmac.length
-    hmac.fill(0)
+    const mac = hmacSha512(secret, Uint8Array.of(block), fresh, digest)
+    nonce.set(mac.subarray(0, nonce.length - at), at)
+    at += mac.length
+    mac.fill(0)
   }
   fresh.fill(0)
   return nonce

@@ -1,0 +1,95 @@
+/** The base points of the curves, made from noble's parameters and sums of points at their first use. */
+
+import { type CurvePoint, type CurvePointCons, normalizeZ } from '@noble/curves/abstract/curve.js'
+import type { ECDSA } from '@noble/curves/abstract/weierstrass.js'
+import { ed25519 } from '@noble/curves/ed25519.js'
+import { brainpoolP256r1, brainpoolP384r1, brainpoolP512r1 } from '@noble/curves/misc.js'
+import { p256, p384, p521 } from '@noble/curves/nist.js'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import type { CurveKeyType, EcKeyType } from '../../types.ts'
+import { BasePoint, type BasePointParameters } from './base-point.ts'
+import { edwards } from './edwards-code.ts'
+import type { Products } from './emitter.ts'
+import { weierstrass } from './weierstrass-code.ts'
+
+/** The table of multiples takes a while, and stays. */
+export function basePoint(type: CurveKeyType, products: Products): BasePoint {
+  const name = `${type} ${products}`
+  const base =
+    bases.get(name) ?? new BasePoint(type === 'Curve25519' ? ed25519Base() : weierstrassBase(ECDSA_OF[type]), products)
+  bases.set(name, base)
+  return base
+}
+
+const bases = new Map<string, BasePoint>()
+
+const ECDSA_OF: Readonly<Record<EcKeyType, ECDSA>> = {
+  EC_P256: p256,
+  EC_P384: p384,
+  EC_P521: p521,
+  EC_P256K1: secp256k1,
+  BrainpoolP256: brainpoolP256r1,
+  BrainpoolP384: brainpoolP384r1,
+  BrainpoolP512: brainpoolP512r1,
+}
+
+/** Curves with a other than 0 and -3 are worked on as their twists with a = -3 (RFC 5639 section 2.1). */
+function weierstrassBase({ Point }: ECDSA): BasePointParameters {
+  const { p, n, a, b } = Point.CURVE()
+  const twist = a === 0n ? 1n : fourthRoot((((-3n * power(a, p - 2n, p)) % p) + p) % p, p)
+  const [twist2, twist3] = [twist ** 2n % p, twist ** 3n % p]
+  return {
+    p,
+    n,
+    formulas: weierstrass(a === 0n ? 0 : -3),
+    B: a === 0n ? 3n * b : b * twist2 ** 3n,
+    out: { x: power(twist2, p - 2n, p), y: power(twist3, p - 2n, p) },
+    multiples: (...shape) => multiplesOf(Point, ...shape).map(({ x, y }) => [x * twist2, y * twist3]),
+  }
+}
+
+function ed25519Base(): BasePointParameters {
+  const { Point } = ed25519
+  const { p, n, d } = Point.CURVE()
+  return {
+    p,
+    n,
+    formulas: edwards,
+    B: 2n * d,
+    out: { x: 1n, y: 1n },
+    multiples: (...shape) => multiplesOf(Point, ...shape).map(({ x, y }) => [x, y, 2n * d * x * y]),
+  }
+}
+
+function multiplesOf<P extends CurvePoint<bigint, P>>(
+  Point: CurvePointCons<P>,
+  windows: number,
+  step: bigint,
+  entries: number,
+): { x: bigint; y: bigint }[] {
+  const points: P[] = []
+  for (let base = Point.BASE, window = 0; window < windows; window++, base = base.multiplyUnsafe(step)) {
+    const twice = base.double()
+    for (let entry = 0, point = base; entry < entries; entry++, point = point.add(twice)) points.push(point)
+  }
+  return normalizeZ(Point, points).map((point) => point.toAffine())
+}
+
+/** Of public numbers. */
+function power(base: bigint, exponent: bigint, p: bigint): bigint {
+  let [result, square] = [1n, base]
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * square) % p
+    square = (square * square) % p
+  }
+  return result
+}
+
+/** For p = 3 mod 4, as all primes here are. */
+function fourthRoot(value: bigint, p: bigint): bigint {
+  const root = (square: bigint): bigint => power(square, (p + 1n) / 4n, p)
+  const candidates = [root(value), p - root(value)].map(root)
+  const found = candidates.find((candidate) => power(candidate, 4n, p) === value)
+  if (found === undefined) throw new Error('a curve without a twist of a = -3')
+  return found
+}

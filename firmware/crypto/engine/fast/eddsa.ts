@@ -1,0 +1,52 @@
+/** Ed25519: RFC 8032 section 5.1. Its numbers are little-endian. */
+
+import { sha512 } from '../sha512.ts'
+import type { BasePoint } from './base-point.ts'
+
+export interface Ed25519Key {
+  readonly publicKey: Uint8Array
+  sign(message: Uint8Array): Uint8Array
+  wipe(): void
+}
+
+/** Of a seed of 32 bytes, which stays the caller's. */
+export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
+  const hash = sha512(seed)
+  const [scalar, prefix] = [hash.subarray(0, BYTES), hash.subarray(BYTES)]
+  scalar[0]! &= 0xf8
+  scalar[BYTES - 1]! &= 0x7f
+  scalar[BYTES - 1]! |= 0x40
+  scalar.reverse()
+  const publicKey = base.use(() => {
+    const reduced = base.reduce(scalar)
+    const point = encodedMultiple(base, reduced)
+    reduced.fill(0)
+    return point
+  })
+  return {
+    publicKey,
+    sign: (message) => {
+      const [nonceHash, signature] = [sha512(prefix, message).reverse(), new Uint8Array(2 * BYTES)]
+      return base.use(() => {
+        const r = base.reduce(nonceHash)
+        signature.set(encodedMultiple(base, r))
+        const k = base.reduce(sha512(signature.subarray(0, BYTES), publicKey, message).reverse())
+        signature.set(base.multiplyAdd(k, scalar, r).reverse(), BYTES)
+        for (const secret of [nonceHash, r]) secret.fill(0)
+        return signature
+      })
+    },
+    wipe: () => hash.fill(0),
+  }
+}
+
+const BYTES = 32
+
+/** 5.1.2: y, and the last bit of x on top. */
+function encodedMultiple(base: BasePoint, scalar: Uint8Array): Uint8Array {
+  const { x, y, inverse } = base.multiply(scalar)
+  inverse.fill(0)
+  y.reverse()
+  y[BYTES - 1]! |= (x[BYTES - 1]! & 1) << 7
+  return y
+}

@@ -1,0 +1,51 @@
+/**
+ * Points of -x^2 + y^2 = 1 + d x^2 y^2 with d not a square: X, Y, Z and T = X Y / Z (Hisil, Wong, Carter, Dawson, ASIACRYPT
+ * 2008, section 3.1), by formulas that hold for every pair of points.
+ */
+
+import type { Code } from '../wasm.ts'
+import type { Formulas, PointCode } from './multiples-code.ts'
+
+const POINT = ['X', 'Y', 'Z', 'T'] as const
+/** The table has x, y and 2 d x y of affine points. */
+const ENTRY = ['X2', 'Y2', 'T2'] as const
+const OTHERS = ['Z2', 't0', 't1', 't2', 't3', 't4', 't5'] as const
+
+type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
+
+/** The constant B is 2 d. */
+export const edwards: Formulas<Name> = {
+  point: POINT,
+  ones: ['Y', 'Z'],
+  entry: ENTRY,
+  signed: ['X2', 'T2'],
+  others: OTHERS,
+  addEntry: (on) => [on.mul('t2', 'T', 'T2'), on.add('t3', 'Z', 'Z'), ...sum(on)],
+  addPoint: (on) => [
+    on.mul('t2', 'T', 'T2'),
+    on.mul('t2', 't2', 'B'),
+    on.mul('t3', 'Z', 'Z2'),
+    on.add('t3', 't3', 't3'),
+    ...sum(on),
+  ],
+}
+
+/** With t2 = 2 d T T2 and t3 = 2 Z Z2. */
+function sum({ mul, add, sub }: PointCode<Name>): Code[] {
+  return [
+    sub('t0', 'Y', 'X'),
+    sub('t4', 'Y2', 'X2'),
+    mul('t0', 't0', 't4'),
+    add('t1', 'Y', 'X'),
+    add('t4', 'Y2', 'X2'),
+    mul('t1', 't1', 't4'),
+    sub('t4', 't1', 't0'),
+    add('t5', 't1', 't0'),
+    sub('t0', 't3', 't2'),
+    add('t1', 't3', 't2'),
+    mul('X', 't4', 't0'),
+    mul('Y', 't1', 't5'),
+    mul('T', 't4', 't5'),
+    mul('Z', 't0', 't1'),
+  ]
+}

@@ -1,0 +1,186 @@
+/**
+ * Inverses modulo the moduli of both lanes at once, by division steps: Bernstein, Yang, "Fast constant-time gcd computation
+ * and modular inversion" (2019). As many steps as a limb has bits look at the last limbs only and give a matrix, by which
+ * the whole numbers are multiplied then.
+ */
+
+import {
+  type Callee,
+  type Code,
+  f64x2,
+  i32,
+  i32x4,
+  i64x2,
+  type Local,
+  memoryCopy,
+  memoryFill,
+  repeatWhile,
+  v128,
+} from '../wasm.ts'
+import type { Address } from './emitter.ts'
+import type { FieldCode, Layout } from './field-code.ts'
+import { LIMB_BYTES, LOW_MAGIC, type Machine, RADIX } from './machine.ts'
+import { carry, columnBias, HALF, LIFT, LIFT_CARRY, MASK, range, toNumber } from './montgomery.ts'
+
+const STEPS = Number(RADIX)
+const STEPS_UNROLLED = 3
+
+/** f, g, d, e, the matrix's four entries, and minus the steps' delta. */
+export const inverseLimbs = (limbs: number): number => 4 * limbs + 5
+
+/**
+ * `inverse(to, a)`: 1/a in Montgomery's form like a, whose size is below that of the modulus, as is every result of a
+ * multiplication; zero of zero. Moduli are primes, or at least have no factor in common with a, and at most `bits` bits.
+ * The result is below 16 times the modulus: what is done with it must be a multiplication.
+ */
+export function defineInverse(code: FieldCode, layout: Layout, first: number, bits: number): Callee {
+  const { module, limbs, emitter } = code
+  const bytes = limbs * LIMB_BYTES
+  const place = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
+  const [f, g, d, e] = range(4).map((i) => place(first + i * limbs)) as [Address, Address, Address, Address]
+  const matrix = place(first + 4 * limbs)
+  const delta = (first + 4 * limbs + 4) * LIMB_BYTES
+  const n = { limbs, modulus: place(layout.modulus), inverse: place(layout.inverse) }
+
+  const steps = defineSteps(code, f, g, matrix, delta)
+  const transform = (name: string, x: Address, y: Address, isModular: boolean): Callee =>
+    module.define(name, [], [], (_, local) => {
+      const m = emitter(local)
+      multiplyByMatrix(m, n, x, y, matrix, isModular)
+      return m.code
+    })
+  const divide = transform('divide', f, g, false)
+  const divideModulo = transform('divideModulo', d, e, true)
+  return module.define('inverse', ['i32', 'i32'], [], ([to, a], local) => {
+    const remaining = local('i32')
+    const sign = local('v128')
+    return [
+      memoryCopy(f.bytes, n.modulus.bytes, bytes),
+      memoryCopy(g.bytes, a!, bytes),
+      memoryFill(d.bytes, 0, bytes),
+      // what is inverted is a B^limbs: the inverse becomes one in Montgomery's form by twice B^limbs
+      memoryCopy(e.bytes, layout.slots.square * LIMB_BYTES, bytes),
+      v128.store(0, i32x4.splat(-1), delta),
+      remaining.set(roundsFor(bits)),
+      repeatWhile([steps(), divide(), divideModulo()], remaining.tee(i32.sub(remaining, 1))),
+      // f is the greatest common divisor or its opposite, 1 or -1
+      sign.set(v128.load(0, f.bytes)),
+      ...range(limbs).map((k) =>
+        v128.store(to!, f64x2.mul(sign, v128.load(0, d.bytes + k * LIMB_BYTES)), k * LIMB_BYTES),
+      ),
+    ]
+  })
+}
+
+/** Theorem 11.2 there: so many steps end for every pair of numbers of at most so many bits. */
+export function roundsFor(bits: number): number {
+  return Math.ceil(Math.floor((49 * bits + (bits < 46 ? 80 : 57)) / 17) / STEPS)
+}
+
+/** From the last limbs of f and g, and delta, the matrix of `STEPS` steps times 2^STEPS: entries of a row come to 2^51 together. */
+function defineSteps({ module }: FieldCode, f: Address, g: Address, matrix: Address, delta: number): Callee {
+  return module.define('divisionSteps', [], [], (_, local) => {
+    const vectors = (count: number) => range(count).map(() => local('v128'))
+    const [x, y, u, v, q, r] = vectors(6) as Six
+    const [minusDelta, odd, swap, zero, one, ones32, magic, magicBits] = vectors(8) as Eight
+    const turns = local('i32')
+    const integer = (from: Address): Code => i64x2.sub(f64x2.add(v128.load(from.base, from.bytes), magic), magicBits)
+    const negatedIf = (mask: Local, value: Local): Code => i64x2.sub(v128.xor(value, mask), mask)
+    const step = [
+      odd.set(i64x2.sub(zero, v128.and(y, one))),
+      swap.set(v128.and(odd, i32x4.shrS(minusDelta, 31))), // g odd and delta > 0
+      y.set(i64x2.add(y, v128.and(negatedIf(swap, x), odd))),
+      q.set(i64x2.add(q, v128.and(negatedIf(swap, u), odd))),
+      r.set(i64x2.add(r, v128.and(negatedIf(swap, v), odd))),
+      minusDelta.set(i32x4.sub(i32x4.sub(v128.xor(minusDelta, swap), swap), ones32)),
+      x.set(i64x2.add(x, v128.and(y, swap))),
+      u.set(i64x2.shl(i64x2.add(u, v128.and(q, swap)), 1)),
+      v.set(i64x2.shl(i64x2.add(v, v128.and(r, swap)), 1)),
+      y.set(i64x2.shrU(y, 1)),
+    ]
+    return [
+      zero.set(v128.constant(0n)),
+      one.set(v128.constant(1n)),
+      ones32.set(i32x4.splat(1)),
+      magic.set(v128.constant(LOW_MAGIC)),
+      magicBits.set(v128.constant(LOW_MAGIC)),
+      minusDelta.set(v128.load(0, delta)),
+      x.set(integer(f)),
+      y.set(integer(g)),
+      u.set(one),
+      v.set(zero),
+      q.set(zero),
+      r.set(one),
+      turns.set(STEPS / STEPS_UNROLLED),
+      repeatWhile(
+        range(STEPS_UNROLLED).flatMap(() => step),
+        turns.tee(i32.sub(turns, 1)),
+      ),
+      v128.store(0, minusDelta, delta),
+      ...[u, v, q, r].map((entry, i) =>
+        v128.store(0, f64x2.sub(i64x2.add(entry, magicBits), magic), matrix.bytes + i * LIMB_BYTES),
+      ),
+    ]
+  })
+}
+
+type Six = [Local, Local, Local, Local, Local, Local]
+type Eight = [...Six, Local, Local]
+
+/** What there is to know of the modulus: itself, and the first limb of c = -1/n. */
+interface Divisor<P> {
+  limbs: number
+  modulus: P
+  inverse: P
+}
+
+/**
+ * (x, y) becomes the matrix times (x, y), divided by B: without remainder, or modulo n, when multiples of n make it so;
+ * either result grows by no more than n / 2 then.
+ */
+export function multiplyByMatrix<V, P, I>(
+  m: Machine<V, P, I>,
+  n: Divisor<P>,
+  x: P,
+  y: P,
+  matrix: P,
+  isModular: boolean,
+): void {
+  const { limbs } = n
+  const [xs, ys] = [x, y].map((from) => range(limbs).map((k) => m.load(from, k))) as [V[], V[]]
+  for (const [row, result] of [x, y].entries()) {
+    const terms: { factor: V; limb: (k: number) => V }[] = [
+      { factor: m.load(matrix, 2 * row), limb: (k: number) => xs[k]! },
+      { factor: m.load(matrix, 2 * row + 1), limb: (k: number) => ys[k]! },
+    ]
+    let highs: V | undefined
+    /** The sum of what column k gets, `lift` on top. */
+    const column = (k: number, lift: bigint): V => {
+      const lows = k < limbs ? terms.length : 0
+      let sum = m.constant(BigInt.asUintN(64, lift - columnBias(lows, k > 0 ? terms.length : 0)))
+      if (highs !== undefined) sum = m.add(sum, highs)
+      highs = undefined
+      for (const { factor, limb } of lows > 0 ? terms : []) sum = addProduct(sum, factor, limb(k))
+      return sum
+    }
+    const addProduct = (sum: V, factor: V, limb: V): V => {
+      const { high, low } = m.split(factor, limb)
+      highs = highs === undefined ? high : m.add(highs, high)
+      return m.add(sum, low)
+    }
+    let first = column(0, LIFT + HALF)
+    if (isModular) {
+      const digit = toNumber(m, m.and(first, m.constant(MASK)))
+      const factor = m.minus(m.split(digit, m.load(n.inverse, 0)).low, m.constant(LOW_MAGIC))
+      const limb = (k: number): V => m.load(n.modulus, k)
+      terms.push({ factor, limb })
+      first = m.sub(addProduct(first, factor, limb(0)), m.constant(LOW_MAGIC))
+    }
+    const up = m.shiftRight(first, Number(RADIX))
+    carry(m, limbs, result, (k) => {
+      if (k === limbs - 1) return column(k + 1, LOW_MAGIC)
+      if (k > 0) return column(k + 1, LIFT + HALF)
+      return m.add(column(1, LIFT + HALF - LIFT_CARRY), up)
+    })
+  }
+}

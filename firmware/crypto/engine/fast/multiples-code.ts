@@ -1,0 +1,176 @@
+/**
+ * Multiples of a fixed point: half of a scalar's windows in each lane, each adding a point from its part of a table.
+ * What the points are, formulas say (weierstrass-code.ts, edwards-code.ts).
+ */
+
+import { type Callee, type Code, i32, i64x2, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
+import { BYTES_MARGIN, bytesFor, defineBytes } from './bytes-code.ts'
+import type { Extension, FieldCode, Layout } from './field-code.ts'
+import { defineInverse, inverseLimbs } from './inverse-code.ts'
+import { LIMB_BYTES } from './machine.ts'
+import { range } from './montgomery.ts'
+
+/** Scalars are read in windows of five bits, made into odd digits from -31 to 31: the table has the odd multiples to 31. */
+export const DIGIT_BITS = 5
+export const DIGIT_ENTRIES = 2 ** (DIGIT_BITS - 1)
+
+/** Windows for one lane. */
+export const windowsFor = (bits: number): number => Math.ceil((bits + 1) / DIGIT_BITS / 2)
+
+/** What a window chooses: an entry of the table, and whether its opposite is meant, as the sign bit of a double. */
+export const CHOICE_LIMBS = 2
+
+/** How points are added. The numbers of a formula are named; those of a second point end in 2. */
+export interface Formulas<Name extends string = string> {
+  /** Coordinates of a sum, affine ones being X / Z and Y / Z. */
+  point: readonly Name[]
+  /** Which of them are one in the neutral point; the others are zero. */
+  ones: readonly Name[]
+  /** Coordinates of the table's points, of the second point's. */
+  entry: readonly Name[]
+  /** Which of them change their sign in the opposite point. */
+  signed: readonly Name[]
+  /** What else a formula uses: temporaries, and `B`, a constant of the curve. */
+  others: readonly Name[]
+  addEntry: (code: PointCode<Name>) => Code[]
+  addPoint: (code: PointCode<Name>) => Code[]
+}
+
+type Operation<Name extends string> = (to: Name | 'B', left: Name | 'B', right: Name | 'B') => Code
+
+export type PointCode<Name extends string> = Record<'mul' | 'add' | 'sub', Operation<Name>> & {
+  copy: (to: Name, from: Name) => Code
+}
+
+export interface PointLayout {
+  at: Readonly<Record<string, number>>
+  choices: number
+  inverse: number
+  /** Bytes on their way in or out. */
+  bytes: number
+  unit: number
+  outX: number
+  outY: number
+  table: number
+  /** Limbs of the table for one window. */
+  windowLimbs: number
+}
+
+/** B, one as a number, and factors for the affine coordinates on their way out. */
+const CONSTANTS = 4
+
+/** Bytes of two numbers' length, in limbs of 16 bytes. */
+const byteLimbs = (limbs: number): number => Math.ceil((bytesFor(2 * limbs) + BYTES_MARGIN) / LIMB_BYTES)
+
+const slots = ({ point, entry, others }: Formulas): string[] => [
+  ...new Set([...point, ...point.map((name) => `${name}2`), ...entry, ...others]),
+]
+
+export function pointLayout(
+  formulas: Formulas,
+  windows: number,
+  { limbs, moreSecret, morePublic }: Layout,
+): PointLayout {
+  const names = slots(formulas)
+  const choices = moreSecret + names.length * limbs
+  const inverse = choices + windows * CHOICE_LIMBS
+  return {
+    at: { ...Object.fromEntries(names.map((name, i) => [name, moreSecret + i * limbs])), B: morePublic },
+    choices,
+    inverse,
+    bytes: inverse + inverseLimbs(limbs),
+    unit: morePublic + limbs,
+    outX: morePublic + 2 * limbs,
+    outY: morePublic + 3 * limbs,
+    table: morePublic + CONSTANTS * limbs,
+    windowLimbs: DIGIT_ENTRIES * formulas.entry.length * limbs,
+  }
+}
+
+/** For scalars and coordinates of at most so many bits. */
+export function pointExtension(formulas: Formulas, limbs: number, bits: number): Extension {
+  const windows = windowsFor(bits)
+  return {
+    secretLimbs: slots(formulas).length * limbs + windows * CHOICE_LIMBS + inverseLimbs(limbs) + byteLimbs(limbs),
+    publicLimbs: (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs,
+    define: (code, layout) => {
+      const points = pointLayout(formulas, windows, layout)
+      const on = pointCode(code, points)
+      code.module.define('addPoint', [], [], () => formulas.addPoint(on))
+      const addEntry = code.module.define('addEntry', [], [], () => formulas.addEntry(on))
+      defineMultiples(code, points, formulas, windows, addEntry)
+      defineInverse(code, layout, points.inverse, bits)
+      defineBytes(code.module)
+    },
+  }
+}
+
+function pointCode({ multiply, square, add, subtract, limbs }: FieldCode, { at }: PointLayout): PointCode<string> {
+  const address = (name: string): number => at[name]! * LIMB_BYTES
+  const on =
+    (callee: Callee): Operation<string> =>
+    (to, left, right) =>
+      callee(address(to), address(left), address(right))
+  const multiplyOn = on(multiply)
+  return {
+    mul: (to, left, right) => (left === right ? square(address(to), address(left)) : multiplyOn(to, left, right)),
+    add: on(add),
+    sub: on(subtract),
+    copy: (to, from) => memoryCopy(address(to), address(from), limbs * LIMB_BYTES),
+  }
+}
+
+/** `multiples`: adds to the sum what each window chooses from the table. All entries of a window are read. */
+function defineMultiples(
+  { module, limbs }: FieldCode,
+  points: PointLayout,
+  { entry: coordinates, signed }: Formulas,
+  windows: number,
+  addEntry: Callee,
+): void {
+  const entryLimbs = coordinates.length * limbs
+  const choose = module.define('choose', ['i32', 'i32'], [], ([choice, entries], local) => {
+    const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
+    const chosen = range(limbs).map(() => local('v128'))
+    const entry = local('i32')
+    const code: Code[] = [digit.set(v128.load(choice!)), one.set(v128.constant(1n))]
+    for (const [part, to] of coordinates.entries()) {
+      code.push(
+        entry.set(i32.add(entries!, part * limbs * LIMB_BYTES)),
+        index.set(v128.constant(0n)),
+        ...chosen.map((limb) => limb.set(v128.constant(0n))),
+        repeatWhile(
+          [
+            mask.set(i64x2.eq(index, digit)),
+            ...chosen.map((limb, k) => limb.set(v128.or(limb, v128.and(mask, v128.load(entry, k * LIMB_BYTES))))),
+            index.set(i64x2.add(index, one)),
+            entry.set(i32.add(entry, entryLimbs * LIMB_BYTES)),
+          ],
+          i32.ltU(entry, i32.add(entries!, points.windowLimbs * LIMB_BYTES)),
+        ),
+      )
+      const sign = signed.includes(to) ? v128.load(choice!, LIMB_BYTES) : undefined
+      for (const [k, limb] of chosen.entries()) {
+        code.push(v128.store(0, sign === undefined ? limb : v128.xor(limb, sign), (points.at[to]! + k) * LIMB_BYTES))
+      }
+    }
+    return code
+  })
+  module.define('multiples', [], [], (_, local) => {
+    const [choice, entries, remaining] = [local('i32'), local('i32'), local('i32')]
+    return [
+      choice.set(i32.add(points.choices * LIMB_BYTES, 0)),
+      entries.set(i32.add(points.table * LIMB_BYTES, 0)),
+      remaining.set(i32.add(windows, 0)),
+      repeatWhile(
+        [
+          choose(choice, entries),
+          addEntry(),
+          choice.set(i32.add(choice, CHOICE_LIMBS * LIMB_BYTES)),
+          entries.set(i32.add(entries, points.windowLimbs * LIMB_BYTES)),
+        ],
+        remaining.tee(i32.sub(remaining, 1)),
+      ),
+    ]
+  })
+}
