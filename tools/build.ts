@@ -14,10 +14,11 @@ const ARCHITECTURES = ['x64', 'arm64'] as const
 const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))
 
-/** Writes the programs into `directory`, which is emptied first. They say that they have `version`. */
+/** Writes the programs into `directory`, whose files are removed first. They say that they have `version`. */
 export async function bundle(directory: string, version = manifestVersion()): Promise<void> {
-  rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
+  for (const entry of readdirSync(directory, { withFileTypes: true }))
+    if (entry.isFile()) rmSync(resolve(directory, entry.name))
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { boot: 'boot/main.ts', device: 'boot/device/main.ts', firmware: 'firmware/main.ts' },
@@ -38,7 +39,9 @@ export async function bundle(directory: string, version = manifestVersion()): Pr
     copyFileSync(resolve(root, 'node_modules/better-sqlite3/prebuilds', addon), resolve(directory, addon))
   }
   writeFileSync(resolve(directory, 'package.json'), '{ "type": "module" }\n')
-  writeFileSync(resolve(directory, 'LICENSES.txt'), collectLicenses(metafile))
+  const packages = bundledPackages(metafile)
+  writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
+  writeFileSync(resolve(directory, 'packages.json'), `${JSON.stringify(packages, null, 2)}\n`)
 }
 
 function manifestVersion(): string {
@@ -74,22 +77,32 @@ function sqliteBesideBundle(): Plugin {
   }
 }
 
-/** The licence texts of every bundled package, as most of them ask for. */
-function collectLicenses({ inputs }: Metafile): string {
-  const packages = new Set<string>()
-  for (const input of Object.keys(inputs)) {
-    const match = /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
-    if (match) packages.add(match[1]!)
-  }
-  return [...packages].sort().map(licenseOf).join('\n')
+/** One entry of packages.json. */
+export interface BundledPackage {
+  name: string
+  version: string
+  /** An SPDX expression. */
+  license: string
 }
 
-function licenseOf(name: string): string {
-  const directory = resolve(root, 'node_modules', name)
-  const { version, license } = JSON.parse(readFileSync(resolve(directory, 'package.json'), 'utf8')) as {
-    version: string
-    license: string
+/** The packages that something in the bundle comes from; of the SQLite package also the addon. */
+function bundledPackages({ inputs }: Metafile): BundledPackage[] {
+  const names = new Set<string>()
+  for (const input of Object.keys(inputs)) {
+    const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
+    if (match) names.add(match[1]!)
   }
+  return [...names].sort().map((name) => {
+    const { version, license } = JSON.parse(
+      readFileSync(resolve(root, 'node_modules', name, 'package.json'), 'utf8'),
+    ) as BundledPackage
+    return { name, version, license }
+  })
+}
+
+/** The licence text, as most of them ask for. */
+function licenseOf({ name, version, license }: BundledPackage): string {
+  const directory = resolve(root, 'node_modules', name)
   const file = readdirSync(directory).find((file) => /^licen[cs]e(\.\w+)?$/i.test(file))
   const text = file === undefined ? `Licence: ${license}\n` : readFileSync(resolve(directory, file), 'utf8')
   return `=== ${name} ${version} ===\n\n${text}`
