@@ -31,7 +31,7 @@ export const inverseLimbs = (limbs: number): number => 4 * limbs + 5
 /**
  * `inverse(to, a)`: 1/a in Montgomery's form like a, whose size is below that of the modulus, as is every result of a
  * multiplication; zero of zero. Moduli are primes, or at least have no factor in common with a, and at most `bits` bits.
- * The result is below 16 times the modulus: what is done with it must be a multiplication.
+ * The result is below 32 times the modulus: what is done with it must be a multiplication.
  */
 export function defineInverse(code: FieldCode, layout: Layout, first: number, bits: number): Callee {
   const { module, limbs, emitter } = code
