@@ -25,7 +25,7 @@ const USAGE = `usage: node image/build.ts --output DIRECTORY [--arch x64|arm64] 
   [--bundle DIRECTORY] [--release-key PUB] [--release-signing-key KEY] [--secure-boot-keys DIRECTORY] [--probe]`
 
 const PRODUCT = 'Coffer'
-const TIME = 1767225600 // of every file: 2026-01-01, later than what FAT and TLS certificates take for impossible
+const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = fileURLToPath(new URL('../dist', import.meta.url))
@@ -54,13 +54,16 @@ async function build(): Promise<void> {
     const vmlinuz = readFileSync(`${kernel}/boot/${filesBelow(`${kernel}/boot`).find((f) => f.startsWith('vmlinuz-'))}`)
     const commandLine = `console=${architecture.console} panic=-1 quiet`
 
+    const secureBoot = openSecureBoot(options.secureBootKeys, scratch)
     const efi = `${packages.get('systemd-boot-efi').directory}/usr/lib/systemd/boot/efi`
-    const uki = appendSections(readFileSync(`${efi}/${architecture.stub}`), [
+    const unsigned = appendSections(readFileSync(`${efi}/${architecture.stub}`), [
       { name: '.osrel', bytes: Buffer.from(osRelease(version)) },
       { name: '.cmdline', bytes: Buffer.from(`${commandLine}\0`) },
       { name: '.initrd', bytes: initrd },
       { name: '.linux', bytes: vmlinuz },
     ])
+    const uki = secureBoot.sign(unsigned)
+    const loader = secureBoot.sign(readFileSync(`${efi}/${architecture.loader}`))
 
     mkdirSync(output, { recursive: true })
     writeFileSync(`${output}/vmlinuz`, vmlinuz)
@@ -76,9 +79,10 @@ async function build(): Promise<void> {
       `${output}/coffer-${version}.img`,
       scratch,
       [
-        { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: readFileSync(`${efi}/${architecture.loader}`) },
+        { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: loader },
         { path: `EFI/Linux/coffer_${version}.efi`, bytes: uki },
-        { path: 'loader/loader.conf', bytes: Buffer.from('timeout 0\neditor no\n') },
+        { path: 'loader/loader.conf', bytes: Buffer.from(`timeout 0\neditor no\n${secureBoot.settings}`) },
+        ...secureBoot.files,
       ],
       TIME,
     )
@@ -100,6 +104,8 @@ interface Options {
   bundle: string | null
   releaseKey: string | null
   signingKey: KeyObject | null
+  /** Directory of tools/secure-boot-keys.ts. */
+  secureBootKeys: string | null
 }
 
 function readOptions(): Options {
@@ -127,5 +133,6 @@ function readOptions(): Options {
     bundle: values.bundle === undefined ? null : resolve(values.bundle),
     releaseKey: releaseKey === undefined ? null : readFileSync(releaseKey, 'utf8'),
     signingKey: signingKey === undefined ? null : createPrivateKey(readFileSync(signingKey)),
+    secureBootKeys: values['secure-boot-keys'] ?? null,
   }
 }
