@@ -6,6 +6,7 @@ import {
   alone,
   buffersOf,
   type FromWorker,
+  type Reply,
   type Request,
   type Task,
   type ToWorker,
@@ -26,6 +27,8 @@ export interface LaneOptions {
   signs?: boolean
   /** Whether `forgetAll` ends a worker in the middle of its operation, which would take long to end by itself. */
   interruptible?: boolean
+  /** How far its threads stand back behind the others, as of nice(1). */
+  nice?: number
 }
 
 type Result = Uint8Array | KeyPair
@@ -34,8 +37,6 @@ interface Job {
   task: Task
   key: KeyHandle | undefined
   weight: number
-  /** The memory of the task's byte arrays, which moves to the worker. */
-  buffers: ArrayBuffer[]
   bytes: number
   resolve: (result: Result) => void
   reject: (error: CofferError) => void
@@ -51,11 +52,14 @@ interface Thread {
   load: number
   /** Keys open in the worker, least recently used first. */
   opened: Map<number, true>
+  /** Requests that leave together. */
+  outbox: Request[]
 }
 
 // Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
-const LOAD_MAX = 8
-const HEAVY_WEIGHT = 4 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
+const LOAD_MAX = 16
+const HEAVY_WEIGHT = 8 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
+const BATCH_MAX = 8 // a worker need not wait until the main thread has read every socket
 const HEAVY_BYTES = 1024 * 1024
 const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
@@ -74,6 +78,7 @@ export class Lane {
   #nextId = 1
   #pausedUntilMs = 0
   #pause: NodeJS.Timeout | undefined
+  #departure: NodeJS.Immediate | undefined
   #closed = false
 
   constructor(options: LaneOptions) {
@@ -88,8 +93,7 @@ export class Lane {
 
   /** Takes over the task's byte arrays. */
   run(task: Task, key?: KeyHandle): Promise<Result> {
-    const buffers = buffersOf(task)
-    const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0)
+    const bytes = buffersOf(task).reduce((sum, buffer) => sum + buffer.byteLength, 0)
     const refusal = this.#refusal(bytes)
     if (refusal !== undefined) {
       wipeBytes(task)
@@ -100,7 +104,7 @@ export class Lane {
     this.#jobs++
     this.#bytes += bytes
     return new Promise((resolve, reject) => {
-      this.#queue.push({ task, key, weight, buffers, bytes, resolve, reject, dropped: false })
+      this.#queue.push({ task, key, weight, bytes, resolve, reject, dropped: false })
       this.#dispatch()
     })
   }
@@ -108,7 +112,7 @@ export class Lane {
   forget(ref: number): void {
     this.#dropQueued((job) => job.key?.ref === ref, new CofferError('notFound', 'The key does not exist any more'))
     for (const thread of this.#threads) {
-      if (thread.opened.delete(ref)) post(thread, { forget: ref })
+      if (thread.opened.delete(ref)) tell(thread, { forget: ref })
     }
   }
 
@@ -122,7 +126,7 @@ export class Lane {
       if (this.#options.interruptible && thread.running.size > 0) {
         this.#threads.delete(thread)
         thread.worker.terminate()
-      } else post(thread, 'forgetAll')
+      } else tell(thread, 'forgetAll')
     }
   }
 
@@ -172,7 +176,15 @@ export class Lane {
     }
     thread.running.set(id, job)
     thread.load += job.weight
-    post(thread, request, request.open ? [...job.buffers, ...buffersOf(request.open)] : job.buffers)
+    thread.outbox.push(request)
+    if (thread.outbox.length >= BATCH_MAX) depart(thread)
+    else this.#departure ??= setImmediate(() => this.#departAll())
+  }
+
+  /** What came in one turn of the event loop leaves in one message: waking a worker costs as much as a short operation. */
+  #departAll(): void {
+    this.#departure = undefined
+    for (const thread of this.#threads) depart(thread)
   }
 
   #receive(thread: Thread, message: FromWorker): void {
@@ -180,25 +192,29 @@ export class Lane {
       thread.ready = true
       return
     }
-    const job = thread.running.get(message.id)!
-    thread.running.delete(message.id)
-    thread.load -= job.weight
-    this.#settle(job)
-    if ('result' in message) {
-      if (job.dropped) wipeResult(message.result)
-      else job.resolve(message.result)
-    } else {
-      if (message.unopened && !job.dropped) thread.opened.delete(job.key!.ref)
-      if (!job.dropped) job.reject(new CofferError(message.code, message.message))
-    }
+    for (const reply of message) this.#conclude(thread, reply)
     this.#dispatch()
   }
 
+  #conclude(thread: Thread, reply: Reply): void {
+    const job = thread.running.get(reply.id)!
+    thread.running.delete(reply.id)
+    thread.load -= job.weight
+    this.#settle(job)
+    if ('result' in reply) {
+      if (job.dropped) wipeResult(reply.result)
+      else job.resolve(reply.result)
+    } else {
+      if (reply.unopened && !job.dropped) thread.opened.delete(job.key!.ref)
+      if (!job.dropped) job.reject(new CofferError(reply.code, reply.message))
+    }
+  }
+
   #spawn(): Thread {
-    const { name, entry, epoch, signs } = this.#options
+    const { name, entry, epoch, signs = false, nice = 0 } = this.#options
     const worker = new Worker(entry, {
       name: `crypto ${name}`,
-      workerData: { epoch, warm: signs ?? false } satisfies WorkerStart,
+      workerData: { epoch, warm: signs, nice } satisfies WorkerStart,
       env: {},
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
     })
@@ -209,6 +225,7 @@ export class Lane {
       running: new Map(),
       load: 0,
       opened: new Map(),
+      outbox: [],
     }
     this.#threads.add(thread)
     worker.on('message', (message: FromWorker) => this.#receive(thread, message))
@@ -224,6 +241,10 @@ export class Lane {
     for (const job of thread.running.values()) {
       this.#settle(job)
       drop(job, error)
+    }
+    for (const request of thread.outbox) {
+      wipeBytes(request.task)
+      request.open?.private.fill(0)
     }
     if (this.#closed || interrupted) return
     if (performance.now() - thread.startedAtMs < STABLE_MS) this.#pauseStarts()
@@ -282,8 +303,18 @@ function openIn(thread: Thread, key: KeyHandle, request: Request): void {
   thread.opened.set(key.ref, true)
 }
 
-const post = (thread: Thread, message: ToWorker, transfer: ArrayBuffer[] = []): void =>
-  thread.worker.postMessage(message, transfer)
+function depart({ worker, outbox }: Thread): void {
+  if (outbox.length === 0) return
+  const requests = outbox.splice(0)
+  const buffers = requests.flatMap(({ task, open }) => [...buffersOf(task), ...(open ? buffersOf(open) : [])])
+  worker.postMessage(requests satisfies ToWorker, buffers)
+}
+
+/** In order with the requests before it. */
+function tell(thread: Thread, message: ToWorker): void {
+  depart(thread)
+  thread.worker.postMessage(message)
+}
 
 async function end({ worker }: Thread): Promise<void> {
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))

@@ -24,10 +24,11 @@ export interface Request {
   evict?: number
 }
 
-export type ToWorker = Request | { forget: number } | 'forgetAll' | 'close'
+export type ToWorker = Request[] | { forget: number } | 'forgetAll' | 'close'
 
-export type FromWorker =
-  | 'ready'
+export type FromWorker = 'ready' | Reply[]
+
+export type Reply =
   | { id: number; result: Uint8Array | KeyPair }
   /** `unopened`: the key of the request is not open in that worker. */
   | { id: number; code: ErrorCode; message: string; unopened: boolean }
@@ -36,6 +37,8 @@ export interface WorkerStart {
   epoch: SharedArrayBuffer
   /** Whether this worker signs, and shall run each engine's first, slow calls before the first request. */
   warm: boolean
+  /** Added to the niceness of the thread. */
+  nice: number
 }
 
 /** The bytes in a buffer of their own, ready to be moved; a copied original is wiped. */

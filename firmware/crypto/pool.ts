@@ -12,6 +12,11 @@ export interface PoolOptions {
   entry: URL
 }
 
+/** A request each of the 2000 connections that load generators keep; of RSA-4096 signatures, some seconds of two cores. */
+const USE_JOBS_MAX = 2048
+
+const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
+
 /**
  * Three lanes, none of which can hold up another for longer than the scheduler's time slice:
  * - `use` signs, decrypts and makes everything that takes milliseconds; one thread per core; only these hold opened keys;
@@ -19,14 +24,22 @@ export interface PoolOptions {
  * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when first needed.
  * With a fixed share of the `use` threads instead, two cores would leave one for both derivations and prime searches,
  * and one RSA key of 8192 bits would keep everybody from logging in. The threads beyond the number of cores cost memory
- * only while idle; while a search runs, the operating system shares the cores fairly.
+ * only while idle; while a search runs, the operating system gives it what the others leave, or a third of what each of
+ * them gets.
  */
 export function createPool({ workers = availableParallelism(), entry }: PoolOptions): CryptoPool {
   const epoch = new SharedArrayBuffer(4)
   const shared = { entry, epoch }
-  const use = new Lane({ ...shared, name: 'use', threads: Math.max(1, workers), jobsMax: 4096, signs: true })
+  const use = new Lane({ ...shared, name: 'use', threads: Math.max(1, workers), jobsMax: USE_JOBS_MAX, signs: true })
   const derive = new Lane({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
-  const search = new Lane({ ...shared, name: 'search', threads: 1, jobsMax: 32, interruptible: true })
+  const search = new Lane({
+    ...shared,
+    name: 'search',
+    threads: 1,
+    jobsMax: 32,
+    interruptible: true,
+    nice: SEARCH_NICE,
+  })
   const lanes = [use, derive, search]
   use.start()
   derive.start()

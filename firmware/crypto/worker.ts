@@ -1,11 +1,13 @@
 /** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
 
+import { setPriority } from 'node:os'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
 import { deriveKey } from './kdf.ts'
 import {
   alone,
   type FromWorker,
+  type Reply,
   type Request,
   type Task,
   type ToWorker,
@@ -15,6 +17,8 @@ import {
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { systemRandom } from './random.ts'
 import type { KeyPair, SignMode } from './types.ts'
+
+const HOLD_MS = 0.5 // an answer waits for those behind it no longer than this
 
 let serving = false
 
@@ -35,7 +39,7 @@ export function serveWorker(): void {
     for (const key of opened.values()) key.wipe()
     opened.clear()
   }
-  const answer = (request: Request): FromWorker => {
+  const answer = (request: Request): Reply => {
     const { id, task, open, evict } = request
     try {
       if (evict !== undefined) forget(evict)
@@ -59,17 +63,33 @@ export function serveWorker(): void {
     }
   }
 
+  /** Short operations are answered together, for waking the main thread costs as much as one; long ones one by one. */
+  const answerAll = (requests: readonly Request[]): void => {
+    let replies: Reply[] = []
+    let moved: ArrayBuffer[] = []
+    let startedMs = performance.now()
+    for (const [index, request] of requests.entries()) {
+      const reply = answer(request)
+      replies.push(reply)
+      if ('result' in reply) moved.push(secretOf(reply))
+      const nowMs = performance.now()
+      if (index < requests.length - 1 && nowMs - startedMs < HOLD_MS) continue
+      port.postMessage(replies satisfies FromWorker, moved)
+      replies = []
+      moved = []
+      startedMs = nowMs
+    }
+  }
+
   port.on('message', (message: ToWorker) => {
     if (message === 'close') {
       forgetAll()
       port.close()
     } else if (message === 'forgetAll') forgetAll()
     else if ('forget' in message) forget(message.forget)
-    else {
-      const reply = answer(message)
-      port.postMessage(reply, typeof reply === 'object' && 'result' in reply ? secretOf(reply) : [])
-    }
+    else answerAll(message)
   })
+  if (start.nice > 0) setPriority(start.nice) // of this thread alone: Linux keeps it for each
   if (start.warm) warmUp()
   port.postMessage('ready' satisfies FromWorker)
 }
@@ -98,15 +118,15 @@ function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPa
 }
 
 /** Moves a result's memory instead of copying it, so that no copy of a plaintext or key stays behind. */
-function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer[] {
+function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer {
   if (reply.result instanceof Uint8Array) {
     const result = alone(reply.result)
     reply.result = result
-    return [result.buffer]
+    return result.buffer
   }
   const secret = alone(reply.result.private)
   reply.result = { ...reply.result, private: secret }
-  return [secret.buffer]
+  return secret.buffer
 }
 
 /** The first signatures build tables and are compiled: tens of milliseconds nobody should wait for. */
