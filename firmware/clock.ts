@@ -23,6 +23,15 @@ export function createClock(offsetMs = 0, system: () => number = Date.now): Cloc
 
 const TIME_MAX_MS = Date.UTC(9999, 11, 31, 23, 59, 59) // the form has four digits for the year; a clock set to it runs on
 
-/** `YYYY-MM-DDTHH:MM:SSZ`, the only form of timestamps in answers. */
-export const formatTime = (timeMs: number): string =>
-  `${new Date(Math.min(timeMs, TIME_MAX_MS)).toISOString().slice(0, 19)}Z`
+let lastSecond = Number.NaN
+let lastText = ''
+
+/** `YYYY-MM-DDTHH:MM:SSZ`, the only form of timestamps in answers. Every request asks for the text of this second. */
+export function formatTime(timeMs: number): string {
+  const second = Math.floor(Math.min(timeMs, TIME_MAX_MS) / 1000)
+  if (second !== lastSecond) {
+    lastText = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`
+    lastSecond = second
+  }
+  return lastText
+}

@@ -54,7 +54,21 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   }
 }
 
-/** One line per entry on standard output, which the boot manager passes on to the console. */
+let lines = ''
+
+/**
+ * One line per entry on standard output, which the boot manager passes on to the console. Lines of one turn of the event
+ * loop go out in one write, errors at once: the process may be about to end.
+ */
 export function writeToConsole({ level, source, message }: Entry): void {
-  process.stdout.write(`${level.padEnd(7)} ${source}: ${message}\n`)
+  if (lines === '') setImmediate(flushConsole)
+  lines += `${level.padEnd(7)} ${source}: ${message}\n`
+  if (level === 'error') flushConsole()
 }
+
+function flushConsole(): void {
+  if (lines !== '') process.stdout.write(lines)
+  lines = ''
+}
+
+process.once('exit', flushConsole) // writing to a pipe is synchronous

@@ -20,7 +20,8 @@ interface Remembered {
 export class Credentials {
   readonly #context: Context
   readonly #users: Users
-  readonly #key: Uint8Array
+  /** Keyed and empty; each use takes a copy. */
+  readonly #hmac: ReturnType<typeof hmac.create>
   /** By user id, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
   /** Derivations under way, by mac: equal requests at the same time share one. */
@@ -31,7 +32,9 @@ export class Credentials {
   constructor(context: Context, users: Users) {
     this.#context = context
     this.#users = users
-    this.#key = context.random(32)
+    const key = context.random(32)
+    this.#hmac = hmac.create(sha256, key)
+    key.fill(0)
     this.#nobody = { salt: context.random(16), digest: context.random(32), cost: context.passphraseCost }
   }
 
@@ -52,15 +55,15 @@ export class Credentials {
   }
 
   close(): void {
-    this.#key.fill(0)
+    this.#hmac.destroy()
     this.#remembered.clear()
   }
 
   /** The salt changes with every passphrase set, so an older one is forgotten with it. */
   #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): Uint8Array {
     // User ids hold no zero byte and salts have one length: no two triples give the same bytes.
-    return hmac
-      .create(sha256, this.#key)
+    return this.#hmac
+      .clone()
       .update(new TextEncoder().encode(`${userId}\0`))
       .update(salt)
       .update(passphrase)
