@@ -14,8 +14,11 @@ const ARCHITECTURES = ['x64', 'arm64'] as const
 const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))
 
-/** Writes the programs into `directory`, whose files are removed first. They say that they have `version`. */
-export async function bundle(directory: string, version = manifestVersion()): Promise<void> {
+/**
+ * Writes the programs into `directory`, whose files are removed first. They say that they have `version`. `plugins`
+ * come before those that every bundle needs: a benchmark puts other parts in the place of ours.
+ */
+export async function bundle(directory: string, version = manifestVersion(), plugins: Plugin[] = []): Promise<void> {
   mkdirSync(directory, { recursive: true })
   for (const entry of readdirSync(directory, { withFileTypes: true }))
     if (entry.isFile()) rmSync(resolve(directory, entry.name))
@@ -32,7 +35,7 @@ export async function bundle(directory: string, version = manifestVersion()): Pr
     logLevel: 'warning',
     // CommonJS packages in an ES module bundle ask for Node's own modules through `require`.
     banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
-    plugins: [versionOnly(version), sqliteBesideBundle()],
+    plugins: [...plugins, versionOnly(version), sqliteBesideBundle()],
   })
   for (const architecture of ARCHITECTURES) {
     const addon = `linux-${architecture}.node`

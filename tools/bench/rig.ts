@@ -1,0 +1,192 @@
+/** Servers under load, as the benchmarks and the soak program start, ask and measure them. Linux only: proc(5). */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { availableParallelism, cpus } from 'node:os'
+import { dirname, join } from 'node:path'
+import { bundle } from '../build.ts'
+
+export const UNLOCK_PASSPHRASE = 'unlock passphrase of the benchmark'
+export const ADMIN = 'admin:admin passphrase of the benchmark'
+export const OPERATOR = 'operator:operator passphrase of the benchmark'
+
+const TICK_US = 10_000 // of the times in proc(5): 100 a second on every Linux in use
+const START_MS_MAX = 60_000
+
+export const root = join(import.meta.dirname, '../..')
+
+/** What is signed with in the benchmarks. */
+export const KEYS = [
+  { id: 'ed25519', name: 'Ed25519', type: 'Curve25519', mechanisms: ['EdDSA_Signature'], mode: 'EdDSA' },
+  { id: 'p256', name: 'P-256', type: 'EC_P256', mechanisms: ['ECDSA_Signature'], mode: 'ECDSA' },
+  {
+    id: 'rsa2048',
+    name: 'RSA-2048',
+    type: 'RSA',
+    length: 2048,
+    mechanisms: ['RSA_Signature_PSS_SHA256'],
+    mode: 'PSS_SHA256',
+  },
+] as const
+export type BenchKey = (typeof KEYS)[number]
+
+export interface Server {
+  readonly port: number
+  /** The process that listens, and those around it. */
+  readonly listener: number
+  readonly processes: readonly number[]
+  stop(): Promise<void>
+}
+
+/** The program of `directory` (see build.ts) with a fresh store in `data`, as shipped: nothing but the port is set. */
+export async function startCoffer(directory: string, data: string): Promise<Server> {
+  mkdirSync(data, { recursive: true })
+  const env = { PATH: process.env.PATH, COFFER_DATA: data, COFFER_PORT: '0' }
+  const boot = spawn(process.execPath, [join(directory, 'boot.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const port = await portOf(boot)
+  const [firmware] = readFileSync(`/proc/${boot.pid}/task/${boot.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  return { port, listener: firmware!, processes: [boot.pid!, firmware!], stop: () => stop(boot) }
+}
+
+/** Without Coffer: see bare.ts. */
+export async function startBare(): Promise<Server> {
+  const child = spawn(process.execPath, [join(root, 'tools/bench/bare.ts')], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const port = await portOf(child)
+  return { port, listener: child.pid!, processes: [child.pid!], stop: () => stop(child) }
+}
+
+/** Coffer's own program, or with `nodeCrypto` the same one signing with node:crypto. */
+export const bundleFor = (directory: string, { nodeCrypto = false } = {}): Promise<void> =>
+  bundle(directory, undefined, nodeCrypto ? [operationsOfOpenSsl] : [])
+
+const operationsOfOpenSsl: NonNullable<Parameters<typeof bundle>[2]>[number] = {
+  name: 'signing with node:crypto',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /^\.\/operations\.ts$/ }, ({ importer }) =>
+      importer.endsWith('crypto/worker.ts') ? { path: join(root, 'tools/bench/openssl-keys.ts') } : null,
+    )
+  },
+}
+
+function portOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('The server does not start')), START_MS_MAX)
+    let output = ''
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      if (output.length < 10_000) output += text // the rest is its log
+      const port = /https:\/\/127\.0\.0\.1:(\d+): /.exec(output)?.[1]
+      if (port === undefined) return
+      clearTimeout(late)
+      resolve(Number(port))
+    })
+    child.once('exit', () => reject(new Error(`The server ended at its start: ${output}`)))
+  })
+}
+
+function stop(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.kill('SIGTERM')
+  })
+}
+
+export interface Answer {
+  status: number
+  text: string
+}
+
+export type Call = (method: string, path: string, credentials?: string, json?: unknown) => Promise<Answer>
+
+/** A client that keeps its connections. */
+export function createClient({ port }: { port: number }, connectionsMax = 64): { call: Call; close: () => void } {
+  const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
+  const call: Call = (method, path, credentials, json) => {
+    const body = json === undefined ? undefined : JSON.stringify(json)
+    const headers: Record<string, string | number> = {}
+    if (credentials !== undefined) headers.authorization = basic(credentials)
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (body !== undefined) headers['content-length'] = Buffer.byteLength(body)
+    return new Promise((resolve, reject) => {
+      const options = { agent, host: '127.0.0.1', port, method, path: `/api/v1${path}`, headers }
+      const sent = request(options, (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        answer.once('error', reject)
+        answer.once('end', () => resolve({ status: answer.statusCode!, text }))
+      })
+      sent.once('error', reject).end(body)
+    })
+  }
+  return { call, close: () => agent.destroy() }
+}
+
+const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`
+
+/** Throws unless the answer is a success. */
+export async function expectSuccess(answering: Promise<Answer>): Promise<Answer> {
+  const answer = await answering
+  if (answer.status >= 300) throw new Error(`An answer of ${answer.status}: ${answer.text.slice(0, 200)}`)
+  return answer
+}
+
+/** Provisions, and makes the operator. */
+export async function furnish(call: Call): Promise<void> {
+  const [, adminPassphrase] = ADMIN.split(':')
+  const [id, passphrase] = OPERATOR.split(':')
+  const provision = { unlockPassphrase: UNLOCK_PASSPHRASE, adminPassphrase, systemTime: new Date().toISOString() }
+  await expectSuccess(call('POST', '/provision', undefined, provision))
+  await expectSuccess(call('PUT', `/users/${id}`, ADMIN, { realName: 'Operator', role: 'Operator', passphrase }))
+}
+
+export async function makeKeys(call: Call): Promise<void> {
+  for (const { name: _, mode: __, ...key } of KEYS) await expectSuccess(call('POST', '/keys/generate', ADMIN, key))
+}
+
+export const signRequest = ({ mode }: Pick<BenchKey, 'mode'>) => ({
+  mode,
+  message: Buffer.alloc(32, 1).toString('base64'),
+})
+
+/** Processor time since its start, in microseconds: of a process with all its threads, or of its main thread. */
+export const cpuUs = (pid: number): number => cpuOf(`/proc/${pid}/stat`)
+export const mainThreadUs = (pid: number): number => cpuOf(`/proc/${pid}/task/${pid}/stat`)
+
+function cpuOf(file: string): number {
+  const stat = readFileSync(file, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US
+}
+
+export function residentMib(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = (sorted.length - 1) / 2
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2
+}
+
+/** Under dist/bench, with what it was measured on. */
+export function writeResults(name: string, results: object): void {
+  const file = join(root, 'dist/bench', `${name}.json`)
+  mkdirSync(dirname(file), { recursive: true })
+  const machine = { processor: cpus()[0]?.model ?? 'unknown', cores: availableParallelism(), node: process.version }
+  writeFileSync(file, `${JSON.stringify({ ...machine, ...results }, null, 2)}\n`)
+  console.log(`written: dist/bench/${name}.json`)
+}
+
+/** The program is on the PATH. */
+export const isInstalled = (program: string): boolean =>
+  (process.env.PATH ?? '').split(':').some((directory) => directory !== '' && listed(directory).includes(program))
+
+function listed(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
