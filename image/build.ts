@@ -19,6 +19,7 @@ import { openNodeRuntime } from './node-runtime.ts'
 import { filesBelow, openPackages } from './packages.ts'
 import { appendSections } from './pe.ts'
 import { makeApp, makeBase } from './root.ts'
+import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
 
 const USAGE = `usage: node image/build.ts --output DIRECTORY [--arch x64|arm64] [--version V] [--rollback-floor V]
