@@ -41,7 +41,7 @@ const ATTEMPT_MS = 5000
 
 /** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
 export function onMachines(
-  timeoutMs = 240_000,
+  timeoutMs = 600_000, // some do in a minute what takes ten on a busy computer
   architecture: Architecture = 'x64',
 ): { timeout: number; skip: string | false } {
   const missing = missingPackages(architecture)
