@@ -44,9 +44,29 @@ export function onMachines(
   timeoutMs = 600_000, // some do in a minute what takes ten on a busy computer
   architecture: Architecture = 'x64',
 ): { timeout: number; skip: string | false } {
-  const missing = missingPackages(architecture)
+  const missing = [...missingPackages(architecture), ...toolsMissing()]
   const skip = missing.length > 0 && process.env.CI !== 'true' && `install these Debian packages: ${missing.join(' ')}`
   return { timeout: timeoutMs, skip }
+}
+
+/** What builds images, and what looks into disks; Debian's package of each. */
+const TOOLS = {
+  e2fsck: 'e2fsprogs',
+  mcopy: 'mtools',
+  'mkfs.vfat': 'dosfstools',
+  mksquashfs: 'squashfs-tools',
+  'qemu-io': 'qemu-utils',
+  sbsign: 'sbsigntool',
+  sfdisk: 'fdisk',
+  sgdisk: 'gdisk',
+  tpm2_getcap: 'tpm2-tools',
+}
+
+function toolsMissing(): string[] {
+  const isThere = (tool: string) => ['/usr/bin', '/usr/sbin', '/sbin'].some((place) => existsSync(join(place, tool)))
+  return Object.entries(TOOLS)
+    .filter(([tool]) => !isThere(tool))
+    .map(([, name]) => name)
 }
 
 export interface ImageOptions {
