@@ -3,32 +3,29 @@
  * brings it to an installed appliance, and the list of what is inside. The same sources give the same bytes.
  */
 
-import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { bundle as makeBundle } from '../tools/build.ts'
+import Database from 'better-sqlite3'
+import { type BundledPackage, bundle as makeBundle } from '../tools/build.ts'
 import { makeImage } from '../tools/update-image.ts'
-import { type Architecture, readArchitecture } from './architecture.ts'
+import { openBootPrograms } from './boot-programs.ts'
 import { makeCpio } from './cpio.ts'
 import { makeDisk } from './disk.ts'
 import { makeInitramfs } from './initramfs.ts'
-import { openNodeRuntime } from './node-runtime.ts'
-import { filesBelow, openPackages } from './packages.ts'
+import { openNodeRuntime, partsOfNode } from './node-runtime.ts'
+import { readOptions } from './options.ts'
+import { openPackages } from './packages.ts'
 import { appendSections } from './pe.ts'
-import { makeApp, makeBase } from './root.ts'
+import { COFFER, makeApp, makeBase } from './root.ts'
+import { makeSbom } from './sbom.ts'
 import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
-
-const USAGE = `usage: node image/build.ts --output DIRECTORY [--arch x64|arm64] [--version V] [--rollback-floor V]
-  [--bundle DIRECTORY] [--release-key PUB] [--release-signing-key KEY] [--secure-boot-keys DIRECTORY] [--probe]`
+import { bytesOf } from './tree.ts'
 
 const PRODUCT = 'Coffer'
 const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
 
-const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = fileURLToPath(new URL('../dist', import.meta.url))
 
 try {
@@ -39,7 +36,7 @@ try {
 }
 
 async function build(): Promise<void> {
-  const options = readOptions()
+  const options = readOptions(process.argv.slice(2))
   const { architecture, version, output } = options
   const scratch = mkdtempSync(`${tmpdir()}/coffer-image-`)
   try {
@@ -47,93 +44,72 @@ async function build(): Promise<void> {
     const node = openNodeRuntime(architecture, `${cache}/node`)
     const bundle = options.bundle ?? `${scratch}/bundle`
     if (options.bundle === null) await makeBundle(bundle, version)
-    const release = { product: PRODUCT, version, rollbackFloor: options.rollbackFloor }
-    const base = makeBase(architecture, packages, node)
-    const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
-    const initrd = makeCpio(makeInitramfs(packages, makeSquashfs(base, app, scratch, `${cache}/base`, TIME)))
-    const kernel = packages.kernel.directory
-    const vmlinuz = readFileSync(`${kernel}/boot/${filesBelow(`${kernel}/boot`).find((f) => f.startsWith('vmlinuz-'))}`)
-    const commandLine = `console=${architecture.console} panic=-1 quiet`
 
+    const base = makeBase(architecture, packages, node)
+    const release = { product: PRODUCT, version, rollbackFloor: options.rollbackFloor }
+    const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
+    const initramfs = makeInitramfs(packages)
+    const squashfs = makeSquashfs(base, app, scratch, `${cache}/base`, TIME)
+    const initrd = makeCpio(new Map([...initramfs, ['root.sqfs', bytesOf(squashfs, COFFER)]]))
+
+    const programs = openBootPrograms(architecture, packages)
+    const commandLine = `console=${architecture.console} panic=-1 quiet`
     const secureBoot = openSecureBoot(options.secureBootKeys, scratch)
-    const efi = `${packages.get('systemd-boot-efi').directory}/usr/lib/systemd/boot/efi`
-    const unsigned = appendSections(readFileSync(`${efi}/${architecture.stub}`), [
+    const unsigned = appendSections(programs.stub.bytes, [
       { name: '.osrel', bytes: Buffer.from(osRelease(version)) },
       { name: '.cmdline', bytes: Buffer.from(`${commandLine}\0`) },
       { name: '.initrd', bytes: initrd },
-      { name: '.linux', bytes: vmlinuz },
+      { name: '.linux', bytes: programs.kernel.bytes },
     ])
     const uki = secureBoot.sign(unsigned)
-    const loader = secureBoot.sign(readFileSync(`${efi}/${architecture.loader}`))
 
     mkdirSync(output, { recursive: true })
-    writeFileSync(`${output}/vmlinuz`, vmlinuz)
-    writeFileSync(`${output}/initrd`, initrd)
-    writeFileSync(`${output}/cmdline`, `${commandLine}\n`)
-    writeFileSync(`${output}/coffer-${version}.efi`, uki)
-    if (options.signingKey !== null) {
-      const update = { product: PRODUCT, version, minimumVersion: '0.0', releaseNotes: `Coffer ${version}.` }
-      const payload = { name: `coffer-${architecture.name}.efi`, bytes: uki }
-      writeFileSync(`${output}/coffer-${version}.update`, makeImage(update, [payload], options.signingKey))
-    }
-    makeDisk(
-      `${output}/coffer-${version}.img`,
-      scratch,
-      [
-        { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: loader },
-        { path: `EFI/Linux/coffer_${version}.efi`, bytes: uki },
-        { path: 'loader/loader.conf', bytes: Buffer.from(`timeout 0\neditor no\n${secureBoot.settings}`) },
-        ...secureBoot.files,
-      ],
-      TIME,
+    const write = (name: string, content: string | Uint8Array) => writeFileSync(`${output}/${name}`, content)
+    write('vmlinuz', programs.kernel.bytes)
+    write('initrd', initrd)
+    write('cmdline', `${commandLine}\n`)
+    write(`coffer-${version}.efi`, uki)
+    write(
+      `coffer-${version}.cdx.json`,
+      makeSbom({
+        ...{ architecture, version, time: TIME, packages: packages.all, node, nodeParts: partsOfNode(node) },
+        bundled: JSON.parse(readFileSync(`${bundle}/packages.json`, 'utf8')) as BundledPackage[],
+        sqlite: sqliteVersion(),
+        files: {
+          root: new Map([...base, ...app]),
+          initramfs,
+          boot: new Map(Object.entries(programs)),
+        },
+      }),
     )
+    if (options.signingKey !== null) {
+      const { minimumVersion, releaseNotes, signingKey } = options
+      const payload = { name: `coffer-${architecture.name}.efi`, bytes: uki }
+      write(`coffer-${version}.update`, makeImage({ ...release, minimumVersion, releaseNotes }, [payload], signingKey))
+    }
+    const files = [
+      { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: secureBoot.sign(programs.loader.bytes) },
+      { path: `EFI/Linux/coffer_${version}.efi`, bytes: uki },
+      { path: 'loader/loader.conf', bytes: Buffer.from(`timeout 0\neditor no\n${secureBoot.settings}`) },
+      ...secureBoot.files,
+    ]
+    makeDisk(`${output}/coffer-${version}.img`, scratch, files, TIME)
   } finally {
     rmSync(scratch, { recursive: true })
+  }
+}
+
+/** Of the package, whose addons for all architectures are built from the same sources. */
+function sqliteVersion(): string {
+  const database = new Database(':memory:')
+  try {
+    return database.prepare('SELECT sqlite_version()').pluck().get() as string
+  } finally {
+    database.close()
   }
 }
 
 /** os-release(5); the boot loader shows and sorts images by what it says. */
 function osRelease(version: string): string {
   return `NAME=Coffer\nID=coffer\nPRETTY_NAME="Coffer ${version}"\nVERSION_ID=${version}\n`
-}
-
-interface Options {
-  architecture: Architecture
-  output: string
-  version: string
-  rollbackFloor: string
-  bundle: string | null
-  releaseKey: string | null
-  signingKey: KeyObject | null
-  /** Directory of tools/secure-boot-keys.ts. */
-  secureBootKeys: string | null
-}
-
-function readOptions(): Options {
-  const { values } = parseArgs({
-    options: {
-      arch: { type: 'string', default: 'x64' },
-      output: { type: 'string' },
-      version: { type: 'string' },
-      'rollback-floor': { type: 'string', default: '0.0' },
-      bundle: { type: 'string' },
-      'release-key': { type: 'string' },
-      'release-signing-key': { type: 'string' },
-      'secure-boot-keys': { type: 'string' },
-      probe: { type: 'boolean', default: false },
-    },
-  })
-  if (values.output === undefined) throw new Error(USAGE)
-  const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { version: string }
-  const { 'release-key': releaseKey, 'release-signing-key': signingKey } = values
-  return {
-    architecture: readArchitecture(values.arch),
-    output: resolve(values.output),
-    version: values.version ?? manifest.version,
-    rollbackFloor: values['rollback-floor'],
-    bundle: values.bundle === undefined ? null : resolve(values.bundle),
-    releaseKey: releaseKey === undefined ? null : readFileSync(releaseKey, 'utf8'),
-    signingKey: signingKey === undefined ? null : createPrivateKey(readFileSync(signingKey)),
-    secureBootKeys: values['secure-boot-keys'] ?? null,
-  }
 }

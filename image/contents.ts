@@ -29,6 +29,7 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
 export const PROGRAMS: readonly { package: string; path: string }[] = [
   { package: 'busybox-static', path: 'bin/busybox' }, // mounts, network, power
   { package: 'util-linux', path: 'usr/bin/setpriv' }, // takes the firmware's privileges away
+  { package: 'util-linux', path: 'sbin/blkdiscard' }, // busybox's cannot write zeros
   { package: 'e2fsprogs', path: 'sbin/mke2fs' },
   { package: 'e2fsprogs', path: 'sbin/e2fsck' },
   { package: 'fdisk', path: 'sbin/sfdisk' }, // grows the data partition to the size of the disk

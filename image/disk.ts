@@ -7,7 +7,7 @@ const MEBIBYTE = 1024 * 1024
 const SECTOR_BYTES = 512
 const SECTORS_PER_MEBIBYTE = MEBIBYTE / SECTOR_BYTES
 const ESP_START_MEBIBYTES = 1
-const ESP_MEBIBYTES = 200 // two versions of some 60 MB, and one on its way in
+const ESP_MEBIBYTES = 256 // two versions of up to 75 MB, and one on its way in
 // Grows at the first start. Large enough that flashing overwrites what marks an older file system there.
 const DATA_MEBIBYTES = 8
 const GPT_MEBIBYTES = 1 // the second table, at the end
@@ -16,6 +16,7 @@ const GPT_MEBIBYTES = 1 // the second table, at the end
 const DISK_ID = '6E3F7C1A-52B0-4D4E-9C53-0C0FFE200000'
 const ESP_ID = '6E3F7C1A-52B0-4D4E-9C53-0C0FFE200001'
 const DATA_ID = '6E3F7C1A-52B0-4D4E-9C53-0C0FFE200002'
+const CLUSTER_SECTORS = '4' // of two KiB: with fewer than 65525 of them it would be no FAT32
 const FAT_ID = 'C0FFE200'
 
 export interface DiskFile {
@@ -42,7 +43,20 @@ export function makeDisk(output: string, scratch: string, files: readonly DiskFi
 
   const offset = ['--offset', `${sector(ESP_START_MEBIBYTES)}`]
   const kibibytes = `${ESP_MEBIBYTES * 1024}`
-  run('mkfs.vfat', ['--invariant', '-F', '32', '-i', FAT_ID, '-n', 'COFFER-ESP', ...offset, output, kibibytes])
+  run('mkfs.vfat', [
+    '--invariant',
+    '-F',
+    '32',
+    '-s',
+    CLUSTER_SECTORS,
+    '-i',
+    FAT_ID,
+    '-n',
+    'COFFER-ESP',
+    ...offset,
+    output,
+    kibibytes,
+  ])
   const image = `${output}@@${ESP_START_MEBIBYTES}M`
   const directories = new Set(files.flatMap(({ path }) => parentsOf(path)))
   const tools = { env: { SOURCE_DATE_EPOCH: `${time}`, TZ: 'UTC', MTOOLS_SKIP_CHECK: '1' } }

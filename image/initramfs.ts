@@ -1,4 +1,4 @@
-/** The initramfs: busybox, the kernel's modules in the order they are loaded in, and the root file system. */
+/** The initramfs: busybox and the kernel's modules. The root file system comes beside them, as root.sqfs. */
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -8,7 +8,7 @@ import { filesBelow, type Packages } from './packages.ts'
 import { COFFER } from './root.ts'
 import { bytesOf, directory, fileOf, type Tree } from './tree.ts'
 
-export function makeInitramfs(packages: Packages, rootImage: Buffer): Tree {
+export function makeInitramfs(packages: Packages): Tree {
   const tree: Tree = new Map()
   for (const path of ['dev', 'proc', 'root', 'sys']) tree.set(path, directory)
   const busybox = packages.get(BUSYBOX.package)
@@ -17,7 +17,6 @@ export function makeInitramfs(packages: Packages, rootImage: Buffer): Tree {
   const modules = orderModules(`${packages.kernel.directory}/lib/modules`)
   for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
   tree.set('modules/order', bytesOf(Buffer.from(modules.map((path) => `${basename(path)}\n`).join('')), COFFER))
-  tree.set('root.sqfs', bytesOf(rootImage, COFFER))
   return tree
 }
 

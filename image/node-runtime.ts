@@ -39,3 +39,12 @@ export function openNodeRuntime({ npmPackage }: Architecture, cache: string): No
   }
   return { name: npmPackage, version, integrity, directory }
 }
+
+/** The parts of Node and their versions. They are those of this very process, which runs the same version of Node. */
+export function partsOfNode({ name, version }: NodeRuntime): Record<string, string> {
+  if (process.versions.node !== version)
+    throw new Error(`this is Node ${process.versions.node}; an image with ${name} ${version} is made by that version`)
+  const { node, modules, napi, ...parts } = process.versions // without itself, and the names of its interfaces
+  // Empty: what this build of Node was made without.
+  return Object.fromEntries(Object.entries(parts).filter((part): part is [string, string] => !!part[1]))
+}

@@ -27,9 +27,12 @@ export function appendSections(stub: Buffer, sections: readonly Section[]): Buff
 
   const last = tableEnd - SECTION_HEADER_BYTES
   let address = alignUp(stub.readUInt32LE(last + 8) + stub.readUInt32LE(last + 12), sectionAlignment)
-  let position = alignUp(stub.length, fileAlignment)
-  const head = Buffer.from(stub)
-  const parts: Uint8Array[] = [head, new Uint8Array(position - stub.length)]
+  // Behind the last section lie symbols for debuggers: what is signed must have no gaps between its sections.
+  const end = stub.readUInt32LE(last + 20) + stub.readUInt32LE(last + 16)
+  let position = alignUp(end, fileAlignment)
+  const head = Buffer.from(stub.subarray(0, end))
+  head.fill(0, coff + 8, coff + 16) // PointerToSymbolTable, NumberOfSymbols
+  const parts: Uint8Array[] = [head, new Uint8Array(position - end)]
   sections.forEach(({ name, bytes }, index) => {
     const storedBytes = alignUp(bytes.length, fileAlignment)
     const header = head.subarray(tableEnd + index * SECTION_HEADER_BYTES)

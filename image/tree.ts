@@ -3,10 +3,15 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-export type Entry =
-  | { type: 'directory' }
-  | { type: 'link'; target: string }
-  | { type: 'file'; bytes: Buffer; executable: boolean; origin: string }
+export interface FileEntry {
+  type: 'file'
+  bytes: Buffer
+  executable: boolean
+  /** The component it belongs to: a Debian package, an npm package, or Coffer. */
+  origin: string
+}
+
+export type Entry = { type: 'directory' } | { type: 'link'; target: string } | FileEntry
 
 /** Path without a leading slash -> entry. */
 export type Tree = Map<string, Entry>
@@ -15,15 +20,14 @@ export const directory: Entry = { type: 'directory' }
 
 export const link = (target: string): Entry => ({ type: 'link', target })
 
-/** `origin` names the component it belongs to: a Debian package, an npm package, or Coffer. */
-export const bytesOf = (bytes: Buffer, origin: string, executable = false): Entry => ({
+export const bytesOf = (bytes: Buffer, origin: string, executable = false): FileEntry => ({
   type: 'file',
   bytes,
   executable,
   origin,
 })
 
-export const fileOf = (source: string, origin: string, executable = false): Entry =>
+export const fileOf = (source: string, origin: string, executable = false): FileEntry =>
   bytesOf(readFileSync(source), origin, executable)
 
 /** In the order of their paths, every directory before what is in it. */
