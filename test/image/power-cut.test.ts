@@ -39,6 +39,7 @@ const CONTROL_CUTS = 100
 const WORK_MS = 25_000
 const CLIENTS = 3
 const DELETE_ONE_IN = 3
+const timeoutMs = 180_000 // on a busy computer
 const DISK_BYTES = 400 * 2 ** 20 // small: it is copied for every cut
 
 const run = promisify(execFile)
@@ -135,11 +136,11 @@ async function work(appliance: Appliance, lives: Life[], position: () => number,
       }
       lives.push(life)
       const json = { id, type: 'EC_P256', mechanisms: ['ECDSA_Signature'], label: `label of ${id}` }
-      await expect(201, request(target, 'POST', '/api/v1/keys/generate', { as: ADMIN, json }))
+      await expect(201, request(target, 'POST', '/api/v1/keys/generate', { as: ADMIN, json, timeoutMs }))
       life.createAnswered = position()
       if (randomInt(DELETE_ONE_IN) !== 0) continue
       life.deleteAsked = position()
-      await expect(204, request(target, 'DELETE', `/api/v1/keys/${id}`, { as: ADMIN }))
+      await expect(204, request(target, 'DELETE', `/api/v1/keys/${id}`, { as: ADMIN, timeoutMs }))
       life.deleteAnswered = position()
     }
   } finally {

@@ -216,7 +216,8 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   })
 
   const target = { host: '127.0.0.1', port: machine.apiPort }
-  const call = (method: string, path: string, call?: Call) => request(target, method, `/api/v1${path}`, call)
+  const call = (method: string, path: string, call?: Call) =>
+    request(target, method, `/api/v1${path}`, { timeoutMs: ANSWER_MS_MAX, ...call })
   return {
     ...machine,
     call,
