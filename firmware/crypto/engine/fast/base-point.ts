@@ -196,11 +196,9 @@ export class BasePoint {
   #sumMultiples(): void {
     const field = this.#field
     const { at } = this.#points
-    const { point, ones } = this.#formulas
+    const { point } = this.#formulas
     const first = at[point[0]!]!
     const size = point.length * field.limbs
-    field.numbers.fill(0, 2 * first, 2 * (first + size))
-    for (const name of ones) field.copy(at[name]!, 'one')
     this.#code.multiples()
     // the second point follows the first
     const { numbers } = field

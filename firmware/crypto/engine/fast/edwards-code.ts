@@ -16,11 +16,12 @@ type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
 /** The constant B is 2 d. */
 export const edwards: Formulas<Name> = {
   point: POINT,
-  ones: ['Y', 'Z'],
   entry: ENTRY,
   signed: ['X2', 'T2'],
   others: OTHERS,
+  first: ({ copy, mul }) => [copy('X', 'X2'), copy('Y', 'Y2'), copy('Z', 'one'), mul('T', 'X2', 'Y2')],
   addEntry: (on) => [on.mul('t2', 'T', 'T2'), on.add('t3', 'Z', 'Z'), ...sum(on)],
+  last: () => [],
   addPoint: (on) => [
     on.mul('t2', 'T', 'T2'),
     on.mul('t2', 't2', 'B'),

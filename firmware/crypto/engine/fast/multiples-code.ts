@@ -22,24 +22,27 @@ export const CHOICE_LIMBS = 2
 
 /** How points are added. The numbers of a formula are named; those of a second point end in 2. */
 export interface Formulas<Name extends string = string> {
-  /** Coordinates of a sum, affine ones being X / Z and Y / Z. */
+  /** Coordinates of a sum. */
   point: readonly Name[]
-  /** Which of them are one in the neutral point; the others are zero. */
-  ones: readonly Name[]
   /** Coordinates of the table's points, of the second point's. */
   entry: readonly Name[]
   /** Which of them change their sign in the opposite point. */
   signed: readonly Name[]
   /** What else a formula uses: temporaries, and `B`, a constant of the curve. */
   others: readonly Name[]
+  /** The sum becomes the entry. */
+  first: (code: PointCode<Name>) => Code[]
   addEntry: (code: PointCode<Name>) => Code[]
+  /** Makes a sum of entries what `addPoint` adds, affine coordinates being X / Z and Y / Z. */
+  last: (code: PointCode<Name>) => Code[]
+  /** For every pair of points. */
   addPoint: (code: PointCode<Name>) => Code[]
 }
 
 type Operation<Name extends string> = (to: Name | 'B', left: Name | 'B', right: Name | 'B') => Code
 
 export type PointCode<Name extends string> = Record<'mul' | 'add' | 'sub', Operation<Name>> & {
-  copy: (to: Name, from: Name) => Code
+  copy: (to: Name, from: Name | 'one') => Code
 }
 
 export interface PointLayout {
@@ -62,20 +65,24 @@ const CONSTANTS = 4
 /** Bytes of two numbers' length, in limbs of 16 bytes. */
 const byteLimbs = (limbs: number): number => Math.ceil((bytesFor(2 * limbs) + BYTES_MARGIN) / LIMB_BYTES)
 
-const slots = ({ point, entry, others }: Formulas): string[] => [
+const namesOf = ({ point, entry, others }: Formulas): string[] => [
   ...new Set([...point, ...point.map((name) => `${name}2`), ...entry, ...others]),
 ]
 
 export function pointLayout(
   formulas: Formulas,
   windows: number,
-  { limbs, moreSecret, morePublic }: Layout,
+  { limbs, slots, moreSecret, morePublic }: Layout,
 ): PointLayout {
-  const names = slots(formulas)
+  const names = namesOf(formulas)
   const choices = moreSecret + names.length * limbs
   const inverse = choices + windows * CHOICE_LIMBS
   return {
-    at: { ...Object.fromEntries(names.map((name, i) => [name, moreSecret + i * limbs])), B: morePublic },
+    at: {
+      ...Object.fromEntries(names.map((name, i) => [name, moreSecret + i * limbs])),
+      B: morePublic,
+      one: slots.one,
+    },
     choices,
     inverse,
     bytes: inverse + inverseLimbs(limbs),
@@ -91,14 +98,13 @@ export function pointLayout(
 export function pointExtension(formulas: Formulas, limbs: number, bits: number): Extension {
   const windows = windowsFor(bits)
   return {
-    secretLimbs: slots(formulas).length * limbs + windows * CHOICE_LIMBS + inverseLimbs(limbs) + byteLimbs(limbs),
+    secretLimbs: namesOf(formulas).length * limbs + windows * CHOICE_LIMBS + inverseLimbs(limbs) + byteLimbs(limbs),
     publicLimbs: (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs,
     define: (code, layout) => {
       const points = pointLayout(formulas, windows, layout)
       const on = pointCode(code, points)
       code.module.define('addPoint', [], [], () => formulas.addPoint(on))
-      const addEntry = code.module.define('addEntry', [], [], () => formulas.addEntry(on))
-      defineMultiples(code, points, formulas, windows, addEntry)
+      defineMultiples(code, points, formulas, windows)
       defineInverse(code, layout, points.inverse, bits)
       defineBytes(code.module)
     },
@@ -120,22 +126,24 @@ function pointCode({ multiply, square, add, subtract, limbs }: FieldCode, { at }
   }
 }
 
-/** `multiples`: adds to the sum what each window chooses from the table. All entries of a window are read. */
-function defineMultiples(
-  { module, limbs }: FieldCode,
-  points: PointLayout,
-  { entry: coordinates, signed }: Formulas,
-  windows: number,
-  addEntry: Callee,
-): void {
+/**
+ * `multiples`: the sum of what each window chooses from the table. All entries of a window are read. What is added is never
+ * the sum so far or its opposite: but for a factor invertible modulo n, the sum of windows below i is an odd number below
+ * 32^i, and the next one an odd multiple of 32^i below 32^(i + 1), all of them far below n.
+ */
+function defineMultiples(code: FieldCode, points: PointLayout, formulas: Formulas, windows: number): void {
+  const { module, limbs } = code
+  const { entry: coordinates, signed } = formulas
+  const on = pointCode(code, points)
+  const addEntry = module.define('addEntry', [], [], () => formulas.addEntry(on))
   const entryLimbs = coordinates.length * limbs
   const choose = module.define('choose', ['i32', 'i32'], [], ([choice, entries], local) => {
     const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const chosen = range(limbs).map(() => local('v128'))
     const entry = local('i32')
-    const code: Code[] = [digit.set(v128.load(choice!)), one.set(v128.constant(1n))]
+    const body: Code[] = [digit.set(v128.load(choice!)), one.set(v128.constant(1n))]
     for (const [part, to] of coordinates.entries()) {
-      code.push(
+      body.push(
         entry.set(i32.add(entries!, part * limbs * LIMB_BYTES)),
         index.set(v128.constant(0n)),
         ...chosen.map((limb) => limb.set(v128.constant(0n))),
@@ -151,26 +159,25 @@ function defineMultiples(
       )
       const sign = signed.includes(to) ? v128.load(choice!, LIMB_BYTES) : undefined
       for (const [k, limb] of chosen.entries()) {
-        code.push(v128.store(0, sign === undefined ? limb : v128.xor(limb, sign), (points.at[to]! + k) * LIMB_BYTES))
+        body.push(v128.store(0, sign === undefined ? limb : v128.xor(limb, sign), (points.at[to]! + k) * LIMB_BYTES))
       }
     }
-    return code
+    return body
   })
   module.define('multiples', [], [], (_, local) => {
     const [choice, entries, remaining] = [local('i32'), local('i32'), local('i32')]
+    const advance = [
+      choice.set(i32.add(choice, CHOICE_LIMBS * LIMB_BYTES)),
+      entries.set(i32.add(entries, points.windowLimbs * LIMB_BYTES)),
+    ]
     return [
       choice.set(i32.add(points.choices * LIMB_BYTES, 0)),
       entries.set(i32.add(points.table * LIMB_BYTES, 0)),
-      remaining.set(i32.add(windows, 0)),
-      repeatWhile(
-        [
-          choose(choice, entries),
-          addEntry(),
-          choice.set(i32.add(choice, CHOICE_LIMBS * LIMB_BYTES)),
-          entries.set(i32.add(entries, points.windowLimbs * LIMB_BYTES)),
-        ],
-        remaining.tee(i32.sub(remaining, 1)),
-      ),
+      choose(choice, entries),
+      ...formulas.first(on),
+      remaining.set(i32.add(windows - 1, 0)),
+      repeatWhile([...advance, choose(choice, entries), addEntry()], remaining.tee(i32.sub(remaining, 1))),
+      ...formulas.last(on),
     ]
   })
 }

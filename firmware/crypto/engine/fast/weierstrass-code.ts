@@ -1,6 +1,7 @@
 /**
- * Points of y^2 = x^3 + a x + b with a = -3 or a = 0: sums by the complete formulas of Renes, Costello and Batina
- * (EUROCRYPT 2016, algorithms 4, 5, 7 and 8), which hold for every pair of points, equal, opposite or neutral.
+ * Points of y^2 = x^3 + a x + b with a = -3 or a = 0. Entries are added in Jacobian coordinates (x = X / Z^2, y = Y / Z^3;
+ * Cohen, Miyaji, Ono, ASIACRYPT 1998), the two lanes' sums by the complete formulas of Renes, Costello and Batina
+ * (EUROCRYPT 2016, algorithms 4 and 7; x = X / Z, y = Y / Z), which hold for every pair of points.
  */
 
 import type { Code } from '../wasm.ts'
@@ -15,23 +16,47 @@ type On = PointCode<Name>
 
 /** The constant B is b, or 3 b if a is 0. */
 export function weierstrass(a: 0 | -3): Formulas<Name> {
-  const add = a === 0 ? addWithZero : addWithMinus3
   return {
     point: POINT,
-    ones: ['Y'],
     entry: ENTRY,
     signed: ['Y2'],
     others: OTHERS,
-    addEntry: (on) => add(on, true),
-    addPoint: (on) => add(on, false),
+    first: ({ copy }) => [copy('X', 'X2'), copy('Y', 'Y2'), copy('Z', 'one')],
+    addEntry,
+    last: ({ mul }) => [mul('X', 'X', 'Z'), mul('t0', 'Z', 'Z'), mul('Z', 'Z', 't0')],
+    addPoint: a === 0 ? addWithZero : addWithMinus3,
   }
 }
 
-/** Algorithms 4 and 5: X, Y, Z plus X2, Y2, Z2, or with Z2 = 1 plus X2, Y2, on a curve with a = -3. */
-function addWithMinus3(on: On, isAffine: boolean): Code[] {
+/** Fails for equal and opposite points, which do not meet in a lane (multiples-code.ts). */
+function addEntry({ mul, sub }: On): Code[] {
+  return [
+    mul('t0', 'Z', 'Z'),
+    mul('t1', 't0', 'X2'),
+    sub('t1', 't1', 'X'),
+    mul('t0', 't0', 'Z'),
+    mul('t0', 't0', 'Y2'),
+    sub('t0', 't0', 'Y'),
+    mul('Z', 'Z', 't1'),
+    mul('t2', 't1', 't1'),
+    mul('t1', 't1', 't2'),
+    mul('t2', 't2', 'X'),
+    mul('X', 't0', 't0'),
+    sub('X', 'X', 't1'),
+    sub('X', 'X', 't2'),
+    sub('X', 'X', 't2'),
+    mul('t1', 't1', 'Y'),
+    sub('t2', 't2', 'X'),
+    mul('Y', 't0', 't2'),
+    sub('Y', 'Y', 't1'),
+  ]
+}
+
+/** Algorithm 4: X, Y, Z plus X2, Y2, Z2 on a curve with a = -3. */
+function addWithMinus3(on: On): Code[] {
   const { mul, add, sub } = on
   return [
-    ...products(on, isAffine),
+    ...products(on),
     mul('z', 'B', 't2'),
     sub('x', 'y', 'z'),
     add('z', 'x', 'x'),
@@ -60,11 +85,11 @@ function addWithMinus3(on: On, isAffine: boolean): Code[] {
   ]
 }
 
-/** Algorithms 7 and 8: the same on a curve with a = 0; B is 3 b. */
-function addWithZero(on: On, isAffine: boolean): Code[] {
+/** Algorithm 7: the same on a curve with a = 0; B is 3 b. */
+function addWithZero(on: On): Code[] {
   const { mul, add, sub } = on
   return [
-    ...products(on, isAffine),
+    ...products(on),
     add('x', 't0', 't0'),
     add('t0', 'x', 't0'),
     mul('t2', 'B', 't2'),
@@ -84,8 +109,8 @@ function addWithZero(on: On, isAffine: boolean): Code[] {
 }
 
 /** t0, t1, t2 = X X2, Y Y2, Z Z2 and t3 = X Y2 + X2 Y, t4 = Y Z2 + Y2 Z, y = X Z2 + X2 Z. */
-function products({ mul, add, sub, copy }: On, isAffine: boolean): Code[] {
-  const start = [
+function products({ mul, add, sub }: On): Code[] {
+  return [
     mul('t0', 'X', 'X2'),
     mul('t1', 'Y', 'Y2'),
     add('t3', 'X', 'Y'),
@@ -93,19 +118,6 @@ function products({ mul, add, sub, copy }: On, isAffine: boolean): Code[] {
     mul('t3', 't3', 't4'),
     add('t4', 't0', 't1'),
     sub('t3', 't3', 't4'),
-  ]
-  if (isAffine) {
-    return [
-      ...start,
-      copy('t2', 'Z'),
-      mul('t4', 'Y2', 'Z'),
-      add('t4', 't4', 'Y'),
-      mul('y', 'X2', 'Z'),
-      add('y', 'y', 'X'),
-    ]
-  }
-  return [
-    ...start,
     mul('t2', 'Z', 'Z2'),
     add('t4', 'Y', 'Z'),
     add('x', 'Y2', 'Z2'),
