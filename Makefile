@@ -4,11 +4,12 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run qemu test test-image test-slow build lint bench ct clean
+.PHONY: help run image qemu test test-image test-slow build lint bench ct clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
+	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
 	@echo 'make test-image run every test of the image under QEMU (a quarter of an hour)'
@@ -22,14 +23,25 @@ help:
 run: dist/firmware.js
 	@exec $(NODE) dist/boot.js
 
-# A new device is flashed with an image of the sources as they are; one that is there goes on with what it has.
 ARCH ?= x64
+# Images of a release are made with the RELEASE_KEY that is kept for them; others with one that is made here.
+RELEASE_KEY ?= var/development.key
+IMAGE = dist$(if $(filter-out x64,$(ARCH)),/$(ARCH))
+image: node_modules/.package-lock.json $(RELEASE_KEY)
+	$(NODE) image/build.ts --arch $(ARCH) --release-signing-key $(RELEASE_KEY) --output $(IMAGE)
+
+var/development.key:
+	@mkdir -p var
+	$(NODE) tools/release-key.ts var/development
+	@echo 'Images are signed with this key, which is for development, unless RELEASE_KEY names another one.'
+
+# A new device is flashed with an image of the sources as they are; one that is there goes on with what it has.
 PORT ?= 8443
 MEMORY ?= 512
 VERSION = $(shell $(NODE) -p 'require("./package.json").version')
 qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qemu/disk.img),,image))
 	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
-	  dist/coffer-$(VERSION).img var/qemu
+	  $(IMAGE)/coffer-$(VERSION).img var/qemu
 
 test: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'

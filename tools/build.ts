@@ -4,7 +4,7 @@
  * beside them. The same sources give the same bytes.
  */
 
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
@@ -15,13 +15,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))
 
 /**
- * Writes the programs into `directory`, whose files are removed first. They say that they have `version`. `plugins`
- * come before those that every bundle needs: a benchmark puts other parts in the place of ours.
+ * Writes the programs into `directory`, beside what is there. They say that they have `version`. `plugins` come
+ * before those that every bundle needs: a benchmark puts other parts in the place of ours.
  */
 export async function bundle(directory: string, version = manifestVersion(), plugins: Plugin[] = []): Promise<void> {
   mkdirSync(directory, { recursive: true })
-  for (const entry of readdirSync(directory, { withFileTypes: true }))
-    if (entry.isFile()) rmSync(resolve(directory, entry.name))
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { boot: 'boot/main.ts', device: 'boot/device/main.ts', firmware: 'firmware/main.ts' },
