@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import type { Manifest } from '../firmware/update/manifest.ts'
 import type { SlotStep } from './protocol.ts'
 import { SlotError } from './slot-error.ts'
-import { type IncomingFiles, openIncoming } from './slot-files.ts'
+import { type IncomingFiles, type IncomingSteps, openIncoming } from './slot-files.ts'
 
 export interface Incoming {
   /** Throws a SlotError, or an error of the file system. */
@@ -17,18 +17,16 @@ export interface Incoming {
   drop(): void
 }
 
-export interface IncomingOptions {
+export interface IncomingOptions extends IncomingSteps {
   /** Exists only while something is on its way. */
   directory: string
   /** Null when none is installed: then nothing is taken. */
   releaseKey: Uint8Array | null
-  /** Throws a SlotError when this machine cannot take such a version; nothing has been written yet. */
-  admit(manifest: Manifest): void
   /** Throws a SlotError when the files, whose hashes are right, would not run on this machine. */
   inspect?(manifest: Manifest): void
 }
 
-export function createIncoming({ directory, releaseKey, admit, inspect }: IncomingOptions): Incoming {
+export function createIncoming({ directory, releaseKey, admit, settle, inspect }: IncomingOptions): Incoming {
   let files: IncomingFiles | null = null
   let verified: Manifest | null = null
 
@@ -49,7 +47,7 @@ export function createIncoming({ directory, releaseKey, admit, inspect }: Incomi
         case 'begin':
           drop()
           if (releaseKey === null) throw new SlotError('There is no release key')
-          files = openIncoming(directory, step, releaseKey, admit)
+          files = openIncoming(directory, step, releaseKey, { admit, settle })
           break
         case 'write':
           begun().write(step.name, step.bytes)

@@ -31,15 +31,19 @@ export interface IncomingFiles {
 const FLUSH_BYTES = 8 * 1024 * 1024 // so that no single flush takes long on a slow medium
 const READ_BYTES = 1024 * 1024
 
-/**
- * Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one;
- * before anything is written `admit` may throw, too.
- */
+export interface IncomingSteps {
+  /** Before anything is written; throws a SlotError when this machine cannot take such a version. */
+  admit(manifest: Manifest): void
+  /** After everything is on disk, before it is read back. */
+  settle?: (() => void) | undefined
+}
+
+/** Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one. */
 export function openIncoming(
   directory: string,
   head: { manifest: Uint8Array; signature: Uint8Array },
   releaseKey: Uint8Array,
-  admit: (manifest: Manifest) => void,
+  { admit, settle }: IncomingSteps,
 ): IncomingFiles {
   const manifest = verifiedManifest(head.manifest, head.signature, releaseKey)
   admit(manifest)
@@ -77,6 +81,7 @@ export function openIncoming(
       writeDurably(`${directory}/${MANIFEST}`, head.manifest)
       writeDurably(`${directory}/${SIGNATURE}`, head.signature)
       syncDirectory(directory)
+      settle?.()
       verifyVersion(directory, releaseKey)
     },
   }

@@ -23,6 +23,8 @@ export interface Release {
   product: string
   version: string
   minimumVersion: string
+  /** Once the version is good, a device never takes an older one than this. */
+  rollbackFloor?: string
   releaseNotes: string
 }
 

@@ -17,13 +17,21 @@ const unmount = (place: string) => mustRunNow(BUSYBOX, ['umount', place])
 export const mountEsp = (device: string): void => mount('-t', 'vfat', '-o', `ro,${ESP_OPTIONS}`, device, ESP)
 export const unmountEsp = (): void => unmount(ESP)
 
+/**
+ * `rw,sync`: names and what they point to reach the medium in the order of the calls; far too slow for contents, which
+ * are written with `rw`. `ro` returns when everything is on the medium.
+ */
+export type EspAccess = 'rw' | 'rw,sync' | 'ro'
+
+export const remountEsp = (access: EspAccess): void => mount('-o', `remount,${access},${ESP_OPTIONS}`, ESP)
+
 /** Writes to the ESP while it is writable, which it is at no other time. */
 export function withWritableEsp<T>(write: () => T): T {
-  mount('-o', `remount,rw,sync,${ESP_OPTIONS}`, ESP)
+  remountEsp('rw,sync')
   try {
     return write()
   } finally {
-    mount('-o', `remount,ro,${ESP_OPTIONS}`, ESP)
+    remountEsp('ro')
   }
 }
 

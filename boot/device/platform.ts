@@ -5,21 +5,27 @@ import { totalmem } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ownFirmware } from '../own-firmware.ts'
 import type { Platform } from '../platform.ts'
-import { PRODUCT } from '../product.ts'
 import { readReleaseKey } from '../release-key.ts'
+import { readBootLoader } from './boot-count.ts'
 import { keepTime } from './clock.ts'
 import { createDataPartition, FIRMWARE_ID, STORE } from './data-partition.ts'
 import { openDeviceKeys } from './device-key.ts'
 import { DiskError, findDisk } from './disk.ts'
+import { efiVariables } from './efi-variables.ts'
+import { createEsp, dropCaches } from './esp.ts'
+import { repairEsp } from './esp-repair.ts'
 import { hardenKernel } from './hardening.ts'
 import { launcherFor } from './launcher.ts'
-import { DATA, mountEfiVariables, mountEsp } from './mounts.ts'
+import { createMinimumVersion } from './minimum-version.ts'
+import { DATA, ESP, mountEfiVariables, mountEsp, remountEsp } from './mounts.ts'
 import { createNetwork } from './network.ts'
+import { readRelease } from './release.ts'
+import { readSecureBoot } from './secure-boot.ts'
 import { openDeviceSlots } from './slots.ts'
 import { feedWatchdog } from './watchdog.ts'
 
 const RELEASE_KEY = '/app/release.pub'
-const IMAGE_FILE = '/app/release.json' // of the same time as everything on the image
+const RELEASE = '/app/release.json' // of the same time as everything on the image
 const NOWHERE = '/run/no-data' // stands for the data partition when that is unusable
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
@@ -51,6 +57,7 @@ export async function openDevice(say: (text: string) => void): Promise<Platform>
 async function open(say: (text: string) => void): Promise<Platform> {
   mountEfiVariables()
   const disk = await findDisk()
+  for (const repair of repairEsp(disk.esp)) say(repair)
   mountEsp(disk.esp)
   hardenKernel()
   const partition = createDataPartition(disk, say)
@@ -58,13 +65,30 @@ async function open(say: (text: string) => void): Promise<Platform> {
   if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes it anew.`)
   const directory = problem === null ? DATA : NOWHERE
   const storeDirectory = problem === null ? STORE : `${NOWHERE}/store`
-  if (problem === null) keepTime(`${DATA}/time`, statSync(IMAGE_FILE).mtimeMs)
+  if (problem === null) keepTime(`${DATA}/time`, statSync(RELEASE).mtimeMs)
   else makeNowhere(storeDirectory)
 
   const releaseKey = readReleaseKey(RELEASE_KEY, true)
-  const own = { ...ownFirmware(), version: PRODUCT.version }
+  const { version, rollbackFloor } = readRelease(RELEASE)
   const keys = openDeviceKeys(directory, storeDirectory)
-  const slots = openDeviceSlots({ dataDirectory: directory, storeDirectory, own, releaseKey })
+  const minimum = createMinimumVersion({
+    path: `${directory}/minimum-version`,
+    storeDirectory,
+    version,
+    rollbackFloor,
+  })
+  const variables = efiVariables()
+  const loader = readBootLoader(variables)
+  const slots = openDeviceSlots({
+    dataDirectory: directory,
+    storeDirectory,
+    own: { ...ownFirmware(), version },
+    releaseKey,
+    boot: loader && { esp: createEsp({ directory: ESP, remount: remountEsp, dropCaches }), loader },
+    architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
+    secureBoot: readSecureBoot(variables),
+    minimum,
+  })
   const network = createNetwork({ say })
   return {
     settings: {
@@ -87,7 +111,7 @@ async function open(say: (text: string) => void): Promise<Platform> {
     heapMegabytes: heapFor(totalmem()),
     lock: null, // when we end, so does the machine
     sharesTerminal: false,
-    deviceKey: () => (problem === null ? keys.open() : { problem }),
+    deviceKey: () => (problem === null ? minimum.guard(keys.open()) : { problem }),
     applyNetwork: network.apply,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     perform: async (action) => {

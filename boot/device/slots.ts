@@ -1,20 +1,220 @@
-/** The versions of the firmware on a device. */
+/**
+ * The versions on a device: unified kernel images on the ESP, of which the boot loader starts the newest one that is
+ * good or has tries left.
+ *
+ * The ESP says what is on trial; the record on the data partition says why a try failed, and which version runs. A try
+ * is a start of the machine. At most two versions stay: what runs, and what is tried or ran before.
+ */
 
-import { SlotError } from '../slot-error.ts'
-import type { Slots, SlotsOptions } from '../slots.ts'
+import { readdirSync, statfsSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import { type Manifest, payloadBytes } from '../../firmware/update/manifest.ts'
+import { isNewer } from '../../firmware/update/version.ts'
+import { createIncoming, type Incoming } from '../incoming.ts'
+import { openRecord } from '../record.ts'
+import { explain, SlotConflict, SlotError } from '../slot-error.ts'
+import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../slots.ts'
+import { createStoreCopy } from '../store-copy.ts'
+import { type BootEntry, type BootLoader, isLastResort, LAST_RESORT, ON_TRIAL, startedOnTrial } from './boot-count.ts'
+import type { Esp } from './esp.ts'
+import { type Architecture, inspectKernelImage } from './kernel-image.ts'
+import type { MinimumVersion } from './minimum-version.ts'
+import type { SecureBoot } from './secure-boot.ts'
 
 export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
   /** Root of the data partition. */
   dataDirectory: string
+  /** Null when the machine was not started from its ESP: then nobody counts tries, and no update is taken. */
+  boot: { esp: Esp; loader: BootLoader } | null
+  architecture: Architecture
+  secureBoot: SecureBoot | null
+  minimum: Pick<MinimumVersion, 'admit' | 'raise'>
 }
 
-export function openDeviceSlots({ own }: DeviceSlotsOptions): Slots {
+interface Machine {
+  esp: Esp
+  loader: BootLoader
+  incoming: Incoming
+  /** Name of the only file of an image. */
+  member: string
+}
+
+const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
+
+/** Versions of the boot manager share it: members may be added, never changed, and unknown ones are passed over. */
+const recordSchema = z.object({
+  /** The version that ran last and was good. */
+  active: z.string().nullable(),
+  trial: z.object({ version: z.string(), problem: z.string().nullable() }).nullable(),
+  fallback: z.string().nullable(),
+})
+
+export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
+  const { dataDirectory, storeDirectory, own, minimum, architecture, secureBoot } = options
+  const fresh = { active: null, trial: null, fallback: null }
+  const record = openRecord({
+    path: `${dataDirectory}/slots.json`,
+    schema: recordSchema,
+    initial: fresh,
+    damaged: { ...fresh, fallback: 'The record of installed versions is damaged' },
+  })
+  const storeCopy = createStoreCopy(storeDirectory)
+  const machine = options.boot === null ? null : openMachine(options.boot)
+  let running: Running | null = null
+
+  function openMachine({ esp, loader }: NonNullable<DeviceSlotsOptions['boot']>): Machine {
+    const member = `coffer-${architecture}.efi`
+    const incoming = createIncoming({
+      directory: esp.incoming,
+      releaseKey: options.releaseKey,
+      admit: (manifest) => {
+        admit(manifest, member, esp)
+        esp.open()
+      },
+      settle: esp.forget,
+      inspect: ({ version }) => inspectKernelImage(`${esp.incoming}/${member}`, { architecture, version, secureBoot }),
+    })
+    return { esp, loader, incoming, member }
+  }
+
+  function admit({ version, members }: Manifest, member: string, esp: Esp): void {
+    if (running!.trial) throw new SlotConflict('The running version is still on trial')
+    if (version === own.version) throw new SlotConflict(`Version ${version} is the one that runs`)
+    const waiting = others(esp).find(isTried)
+    if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} waits for a restart to be tried`)
+    minimum.admit(version)
+    if (members.length !== 1 || members[0]!.name !== member)
+      throw new SlotError(`The image does not hold ${member}, and nothing else`)
+    const neededBytes = payloadBytes(members) + ESP_RESERVE_BYTES
+    if (esp.freeBytes() < neededBytes) esp.change(({ remove }) => others(esp).forEach(remove))
+    if (esp.freeBytes() < neededBytes) throw new SlotError('The ESP has no room for it')
+  }
+
+  const entryOf = (esp: Esp): BootEntry | undefined => esp.entries().find(({ version }) => version === own.version)
+  const others = (esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own.version)
+
+  function start(): Running {
+    if (machine === null) return { ...own, trial: false, fallback: record.value.fallback }
+    const entry = entryOf(machine.esp)
+    const onTrial = entry !== undefined && entry.counter !== null && record.value.active !== own.version
+    return onTrial ? tryOwn() : runProven(machine.esp, entry)
+  }
+
+  function tryOwn(): Running {
+    const { active, trial } = record.value
+    if (trial?.version !== own.version)
+      record.saveIfPossible({ active, trial: { version: own.version, problem: null }, fallback: null })
+    try {
+      if (!storeCopy.exists()) storeCopy.make()
+    } catch (error) {
+      const problem = `it could not be tried because ${explain(error)}`
+      noteFailure(problem)
+      throw new Error(problem) // our end is the end of this try
+    }
+    return { ...own, trial: true, fallback: null }
+  }
+
+  /** This version is good. What was tried before it is left; steps that a power cut interrupts are all taken again. */
+  function runProven(esp: Esp, entry: BootEntry | undefined): Running {
+    const { trial } = record.value
+    const tried = others(esp).filter(isTried)
+    const left = trial !== null && trial.version !== own.version ? trial : null
+    if (left !== null || tried.length > 0) storeCopy.restore()
+    else storeCopy.remove()
+    if (tried.length > 0 || (entry !== undefined && entry.counter !== null))
+      esp.change(({ remove, recount }) => {
+        tried.forEach(remove)
+        if (entry !== undefined && entry.counter !== null) recount(entry, null)
+      })
+    const fallback = left === null ? tellTried(tried) : tellLeft(`Version ${left.version}`, left.problem ?? NOT_READY)
+    record.saveIfPossible({ active: own.version, trial: null, fallback: fallback ?? record.value.fallback })
+    raiseMinimum()
+    return { ...own, trial: false, fallback: record.value.fallback }
+  }
+
+  /** For versions that never got as far as to leave a record. */
+  function tellTried([entry]: BootEntry[]): string | null {
+    if (entry === undefined) return null
+    const untouched = entry.counter?.done === 0
+    return tellLeft(`Version ${entry.version}`, untouched ? 'the boot loader did not start it' : NOT_READY)
+  }
+
+  /** When the disk is full, the next start raises it. */
+  function raiseMinimum(): void {
+    try {
+      minimum.raise()
+    } catch (error) {
+      explain(error) // throws what is no error of the disk
+    }
+  }
+
+  function noteFailure(problem: string): void {
+    const { trial } = record.value
+    if (trial !== null) record.saveIfPossible({ ...record.value, trial: { ...trial, problem } })
+  }
+
+  function dropUncommitted({ esp, incoming }: Machine): void {
+    esp.open()
+    try {
+      incoming.drop()
+    } finally {
+      esp.rest()
+    }
+  }
+
+  function activate({ esp, incoming, member }: Machine): void {
+    const { version } = incoming.ready()
+    refuseWithoutRoom(dataDirectory, storeDirectory)
+    const entry = entryOf(esp)
+    esp.change(({ remove, recount, install }) => {
+      others(esp).forEach(remove)
+      // The boot loader takes the newest: an older one gets its turn only when this one stands back.
+      if (entry !== undefined && isNewer(own.version, version)) recount(entry, LAST_RESORT)
+      install(member, version, ON_TRIAL)
+    })
+    incoming.taken()
+  }
+
   return {
-    choose: () => ({ ...own, trial: false, fallback: null }),
-    markGood: () => {},
-    noteFailure: () => {},
-    take: () => {
-      throw new SlotError('This image takes no updates')
+    choose: () => {
+      if (machine?.esp.hasIncoming()) dropUncommitted(machine)
+      running ??= start()
+      return running
+    },
+    markGood: () => {
+      if (machine === null || !running?.trial) return
+      const { esp, loader } = machine
+      const entry = entryOf(esp)
+      if (entry === undefined || !startedOnTrial(loader, own.version))
+        throw new SlotError('the boot loader did not start it as the version on trial')
+      esp.change(({ recount }) => recount(entry, null))
+      record.save({ active: own.version, trial: null, fallback: null })
+      storeCopy.remove()
+      running = { ...running, trial: false }
+      raiseMinimum()
+    },
+    noteFailure,
+    take: (step) => {
+      if (machine === null) {
+        if (step.do === 'discard') return
+        throw new SlotConflict('This machine was not started by the boot loader of its ESP, so it takes no updates')
+      }
+      if (step.do === 'activate') activate(machine)
+      else if (step.do === 'discard') dropUncommitted(machine)
+      else machine.incoming.take(step)
+      if (step.do === 'finish') machine.esp.rest()
     },
   }
+}
+
+const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)
+
+/** The version on trial begins with a copy of the store. */
+function refuseWithoutRoom(dataDirectory: string, storeDirectory: string): void {
+  const { bavail, bsize } = statfsSync(dataDirectory)
+  const storeBytes = readdirSync(storeDirectory).reduce(
+    (sum, name) => sum + statSync(`${storeDirectory}/${name}`).size,
+    0,
+  )
+  if (bavail * bsize < storeBytes) throw new SlotError('The disk has no room for a copy of the store')
 }

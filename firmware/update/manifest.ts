@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { CofferError } from '../error.ts'
 import { matchSchema } from '../http/body.ts'
 import { isPlainName } from './cpio.ts'
-import { parseVersion } from './version.ts'
+import { isNewer, parseVersion } from './version.ts'
 
 export const MANIFEST = 'manifest.json'
 export const SIGNATURE = 'manifest.sig'
@@ -32,11 +32,13 @@ const member = z.strictObject({
   sha512: z.string().regex(/^[0-9a-f]{128}$/, 'not a SHA-512 in lowercase hexadecimal'),
 })
 
-const manifest = z.strictObject({
+const members = z.strictObject({
   product: z.string().min(1, 'empty').max(PRODUCT_LENGTH_MAX, 'too long'),
   version,
   /** The oldest version this one may be installed over. */
   minimumVersion: version,
+  /** Once this version is good, older ones than this are never taken again. */
+  rollbackFloor: version.optional(),
   releaseNotes: z.string().max(RELEASE_NOTES_LENGTH_MAX, 'too long'),
   /** Every further member of the image, in its order. */
   members: z
@@ -46,6 +48,11 @@ const manifest = z.strictObject({
     .refine((members) => new Set(members.map(({ name }) => name)).size === members.length, 'a name appears twice')
     .refine((members) => payloadBytes(members) <= PAYLOAD_BYTES_MAX, `together larger than ${PAYLOAD_BYTES_MAX} bytes`),
 })
+
+const manifest = members.refine(
+  ({ version, rollbackFloor }) => rollbackFloor === undefined || !isNewer(rollbackFloor, version),
+  { path: ['rollbackFloor'], message: 'newer than the version itself' },
+)
 
 export type Manifest = z.infer<typeof manifest>
 export type ManifestMember = Manifest['members'][number]

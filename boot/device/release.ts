@@ -1,0 +1,10 @@
+/** What the image says of itself: /app/release.json, under the image's signature like everything on it. */
+
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const release = z.object({ product: z.string(), version: z.string(), rollbackFloor: z.string() })
+
+export type Release = z.infer<typeof release>
+
+export const readRelease = (path: string): Release => release.parse(JSON.parse(readFileSync(path, 'utf8')))
