@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import {
   existsSync,
   mkdirSync,
@@ -94,20 +94,35 @@ export interface Image {
 
 const DEFAULT_VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
 
+/** What an image is made of and by. */
+const SOURCES = [
+  'firmware',
+  'boot',
+  'image',
+  'tools/build.ts',
+  'tools/update-image.ts',
+  'package.json',
+  'package-lock.json',
+]
+
 /** The image of these sources; from the cache when nothing in it has changed. Its release key is `releaseKey()`. */
 export async function buildImage(options: ImageOptions = {}): Promise<Image> {
   const { architecture = 'x64', version = DEFAULT_VERSION, bundle, secureBootKeys, probe, extra = [] } = options
   const key = releaseKey()
-  const parameters = ['--arch', architecture, '--version', version, '--release-key', key.publicPath]
-  parameters.push('--release-signing-key', key.path)
-  if (bundle !== undefined) parameters.push('--bundle', bundle)
-  if (secureBootKeys !== undefined) parameters.push('--secure-boot-keys', secureBootKeys)
-  if (probe) parameters.push('--probe')
-  parameters.push(...extra)
+  const parameters = ['--arch', architecture, '--version', version, ...(probe ? ['--probe'] : []), ...extra]
   const hash = createHash('sha256').update(JSON.stringify(parameters))
-  for (const part of ['firmware', 'boot', 'image', 'tools', 'package.json', 'package-lock.json'])
-    hashTree(hash, join(ROOT, part))
-  for (const part of [key.publicPath, bundle, secureBootKeys]) if (part !== undefined) hashTree(hash, part)
+  for (const part of SOURCES) hashTree(hash, join(ROOT, part), part)
+  const given = {
+    'release-key': key.publicPath,
+    'release-signing-key': key.path,
+    bundle,
+    'secure-boot-keys': secureBootKeys,
+  }
+  for (const [name, path] of Object.entries(given)) {
+    if (path === undefined) continue
+    parameters.push(`--${name}`, path)
+    hashTree(hash, path, name)
+  }
   const directory = join(CACHE, `image-${hash.digest('hex').slice(0, 16)}`)
   if (!existsSync(directory)) await runRecipe(parameters, directory)
   utimesSync(directory, new Date(), new Date())
@@ -152,13 +167,15 @@ export function releaseKey(): { path: string; publicPath: string } {
   return { path: `${stem}.key`, publicPath: `${stem}.pub` }
 }
 
-function hashTree(hash: ReturnType<typeof createHash>, path: string): void {
-  if (!statSync(path).isDirectory()) {
-    const bytes = readFileSync(path)
-    hash.update(`${path}\n${bytes.length}\n`).update(bytes)
+/** `name` stands for the path: the same content elsewhere is the same. */
+function hashTree(hash: Hash, path: string, name: string): void {
+  if (statSync(path).isDirectory()) {
+    for (const entry of readdirSync(path).sort())
+      if (!entry.endsWith('.md')) hashTree(hash, join(path, entry), `${name}/${entry}`)
     return
   }
-  for (const name of readdirSync(path).sort()) if (!name.endsWith('.md')) hashTree(hash, join(path, name))
+  const bytes = readFileSync(path)
+  hash.update(`${name}\n${bytes.length}\n`).update(bytes)
 }
 
 function dropOldImages(): void {
