@@ -1,18 +1,26 @@
-/** Trial division of secret candidates for primes: by multiplication, because a processor's division shows its operands. */
+/**
+ * Trial division of secret candidates for primes, without dividing, because a processor's division shows its operands:
+ * the remainder by a prime p is that of the sum of each digit times what its place is worth modulo p. Such sums are exact
+ * in doubles, and two primes share a vector.
+ */
 
-import { i32, i64, ifThen, repeatWhile, WasmModule } from './wasm.ts'
+import { type Code, f64x2, i32, instruction, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 /**
- * Whether one of the first primes divides the number, an odd one above all of them. It stops at the first that does, so
- * the time tells something about the numbers that are thrown away, and of the others only their length.
+ * Whether one of the first primes divides the number, an odd one above all of them, of at most 4096 bits. It stops at the
+ * first that does, so the time tells something about the numbers that are thrown away, and of the others only their length.
  */
 export function hasSmallFactor(number: Uint8Array): boolean {
-  // Zero bytes above the number make a whole count of 16-bit digits.
-  const digits = new Uint8Array(sieve.memory.buffer, DIGITS, 2 * Math.ceil(number.length / 2))
+  const { digits, hasFactor } = sieveFor(Math.ceil((8 * number.length) / (DIGIT_BITS * UNROLLED)))
+  const last = number.length - 1
   try {
-    digits.set(number)
-    digits.subarray(0, number.length).reverse()
-    return sieve.divides(DIGITS + digits.length) !== 0
+    for (let i = 0; 2 * i < digits.length; i++) {
+      const byte = (k: number): number => number[last - 4 * i - k] ?? 0
+      const digit = byte(0) + 2 ** 8 * byte(1) + 2 ** 16 * byte(2) + 2 ** 24 * byte(3)
+      digits[2 * i] = digit
+      digits[2 * i + 1] = digit
+    }
+    return hasFactor() !== 0
   } finally {
     digits.fill(0)
   }
@@ -21,54 +29,86 @@ export function hasSmallFactor(number: Uint8Array): boolean {
 /** All primes from 3 on below 2^13: an eighth of the odd numbers of 1024 bits have none of them as a factor. */
 const PRIMES_END = 2 ** 13
 const PRIMES = oddPrimes(PRIMES_END)
+if (PRIMES.length % 2 === 1) PRIMES.push(3) // a full last vector
 
-/** Pairs of 32-bit words: the prime and its reciprocal floor(2^32 / prime). Then the number's 16-bit digits. */
-const TABLE_END = 8 * PRIMES.length
-const DIGITS = TABLE_END
+const DIGIT_BITS = 32
+/** Sums of so many digits times remainders stay below 2^53. */
+const DIGITS_MAX = 2 ** 53 / 2 ** DIGIT_BITS / PRIMES_END
+/** Digits in one turn of the loop. */
+const UNROLLED = 4
 
-const sieve = instantiate()
+const VECTOR = 16 // bytes
 
-interface SieveCode {
-  readonly memory: { readonly buffer: ArrayBuffer }
-  divides(digitsEnd: number): number
+interface Sieve {
+  /** Each twice, least significant first. */
+  digits: Float64Array
+  hasFactor(): number
 }
 
-function instantiate(): SieveCode {
-  const module = new WasmModule(1)
-  module.define('divides', ['i32'], ['i32'], ([digitsEnd], local) => {
-    const [row, digit, prime, remainder, found] = [local('i32'), local('i32'), local('i32'), local('i32'), local('i32')]
-    const [reciprocal, value] = [local('i64'), local('i64')]
-    const quotient = i64.shrU(i64.mul(value, reciprocal), 32)
+const sieves = new Map<number, Sieve>()
+
+function sieveFor(turns: number): Sieve {
+  if (turns * UNROLLED > DIGITS_MAX) throw new RangeError('the number is too large for the sieve')
+  const sieve = sieves.get(turns) ?? instantiate(turns)
+  sieves.set(turns, sieve)
+  return sieve
+}
+
+/** Memory: the digits, then for each two primes themselves, their reciprocals, and the worth of each digit's place. */
+function instantiate(turns: number): Sieve {
+  const count = turns * UNROLLED
+  const rowVectors = 2 + count
+  const end = VECTOR * (count + (PRIMES.length / 2) * rowVectors)
+  const module = new WasmModule(Math.ceil(end / 65_536))
+  module.define('hasFactor', [], ['i32'], (_, local) => {
+    const [row, digit, found] = [local('i32'), local('i32'), local('i32')]
+    const sums = [local('v128'), local('v128')] as const
+    const multiple = local('v128')
+    const addProduct = (sum: Local, k: number): Code => {
+      const product = f64x2.mul(v128.load(digit, k * VECTOR), v128.load(row, k * VECTOR))
+      return sum.set(f64x2.add(sum, product))
+    }
     return [
+      row.set(i32.add(VECTOR * count, 0)),
       repeatWhile(
         [
-          prime.set(i32.load(row)),
-          reciprocal.set(i64.load32U(row, 4)),
-          remainder.set(0),
-          digit.set(digitsEnd!),
+          ...sums.map((sum) => sum.set(v128.constant(0n))),
+          digit.set(i32.add(0, 0)),
+          row.set(i32.add(row, 2 * VECTOR)),
           repeatWhile(
             [
-              digit.set(i32.sub(digit, 2)),
-              // remainder * 2^16 + digit < 2^29, so that the quotient is right or too small by one.
-              value.set(i64.extendI32U(i32.or(i32.shl(remainder, 16), i32.load16U(digit)))),
-              remainder.set(i32.sub(i32.wrapI64(i64.sub(value, i64.mul(quotient, i64.extendI32U(prime)))), prime)),
-              remainder.set(i32.add(remainder, i32.and(prime, i32.shrS(remainder, 31)))),
+              ...[0, 1, 2, 3].map((k) => addProduct(sums[k % 2]!, k)),
+              digit.set(i32.add(digit, UNROLLED * VECTOR)),
+              row.set(i32.add(row, UNROLLED * VECTOR)),
             ],
-            i32.ne(digit, DIGITS),
+            i32.ne(digit, VECTOR * count),
           ),
-          row.set(i32.add(row, 8)),
-          ifThen(i32.eqz(remainder), [found.set(1), row.set(TABLE_END)]),
+          sums[0].set(f64x2.add(sums[0], sums[1])),
+          // the sum over the prime is off by less than 2^-12, so rounding finds the quotient if there is one
+          multiple.set(nearest(f64x2.mul(sums[0], v128.load(i32.sub(row, (rowVectors - 1) * VECTOR))))),
+          multiple.set(f64x2.mul(multiple, v128.load(i32.sub(row, rowVectors * VECTOR)))),
+          found.set(isAnyTrue(isEqual(multiple, sums[0]))),
         ],
-        i32.ne(row, TABLE_END),
+        i32.and(i32.ltU(row, end), i32.eqz(found)),
       ),
       found.get,
     ]
   })
-  const code = module.instantiate() as unknown as SieveCode
-  const table = new Uint32Array(code.memory.buffer, 0, 2 * PRIMES.length)
-  table.set(PRIMES.flatMap((prime) => [prime, Math.floor(2 ** 32 / prime)]))
-  return code
+  const code = module.instantiate() as unknown as { memory: { buffer: ArrayBuffer }; hasFactor(): number }
+  const numbers = new Float64Array(code.memory.buffer)
+  for (const [i, prime] of PRIMES.entries()) {
+    const at = 2 * (count + (i >> 1) * rowVectors) + (i & 1)
+    numbers[at] = prime
+    numbers[at + 2] = 1 / prime
+    for (let k = 0, worth = 1; k < count; k++, worth = (worth * 2 ** DIGIT_BITS) % prime)
+      numbers[at + 4 + 2 * k] = worth
+  }
+  return { digits: numbers.subarray(0, 2 * count), hasFactor: code.hasFactor }
 }
+
+const nearest = (a: Code): Code => instruction('v128', [a], 0xfd, 0x94, 0x01)
+const isEqual = (a: Local, b: Local): Code => instruction('v128', [a, b], 0xfd, 0x47)
+const isAnyTrue = (a: Code): Code => instruction('v128', [a], 0xfd, 0x53)
 
 function oddPrimes(end: number): number[] {
   const primes: number[] = []
