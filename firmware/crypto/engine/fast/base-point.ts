@@ -27,8 +27,8 @@ export interface BasePointParameters {
   B: bigint
   /** What affine coordinates are multiplied with on their way out. */
   out: { x: bigint; y: bigint }
-  /** Coordinates of `step^window (2 entry + 1)` times the point, at place `window * entries + entry`. */
-  multiples: (windows: number, step: bigint, entries: number) => readonly (readonly bigint[])[]
+  /** The point, in the coordinates worked on. */
+  generator: { x: bigint; y: bigint }
 }
 
 export interface Multiple {
@@ -44,6 +44,8 @@ const FORMULA_SPARE_BITS = 15
 interface Exports {
   addPoint: () => void
   multiples: () => void
+  /** An entry of the table from X, Y, Z. */
+  makeEntry: (to: number) => void
   inverse: (to: number, a: number) => void
   enter: (to: number, from: number, limbs: number) => void
   leave: (to: number, from: number, limbs: number) => void
@@ -63,7 +65,7 @@ export class BasePoint {
   readonly #forPoints: FieldState
   readonly #forScalars: FieldState
 
-  constructor({ p, n, formulas, B, out, multiples }: BasePointParameters, products: Products) {
+  constructor({ p, n, formulas, B, out, generator }: BasePointParameters, products: Products) {
     const bits = Math.max(p.toString(2).length, n.toString(2).length)
     const limbs = limbsFor(bits + FORMULA_SPARE_BITS)
     this.bytes = Math.ceil(bits / 8)
@@ -88,14 +90,16 @@ export class BasePoint {
     put(this.#points.unit, [1n, 1n])
     put(this.#points.outX, [out.x, out.x])
     put(this.#points.outY, [out.y, out.y])
-    for (const [i, coordinates] of multiples(2 * this.#windows, 1n << BigInt(DIGIT_BITS), DIGIT_ENTRIES).entries()) {
-      const [window, entry] = [Math.floor(i / DIGIT_ENTRIES), i % DIGIT_ENTRIES]
-      const at = this.#points.table + (window % this.#windows) * this.#points.windowLimbs
-      for (const [k, coordinate] of coordinates.entries()) {
-        const place = at + (entry * coordinates.length + k) * limbs
-        this.#field.putLane(place, window < this.#windows ? 0 : 1, toLimbs(inner(coordinate)))
-      }
+    for (const [name, value] of Object.entries({
+      X: generator.x,
+      Y: generator.y,
+      Z: 1n,
+      T: generator.x * generator.y,
+    })) {
+      const slot = this.#points.at[name]
+      if (slot !== undefined) put(slot, [inner(value), inner(value)])
     }
+    this.#fillTable()
     this.#field.wipe()
   }
 
@@ -172,6 +176,41 @@ export class BasePoint {
     const [x, y, opposite] = [this.#leave(X, 0), this.#leave(Y, 0), this.#leave(other, 0)]
     if (signed === X) return { x: select(isOdd, x, opposite), y, inverse }
     return { x, y: select(isOdd, y, opposite), inverse }
+  }
+
+  /** Lane 0 begins with the point in X, Y, Z, lane 1 with its multiple for the first window of the scalar's second half. */
+  #fillTable(): void {
+    const field = this.#field
+    const { at, table, windowLimbs, swap } = this.#points
+    const [sum, second] = [at.X!, at.X2!]
+    const size = this.#formulas.point.length * field.limbs
+    const copy = (to: number, from: number): void => {
+      field.numbers.copyWithin(2 * to, 2 * from, 2 * (from + size))
+    }
+    const double = (): void => {
+      copy(second, sum)
+      this.#code.addPoint()
+    }
+    const first = field.numbers.slice(2 * sum, 2 * (sum + size))
+    for (let bit = 0; bit < DIGIT_BITS * this.#windows; bit++) double()
+    for (let k = 0; k < first.length; k += 2) field.numbers[2 * sum + k] = first[k]!
+
+    const [base, twice] = [swap, swap + size]
+    for (let window = 0; window < this.#windows; window++) {
+      copy(base, sum)
+      double()
+      copy(twice, sum)
+      copy(sum, base)
+      for (let entry = 0; entry < DIGIT_ENTRIES; entry++) {
+        if (entry > 0) {
+          copy(second, twice)
+          this.#code.addPoint()
+        }
+        this.#code.makeEntry((table + window * windowLimbs + (entry * windowLimbs) / DIGIT_ENTRIES) * LIMB_BYTES)
+      }
+      copy(second, base) // 31 and 1
+      this.#code.addPoint()
+    }
   }
 
   /** Writes the choices for an odd scalar. */

@@ -1,6 +1,5 @@
-/** The base points of the curves, made from noble's parameters and sums of points at their first use. */
+/** The base points of the curves, whose parameters are noble's. */
 
-import { type CurvePoint, type CurvePointCons, normalizeZ } from '@noble/curves/abstract/curve.js'
 import type { ECDSA } from '@noble/curves/abstract/weierstrass.js'
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { brainpoolP256r1, brainpoolP384r1, brainpoolP512r1 } from '@noble/curves/misc.js'
@@ -35,7 +34,7 @@ const ECDSA_OF: Readonly<Record<EcKeyType, ECDSA>> = {
 
 /** Curves with a other than 0 and -3 are worked on as their twists with a = -3 (RFC 5639 section 2.1). */
 function weierstrassBase({ Point }: ECDSA): BasePointParameters {
-  const { p, n, a, b } = Point.CURVE()
+  const { p, n, a, b, Gx, Gy } = Point.CURVE()
   const twist = a === 0n ? 1n : fourthRoot((((-3n * power(a, p - 2n, p)) % p) + p) % p, p)
   const [twist2, twist3] = [twist ** 2n % p, twist ** 3n % p]
   return {
@@ -44,35 +43,21 @@ function weierstrassBase({ Point }: ECDSA): BasePointParameters {
     formulas: weierstrass(a === 0n ? 0 : -3),
     B: a === 0n ? 3n * b : b * twist2 ** 3n,
     out: { x: power(twist2, p - 2n, p), y: power(twist3, p - 2n, p) },
-    multiples: (...shape) => multiplesOf(Point, ...shape).map(({ x, y }) => [x * twist2, y * twist3]),
+    generator: { x: Gx * twist2, y: Gy * twist3 },
   }
 }
 
 function ed25519Base(): BasePointParameters {
   const { Point } = ed25519
-  const { p, n, d } = Point.CURVE()
+  const { p, n, d, Gx, Gy } = Point.CURVE()
   return {
     p,
     n,
     formulas: edwards,
     B: 2n * d,
     out: { x: 1n, y: 1n },
-    multiples: (...shape) => multiplesOf(Point, ...shape).map(({ x, y }) => [x, y, 2n * d * x * y]),
+    generator: { x: Gx, y: Gy },
   }
-}
-
-function multiplesOf<P extends CurvePoint<bigint, P>>(
-  Point: CurvePointCons<P>,
-  windows: number,
-  step: bigint,
-  entries: number,
-): { x: bigint; y: bigint }[] {
-  const points: P[] = []
-  for (let base = Point.BASE, window = 0; window < windows; window++, base = base.multiplyUnsafe(step)) {
-    const twice = base.double()
-    for (let entry = 0, point = base; entry < entries; entry++, point = point.add(twice)) points.push(point)
-  }
-  return normalizeZ(Point, points).map((point) => point.toAffine())
 }
 
 /** Of public numbers. */

@@ -29,6 +29,7 @@ export const edwards: Formulas<Name> = {
     on.add('t3', 't3', 't3'),
     ...sum(on),
   ],
+  toEntry: ({ mul }) => [mul('X2', 'X', 't0'), mul('Y2', 'Y', 't0'), mul('T2', 'X2', 'Y2'), mul('T2', 'T2', 'B')],
 }
 
 /** With t2 = 2 d T T2 and t3 = 2 Z Z2. */

@@ -37,6 +37,8 @@ export interface Formulas<Name extends string = string> {
   last: (code: PointCode<Name>) => Code[]
   /** For every pair of points. */
   addPoint: (code: PointCode<Name>) => Code[]
+  /** The entry for what `addPoint` added; t0 is 1 / Z. */
+  toEntry: (code: PointCode<Name>) => Code[]
 }
 
 type Operation<Name extends string> = (to: Name | 'B', left: Name | 'B', right: Name | 'B') => Code
@@ -51,6 +53,8 @@ export interface PointLayout {
   inverse: number
   /** Bytes on their way in or out. */
   bytes: number
+  /** Two points, while the table is made. */
+  swap: number
   unit: number
   outX: number
   outY: number
@@ -86,6 +90,7 @@ export function pointLayout(
     choices,
     inverse,
     bytes: inverse + inverseLimbs(limbs),
+    swap: inverse + inverseLimbs(limbs) + byteLimbs(limbs),
     unit: morePublic + limbs,
     outX: morePublic + 2 * limbs,
     outY: morePublic + 3 * limbs,
@@ -98,14 +103,19 @@ export function pointLayout(
 export function pointExtension(formulas: Formulas, limbs: number, bits: number): Extension {
   const windows = windowsFor(bits)
   return {
-    secretLimbs: namesOf(formulas).length * limbs + windows * CHOICE_LIMBS + inverseLimbs(limbs) + byteLimbs(limbs),
+    secretLimbs:
+      namesOf(formulas).length * limbs +
+      windows * CHOICE_LIMBS +
+      inverseLimbs(limbs) +
+      byteLimbs(limbs) +
+      2 * formulas.point.length * limbs,
     publicLimbs: (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs,
     define: (code, layout) => {
       const points = pointLayout(formulas, windows, layout)
       const on = pointCode(code, points)
       code.module.define('addPoint', [], [], () => formulas.addPoint(on))
       defineMultiples(code, points, formulas, windows)
-      defineInverse(code, layout, points.inverse, bits)
+      defineEntries(code, points, formulas, defineInverse(code, layout, points.inverse, bits))
       defineBytes(code.module)
     },
   }
@@ -124,6 +134,17 @@ function pointCode({ multiply, square, add, subtract, limbs }: FieldCode, { at }
     sub: on(subtract),
     copy: (to, from) => memoryCopy(address(to), address(from), limbs * LIMB_BYTES),
   }
+}
+
+/** `makeEntry(to)`: writes the entry for the sum of points. */
+function defineEntries(code: FieldCode, points: PointLayout, formulas: Formulas, inverse: Callee): void {
+  const bytes = code.limbs * LIMB_BYTES
+  const address = (name: string): number => points.at[name]! * LIMB_BYTES
+  code.module.define('makeEntry', ['i32'], [], ([to]) => [
+    inverse(address('t0'), address('Z')),
+    ...formulas.toEntry(pointCode(code, points)),
+    ...formulas.entry.map((name, i) => memoryCopy(i32.add(to!, i * bytes), address(name), bytes)),
+  ])
 }
 
 /**

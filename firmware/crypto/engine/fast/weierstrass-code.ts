@@ -25,6 +25,7 @@ export function weierstrass(a: 0 | -3): Formulas<Name> {
     addEntry,
     last: ({ mul }) => [mul('X', 'X', 'Z'), mul('t0', 'Z', 'Z'), mul('Z', 'Z', 't0')],
     addPoint: a === 0 ? addWithZero : addWithMinus3,
+    toEntry: ({ mul }) => [mul('X2', 'X', 't0'), mul('Y2', 'Y', 't0')],
   }
 }
 
