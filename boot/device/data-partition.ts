@@ -41,7 +41,14 @@ export interface DataPartition {
   erase(): Promise<void>
 }
 
-export function createDataPartition(disk: OurDisk, say: (text: string) => void): DataPartition {
+export interface DataPartitionOptions {
+  disk: OurDisk
+  /** Destroys the keys on it and those that belong to it, before everything else goes. */
+  forgetKeys: () => void
+  say: (text: string) => void
+}
+
+export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOptions): DataPartition {
   /** With the mark standing. */
   async function make(): Promise<void> {
     await mustRun('/usr/sbin/mke2fs', [...MAKE, disk.data])
@@ -72,6 +79,18 @@ export function createDataPartition(disk: OurDisk, say: (text: string) => void):
     await runProgram(BUSYBOX, ['blkdiscard', disk.data])
   }
 
+  /** Those of an installation whose factory reset was interrupted before it came to them. */
+  function forgetLeftKeys(): void {
+    try {
+      mountData(disk.data)
+    } catch (error) {
+      if (error instanceof ProgramError) return // nothing is left, or nothing was there yet
+      throw error
+    }
+    forgetKeys()
+    unmountData()
+  }
+
   /** What stands against mounting it. */
   async function check(): Promise<string | null> {
     for (const how of ['-p', '-y']) {
@@ -89,6 +108,7 @@ export function createDataPartition(disk: OurDisk, say: (text: string) => void):
     open: async () => {
       if (existsSync(MARK)) {
         say('The data partition is made anew: this was interrupted.')
+        forgetLeftKeys()
         await grow()
         await wipe()
         await make()
@@ -115,6 +135,7 @@ export function createDataPartition(disk: OurDisk, say: (text: string) => void):
     },
     erase: async () => {
       setMark()
+      forgetKeys()
       if (existsSync(STORE)) unmountData()
       await wipe()
       await make()

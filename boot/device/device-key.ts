@@ -41,27 +41,40 @@ export function openDeviceKeys(
   storeDirectory: string,
   { problem = null, openTpm = openOwnTpm }: DeviceKeysOptions = {},
 ): DeviceKeys {
-  const disk = {
-    directory,
-    storeDirectory,
-    problem,
-    keyPath: `${directory}/device.key`,
-    recordPath: `${directory}/device.tpm`,
-  }
+  const disk = { storeDirectory, problem, ...pathsIn(directory) }
   const held = openOnce(disk, openTpm)
   return {
     open: () => ('key' in held ? { key: held.key.slice() } : held),
-    erase: () => erase(disk, openTpm),
+    erase: () => eraseDeviceKey(directory, openTpm),
     wipe: () => {
       if ('key' in held) held.key.fill(0)
     },
   }
 }
 
+/**
+ * Part of a factory reset, with the data partition mounted where that is possible; the TPM's part goes first: without it
+ * the rest is noise. Says what stood against it.
+ */
+export function eraseDeviceKey(directory: string, openTpm: OpenTpm = openOwnTpm): string | null {
+  const { keyPath, recordPath } = pathsIn(directory)
+  let problem: string | null = null
+  try {
+    if (!existsSync(keyPath)) problem = eraseFromTpm(existsSync(recordPath) ? readRecord(recordPath) : null, openTpm)
+  } catch (error) {
+    problem = refusalOf(error)
+  }
+  const files = [keyPath, recordPath].filter((path) => existsSync(path))
+  for (const path of files) rmSync(path)
+  if (files.length > 0) syncDirectory(directory)
+  return problem
+}
+
 const openOwnTpm: OpenTpm = () => (existsSync(TPM_DEVICE) ? createTpm(openTpmDevice(TPM_DEVICE)) : null)
 
+const pathsIn = (directory: string) => ({ keyPath: `${directory}/device.key`, recordPath: `${directory}/device.tpm` })
+
 interface Disk {
-  directory: string
   storeDirectory: string
   problem: string | null
   keyPath: string
@@ -112,19 +125,6 @@ function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Dis
   if (!existsSync(recordPath)) return openDeviceKey(keyPath, storeDirectory) // says that it is missing
   const record = readRecord(recordPath)
   return 'problem' in record ? record : openSealed(tpm, record)
-}
-
-/** The TPM's part goes first: without it the rest is noise. */
-function erase({ directory, keyPath, recordPath }: Disk, openTpm: OpenTpm): string | null {
-  let problem: string | null = null
-  try {
-    if (!existsSync(keyPath)) problem = eraseFromTpm(existsSync(recordPath) ? readRecord(recordPath) : null, openTpm)
-  } catch (error) {
-    problem = refusalOf(error)
-  }
-  for (const path of [keyPath, recordPath]) rmSync(path, { force: true })
-  syncDirectory(directory)
-  return problem
 }
 
 /** When the disk no longer says which one is ours, all that Coffer keeps in this TPM go. */

@@ -9,7 +9,7 @@ import { readReleaseKey } from '../release-key.ts'
 import { readBootLoader } from './boot-count.ts'
 import { keepTime } from './clock.ts'
 import { createDataPartition, FIRMWARE_ID, STORE } from './data-partition.ts'
-import { openDeviceKeys } from './device-key.ts'
+import { eraseDeviceKey, openDeviceKeys } from './device-key.ts'
 import { DiskError, findDisk } from './disk.ts'
 import { efiVariables } from './efi-variables.ts'
 import { createEsp, dropCaches } from './esp.ts'
@@ -60,7 +60,11 @@ async function open(say: (text: string) => void): Promise<Platform> {
   for (const repair of repairEsp(disk.esp)) say(repair)
   mountEsp(disk.esp)
   hardenKernel()
-  const partition = createDataPartition(disk, say)
+  const forgetKeys = () => {
+    const left = eraseDeviceKey(DATA)
+    if (left !== null) say(`The device key is not erased from the TPM: ${left}.`)
+  }
+  const partition = createDataPartition({ disk, forgetKeys, say })
   const problem = await partition.open()
   if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes it anew.`)
   const directory = problem === null ? DATA : NOWHERE
@@ -70,7 +74,7 @@ async function open(say: (text: string) => void): Promise<Platform> {
 
   const releaseKey = readReleaseKey(RELEASE_KEY, true)
   const { version, rollbackFloor } = readRelease(RELEASE)
-  const keys = openDeviceKeys(directory, storeDirectory)
+  const keys = openDeviceKeys(directory, storeDirectory, { problem })
   const minimum = createMinimumVersion({
     path: `${directory}/minimum-version`,
     storeDirectory,
@@ -111,17 +115,17 @@ async function open(say: (text: string) => void): Promise<Platform> {
     heapMegabytes: heapFor(totalmem()),
     lock: null, // when we end, so does the machine
     sharesTerminal: false,
-    deviceKey: () => (problem === null ? minimum.guard(keys.open()) : { problem }),
+    deviceKey: () => minimum.guard(keys.open()),
     applyNetwork: network.apply,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     perform: async (action) => {
+      keys.wipe()
       if (action === 'shutdown') {
         say('The machine is powered off.')
         return POWER_OFF
       }
       if (action === 'factoryReset') {
         say('Factory reset: everything on the data partition is erased.')
-        if (problem === null) keys.erase()
         await partition.erase()
         say('Factory reset: done.')
       }

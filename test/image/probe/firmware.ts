@@ -1,0 +1,173 @@
+/**
+ * The firmware, and in the same process a probe that tries from inside what must not work there. Each check prints one
+ * line. What Node's permission model forbids is tried through node:fs; what the kernel forbids, through the SQLite
+ * addon, which the permission model does not see.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { setPriority } from 'node:os'
+import { isMainThread, Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { SECRETS } from './secrets.ts'
+
+const START_MS = 1500 // the firmware is up by then, with all of its descriptors open
+const EXTENSION = `linux-${process.arch}.node`
+
+type Check = () => void | Promise<void>
+
+async function probe(): Promise<void> {
+  for (const [name, check] of Object.entries(checks)) {
+    try {
+      await check()
+      console.log(`probe: ${name}: holds`)
+    } catch (error) {
+      console.log(`probe: ${name}: DOES NOT HOLD: ${(error as Error).message}`)
+    }
+  }
+  console.log('probe: finished')
+}
+
+const store = process.cwd()
+const program = process.argv[1]!.replace(/[^/]+$/, '')
+
+const checks: Record<string, Check> = {
+  'an ordinary user without further groups': () => {
+    expectEqual(status('Uid'), '1000 1000 1000 1000')
+    expectEqual(status('Gid'), '1000 1000 1000 1000')
+    expectEqual(status('Groups'), '')
+  },
+  'no capabilities in any set': () => {
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expectEqual(status(set), '0000000000000000')
+  },
+  'no new privileges': () => expectEqual(status('NoNewPrivs'), '1'),
+  'no way back to root': () => {
+    expectRefused('EPERM', () => process.setuid!(0))
+    expectRefused('EPERM', () => process.setgid!(0))
+    expectRefused('EPERM', () => process.setgroups!([0]))
+  },
+  'no signals to the boot manager': () => expectRefused('EPERM', () => process.kill(process.ppid, 0)),
+  'no higher priority': () => expectRefused('ERR_SYSTEM_ERROR', () => setPriority(-10)),
+  'no reserved ports': async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const server = createServer().on('error', ({ code }: NodeJS.ErrnoException) => resolve(code!))
+    server.listen(80, () => server.close(() => resolve('listens')))
+    expectEqual(await promise, 'EACCES')
+  },
+
+  'JavaScript reads nothing but program and store': () => {
+    for (const path of [...SECRETS, '/etc/passwd', '/usr/bin/node', '/'])
+      expectRefused('ERR_ACCESS_DENIED', () => readFileSync(path))
+    readFileSync(`${program}package.json`)
+  },
+  'JavaScript writes nothing but the store': () => {
+    for (const path of FOREIGN) expectRefused('ERR_ACCESS_DENIED', () => writeFileSync(path, 'x'))
+    writeFileSync(`${store}/probe`, 'x')
+    rmSync(`${store}/probe`)
+  },
+  'JavaScript starts no program': () => {
+    for (const command of [process.execPath, '/bin/busybox'])
+      expectRefused('ERR_ACCESS_DENIED', () => spawnSync(command, ['true']))
+    expectRefused('ERR_ACCESS_DENIED', () => process.execve!(process.execPath, [process.execPath, '--version'], {}))
+  },
+  'a thread is confined as well': async () => {
+    const code = `try { require('fs').readFileSync('/etc/passwd'); require('worker_threads').parentPort.postMessage('read') } catch ({ code }) {
+      require('worker_threads').parentPort.postMessage(code) }`
+    const worker = new Worker(code, { eval: true })
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    worker.once('message', resolve).once('error', resolve)
+    expectEqual(await promise, 'ERR_ACCESS_DENIED')
+    await worker.terminate()
+  },
+
+  'native code reads no secret of the system': () => {
+    for (const path of SECRETS) expectRefused('SQLITE_CANTOPEN', () => readNatively(path))
+    expectRefused('SQLITE_NOTADB', () => readNatively(`${program}firmware.js`)) // so this would tell
+  },
+  'native code writes nothing but the store': () => {
+    for (const path of FOREIGN) expectRefused('SQLITE_CANTOPEN', () => writeNatively(path))
+    writeNatively(`${store}/probe.db`)
+    rmSync(`${store}/probe.db`)
+  },
+  'native code cannot be brought along': () => {
+    const own = `${store}/extension.node`
+    copyFileSync(`${program}${EXTENSION}`, own)
+    try {
+      expectRefused('ERR_DLOPEN_FAILED', () => process.dlopen({ exports: {} }, own))
+    } finally {
+      rmSync(own)
+    }
+  },
+
+  'no descriptor of anybody else': () => {
+    const targets = readdirSync('/proc/self/fd').flatMap(linkOf)
+    const known = /^(socket|pipe|anon_inode):|^\/dev\/(null|u?random)$|^\/proc\/|^\/app\//
+    const foreign = targets.filter((target) => !known.test(target) && !target.startsWith(`${store}/`))
+    expectEqual(foreign.join(' '), '')
+  },
+  'limits of its own': () => {
+    const limits = readFileSync('/proc/self/limits', 'utf8')
+    expectMatch(limits, /^Max core file size +0 +0 /m)
+    expectMatch(limits, /^Max open files +4096 +4096 /m)
+    expectEqual(readFileSync('/proc/self/oom_score_adj', 'utf8').trim(), '500')
+  },
+  'nothing in the environment': () => expectEqual(Object.keys(process.env).join(' '), ''),
+}
+
+const FOREIGN = ['/data/probe', '/tmp/probe', '/run/probe', '/dev/shm/probe', '/efi/probe', '/app/probe', '/probe']
+
+/** A field of proc(5)'s status, with single spaces. */
+function status(field: string): string {
+  const value = new RegExp(`^${field}:(.*)$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1]
+  return value === undefined ? 'missing' : value.trim().replaceAll(/\s+/g, ' ')
+}
+
+function readNatively(path: string): void {
+  const database = new Database(path, { readonly: true })
+  try {
+    database.pragma('schema_version')
+  } finally {
+    database.close()
+  }
+}
+
+function writeNatively(path: string): void {
+  const database = new Database(path)
+  try {
+    database.exec('CREATE TABLE IF NOT EXISTS probe (x)')
+  } finally {
+    database.close()
+  }
+}
+
+/** Empty when it is closed meanwhile, as the one is that reads the directory. */
+function linkOf(descriptor: string): string[] {
+  try {
+    return [readlinkSync(`/proc/self/fd/${descriptor}`)]
+  } catch {
+    return []
+  }
+}
+
+function expectRefused(code: string, action: () => unknown): void {
+  try {
+    action()
+  } catch (error) {
+    expectEqual((error as NodeJS.ErrnoException).code, code)
+    return
+  }
+  throw new Error(`not refused: ${action}`)
+}
+
+function expectEqual(actual: unknown, expected: unknown): void {
+  if (actual !== expected) throw new Error(`${actual} instead of ${expected}`)
+}
+
+function expectMatch(text: string, pattern: RegExp): void {
+  if (!pattern.test(text)) throw new Error(`no ${pattern}`)
+}
+
+// Last, because what follows waits until the firmware ends.
+if (isMainThread && process.send !== undefined) setTimeout(probe, START_MS)
+await import('../../../firmware/main.ts')

@@ -1,0 +1,12 @@
+/** What the firmware must not get at, and is there: the boot manager of the probe looks. */
+export const SECRETS = [
+  `/efi/EFI/BOOT/${process.arch === 'arm64' ? 'BOOTAA64' : 'BOOTX64'}.EFI`,
+  '/dev/tpm0',
+  '/dev/tpmrm0',
+  '/dev/vda',
+  '/dev/vda2',
+  '/dev/mem',
+  '/data/slots.json',
+  '/data/device.tpm',
+  '/proc/1/environ',
+]

@@ -1,0 +1,207 @@
+/** An appliance's life over the real network path: flashed, provisioned, switched off and on, erased. */
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createPublicKey, verify } from 'node:crypto'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import {
+  ADMIN,
+  type Appliance,
+  boot,
+  buildImage,
+  expect,
+  type Image,
+  makeDirectory,
+  makeDisk,
+  onMachines,
+  provision,
+  UNLOCK_PASSPHRASE,
+} from './rig.ts'
+
+const MEBIBYTE = 1024 * 1024
+const DISK_BYTES = 640 * MEBIBYTE
+const DATA_START_BYTES = 201 * MEBIBYTE // image/disk.ts
+const OPERATOR = 'signer:passphrase of the signer'
+const OTHER_ADDRESS = '192.168.1.77'
+const SIGN_BYTES_MAX = 45 * MEBIBYTE // as base64 in JSON close to the largest body, contract section 1.5
+
+let image: Image
+before(async () => {
+  if (onMachines().skip === false) image = await buildImage()
+})
+
+test(
+  'keys outlive being switched off, the prompt opens them, and unattended boot needs no hand',
+  onMachines(600_000),
+  async (t) => {
+    const disk = makeDisk(t, image, DISK_BYTES)
+
+    const first = await boot(t, image, { disk })
+    await first.answers()
+    assert.match(first.output(), /The data partition is made\./)
+    assert.equal(await first.state(), 'Unprovisioned')
+    await provision(first)
+    await makeKeys(first)
+    await checkKeys(first)
+    await expect(204, first.call('POST', '/system/shutdown', { as: ADMIN }))
+    assert.equal(await first.ended, 0)
+    assert.match(first.output(), /The machine is powered off\./)
+    checkDisk(t, disk)
+
+    const second = await boot(t, image, { disk, exitOnRestart: false })
+    await second.see(/Coffer\r?\nVersion \S+\r?\nhttps:\/\/192\.168\.1\.1:8443\r?\nUnlock passphrase: $/)
+    await second.answers()
+    assert.equal(await second.state(), 'Locked')
+    await expect(412, second.call('GET', '/keys/web', { as: ADMIN }))
+    await second.type('not the passphrase\r')
+    await second.see(/Wrong passphrase\.\r?\nUnlock passphrase: $/)
+    assert.equal(await second.state(), 'Locked')
+    await new Promise((later) => setTimeout(later, 1100)) // the limit on attempts
+    await second.type('\x03') // no signal: there is nobody to be interrupted
+    await second.type(`${UNLOCK_PASSPHRASE}\r`)
+    await second.see(/: Operational\r?\n/)
+    assert.doesNotMatch(second.output(), /not the passphrase|unlock passphrase/)
+    await checkKeys(second)
+    await expect(204, second.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+
+    await expect(204, second.call('POST', '/system/reboot', { as: ADMIN }))
+    await second.see(/The machine is restarted\.\r?\n/)
+    await second.see(/ at https:\/\/192\.168\.1\.1:8443: started unattended, Operational\r?\n/)
+    await second.answers()
+    await checkKeys(second)
+    const network = { ipAddress: OTHER_ADDRESS, netmask: '255.255.255.0', gateway: '192.168.1.254' }
+    await expect(204, second.call('PUT', '/config/network', { as: ADMIN, json: network }))
+    await second.kill() // the plug, right after the answer
+
+    const third = await boot(t, image, { disk, guestAddress: OTHER_ADDRESS, exitOnRestart: false })
+    await third.see(/ at https:\/\/192\.168\.1\.77:8443: started unattended, Operational\r?\n/)
+    await third.answers()
+    await checkKeys(third)
+    const reply = await expect(200, third.call('GET', '/config/network', { as: ADMIN }))
+    assert.deepEqual(reply.json(), network)
+    await signLargest(third)
+
+    await expect(204, third.call('POST', '/system/factory-reset', { as: ADMIN }))
+    await third.see(/Factory reset: done\.\r?\n/)
+    assert.deepEqual(traces(disk, ['SQLite format 3']), [])
+    await third.see(/ at https:\/\/192\.168\.1\.1:8443: Unprovisioned\r?\n/)
+    await third.kill()
+
+    // A factory reset that was interrupted: its mark stands.
+    execFileSync('mmd', ['-D', 's', '-i', `${disk}@@1M`, '::/EFI/coffer'], { input: '' })
+    execFileSync('mcopy', ['-i', `${disk}@@1M`, '/dev/null', '::/EFI/coffer/make-data'])
+    const fourth = await boot(t, image, { disk })
+    await fourth.see(/The data partition is made anew: this was interrupted\./)
+    await fourth.answers()
+    assert.equal(await fourth.state(), 'Unprovisioned')
+    await provision(fourth)
+  },
+)
+
+test(
+  'a data partition that cannot be mended is said, left alone, and made anew by a factory reset',
+  onMachines(),
+  async (t) => {
+    const disk = makeDisk(t, image, DISK_BYTES)
+    const rubbish = Buffer.alloc(4 * MEBIBYTE, 'rubbish ')
+    writeAt(disk, DATA_START_BYTES, rubbish)
+
+    const machine = await boot(t, image, { disk, exitOnRestart: false })
+    await machine.see(/The file system of the data partition cannot be mended\. /)
+    await machine.see(/: Failed: /)
+    await machine.answers()
+    assert.equal(await machine.state(), 'Failed')
+    await expect(412, machine.call('POST', '/provision', { json: {} }))
+    assert.deepEqual(readAt(disk, DATA_START_BYTES, rubbish.length), rubbish)
+
+    await expect(204, machine.call('POST', '/system/factory-reset'))
+    await machine.see(/Factory reset: done\.\r?\n/)
+    await machine.see(/: Unprovisioned\r?\n/)
+    await machine.answers()
+    await provision(machine)
+  },
+)
+
+async function makeKeys(appliance: Appliance): Promise<void> {
+  const [realName, passphrase] = ['Signer', OPERATOR.slice('signer:'.length)]
+  await expect(
+    201,
+    appliance.call('PUT', '/users/signer', { as: ADMIN, json: { realName, role: 'Operator', passphrase } }),
+  )
+  for (const [id, type, mechanism] of [
+    ['web', 'EC_P256', 'ECDSA_Signature'],
+    ['mail', 'Curve25519', 'EdDSA_Signature'],
+  ]) {
+    const json = { id, type, mechanisms: [mechanism] }
+    await expect(201, appliance.call('POST', '/keys/generate', { as: ADMIN, json }))
+  }
+}
+
+/** Both keys are there, and sign. */
+async function checkKeys(appliance: Appliance): Promise<void> {
+  const digest = Buffer.alloc(32, 7)
+  for (const [id, mode] of [
+    ['web', 'ECDSA'],
+    ['mail', 'EdDSA'],
+  ]) {
+    const key = createPublicKey(
+      (await expect(200, appliance.call('GET', `/keys/${id}/public.pem`, { as: ADMIN }))).text(),
+    )
+    const json = { mode, message: digest.toString('base64') }
+    const reply = await expect(200, appliance.call('POST', `/keys/${id}/sign`, { as: OPERATOR, json }))
+    const signature = Buffer.from(reply.json<{ signature: string }>().signature, 'base64')
+    assert.ok(id === 'mail' ? verify(null, digest, key, signature) : signature.length >= 64, `${id} does not sign`)
+  }
+}
+
+/** The largest message there is, on a device of 512 MB. */
+async function signLargest(appliance: Appliance): Promise<void> {
+  const json = { mode: 'EdDSA', message: Buffer.alloc(SIGN_BYTES_MAX).toString('base64') }
+  await expect(200, appliance.call('POST', '/keys/mail/sign', { as: OPERATOR, json, timeoutMs: 180_000 }))
+}
+
+/** The data partition reaches to the end of the disk, and its file system is in order. */
+function checkDisk(t: Parameters<typeof makeDirectory>[0], disk: string): void {
+  const { partitiontable } = JSON.parse(execFileSync('sfdisk', ['--json', disk], { encoding: 'utf8' })) as {
+    partitiontable: { partitions: { name: string; start: number; size: number }[] }
+  }
+  const data = partitiontable.partitions.find(({ name }) => name === 'coffer-data')!
+  assert.ok((data.start + data.size) * 512 > DISK_BYTES - MEBIBYTE, `ends at sector ${data.start + data.size}`)
+  const partition = join(makeDirectory(t), 'data.img')
+  execFileSync('dd', [
+    `if=${disk}`,
+    `of=${partition}`,
+    'bs=1M',
+    `skip=${(data.start * 512) / MEBIBYTE}`,
+    'conv=sparse',
+    'status=none',
+  ])
+  execFileSync('e2fsck', ['-f', '-n', partition], { stdio: 'pipe' })
+}
+
+function traces(disk: string, texts: string[]): string[] {
+  const bytes = readAt(disk, DATA_START_BYTES, DISK_BYTES - DATA_START_BYTES)
+  return texts.filter((text) => bytes.includes(text))
+}
+
+function readAt(path: string, offset: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  const file = openSync(path, 'r')
+  try {
+    assert.equal(readSync(file, bytes, 0, length, offset), length)
+    return bytes
+  } finally {
+    closeSync(file)
+  }
+}
+
+function writeAt(path: string, offset: number, bytes: Uint8Array): void {
+  const file = openSync(path, 'r+')
+  try {
+    writeSync(file, bytes, 0, bytes.length, offset)
+  } finally {
+    closeSync(file)
+  }
+}
