@@ -3,6 +3,7 @@
 import { setPriority } from 'node:os'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
+import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
 import {
   alone,
@@ -16,7 +17,8 @@ import {
 } from './messages.ts'
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { systemRandom } from './random.ts'
-import type { KeyPair, SignMode } from './types.ts'
+import type { KeyPair } from './types.ts'
+import { warmUpSteps } from './warm-up.ts'
 
 const HOLD_MS = 0.5 // an answer waits for those behind it no longer than this
 
@@ -30,6 +32,7 @@ export function serveWorker(): void {
   const start = workerData as WorkerStart
   const epoch = new Int32Array(start.epoch)
   const opened = new Map<number, OpenedKey>()
+  let isClosed = false
 
   const forget = (ref: number): void => {
     opened.get(ref)?.wipe()
@@ -83,6 +86,7 @@ export function serveWorker(): void {
 
   port.on('message', (message: ToWorker) => {
     if (message === 'close') {
+      isClosed = true
       forgetAll()
       port.close()
     } else if (message === 'forgetAll') forgetAll()
@@ -90,8 +94,15 @@ export function serveWorker(): void {
     else answerAll(message)
   })
   if (start.nice > 0) setPriority(start.nice) // of this thread alone: Linux keeps it for each
-  if (start.warm) warmUp()
   port.postMessage('ready' satisfies FromWorker)
+  if (!start.warm) return
+  const steps = warmUpSteps(engine)
+  const warmUp = (): void => {
+    if (isClosed) return
+    steps.shift()?.()
+    if (steps.length > 0) setImmediate(warmUp) // requests that have come meanwhile go first
+  }
+  setImmediate(warmUp)
 }
 
 function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPair {
@@ -127,28 +138,6 @@ function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer {
   const secret = alone(reply.result.private)
   reply.result = { ...reply.result, private: secret }
   return secret.buffer
-}
-
-/** The first signatures build tables and are compiled: tens of milliseconds nobody should wait for. */
-function warmUp(): void {
-  const rsa = importRsaKey(mersenne(521), mersenne(607), Uint8Array.of(1, 0, 1), systemRandom)
-  warmUpWith(rsa, 'PKCS1')
-  warmUpWith(generateKey('Curve25519', undefined, systemRandom), 'EdDSA')
-  warmUpWith(generateKey('EC_P256', undefined, systemRandom), 'ECDSA')
-}
-
-function warmUpWith({ type, private: secret }: KeyPair, mode: SignMode): void {
-  const key = openKey(type, secret, systemRandom)
-  for (let i = 0; i < 4; i++) key.sign(mode, new Uint8Array(32))
-  key.wipe()
-  secret.fill(0)
-}
-
-/** 2^exponent - 1: primes that need no search and are no secret. */
-function mersenne(exponent: 521 | 607): Uint8Array {
-  const number = new Uint8Array(Math.ceil(exponent / 8)).fill(0xff)
-  number[0] = 2 ** (exponent % 8) - 1
-  return number
 }
 
 if (!isMainThread) serveWorker()

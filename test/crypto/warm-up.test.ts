@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { engine } from '../../firmware/crypto/engine/select.ts'
+import { warmUpSteps } from '../../firmware/crypto/warm-up.ts'
+
+const STEP_MS = 1000 // some 40 on an idle machine
+
+for (const [name, each] of Object.entries({ 'engine in use': engine, 'plain engine': plainEngine })) {
+  test(`warming up is done in short steps, so that no request waits long for one: ${name}`, () => {
+    const steps = warmUpSteps(each)
+    assert.ok(steps.length > 10)
+    for (const step of steps) {
+      const start = process.threadCpuUsage()
+      step()
+      const { user, system } = process.threadCpuUsage(start)
+      assert.ok((user + system) / 1000 < STEP_MS)
+    }
+  })
+}
