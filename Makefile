@@ -17,7 +17,7 @@ help:
 	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make bench      measure unlocking by number of keys, the cost of the audit log, signatures against OpenSSL'
-	@echo 'make ct         look for timing leaks of the RSA code, 100,000 samples for each secret (hours)'
+	@echo 'make ct         look for timing leaks of RSA and the curves, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
 
 run: dist/firmware.js

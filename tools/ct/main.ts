@@ -1,5 +1,5 @@
 /**
- * Timing-leakage test of the RSA code: prints Welch's |t| for each subject and fails above the limit, or when a leak made
+ * Timing-leakage test of RSA and the curves: prints Welch's |t| for each subject and fails above the limit, or when a leak made
  * on purpose is not found. Run it on an idle machine: `node tools/ct/main.ts [--samples N] [--engine plain] [--only TEXT]`.
  */
 

@@ -1,11 +1,11 @@
 /** What the timing test measures: operations with two classes of secret inputs. */
 
-import { randomInt } from 'node:crypto'
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
 import { inverse, inverseOfOdd } from '../../firmware/crypto/engine/integer.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
 import { decodeOaep, decodePkcs1, RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
 import type { DecryptMode } from '../../firmware/crypto/types.ts'
+import { curveSubjects } from './curve-subjects.ts'
 import {
   copies,
   encrypt,
@@ -13,7 +13,6 @@ import {
   newPrime,
   OAEP_DEFECTS,
   PKCS1_DEFECTS,
-  type Pool,
   PRIME_BYTES,
   pool,
   randomMessage,
@@ -21,61 +20,17 @@ import {
   smallNumber,
   sparseNumber,
 } from './inputs.ts'
-
-export interface Subject {
-  name: string
-  /** Where a leak was built in, to see that it is found. */
-  leaks: boolean
-  /** Time of one operation on an input of the class. */
-  measure: (inputClass: 0 | 1) => number
-}
+import { preparedSubject, type Subject, subject } from './subject.ts'
 
 export function subjects(engine: Engine): Subject[] {
-  return [...controls(engine), ...powers(engine), ...inverses(engine), ...privatePowers(engine), ...paddings(engine)]
-}
-
-/**
- * An input of either class is read and one of the two chosen by a mask, then it lies still for a while: where an input
- * was copied from shows as a part of a nanosecond, which 100,000 samples find.
- */
-function subject(name: string, pools: readonly [Pool, Pool], operation: (input: Uint8Array) => unknown): Subject {
-  return preparedSubject(name, pools, (input) => input, operation)
-}
-
-/** `prepare` makes of the input what the operation works on, and is not timed. */
-function preparedSubject<T>(
-  name: string,
-  pools: readonly [Pool, Pool],
-  prepare: (input: Uint8Array) => T,
-  operation: (prepared: T) => unknown,
-): Subject {
-  const input = new Uint8Array(pools[0][0]!.length)
-  return {
-    name,
-    leaks: false,
-    measure: (inputClass) => {
-      const choice = randomInt(pools[0].length)
-      const [zero, one] = [pools[0][choice]!, pools[1][choice]!]
-      for (let i = 0; i < input.length; i++) input[i] = zero[i]! ^ ((zero[i]! ^ one[i]!) & -inputClass)
-      const prepared = prepare(input)
-      pause()
-      return time(() => operation(prepared))
-    },
-  }
-}
-
-const elsewhere = new Uint8Array(32768)
-
-function pause(): void {
-  let sum = 1
-  for (const byte of elsewhere) sum += byte
-  elsewhere[0] = sum & 0
-}
-
-function time(operation: () => unknown): number {
-  const start = performance.now()
-  operation()
-  return performance.now() - start
+  return [
+    ...controls(engine),
+    ...powers(engine),
+    ...inverses(engine),
+    ...privatePowers(engine),
+    ...paddings(engine),
+    ...curveSubjects(engine.name === 'fast' ? 'fused' : 'exact'),
+  ]
 }
 
 export function controls(engine: Engine): Subject[] {
