@@ -21,7 +21,7 @@ export function generatePrime(bits: number, random: Random, engine: Engine): Uin
       prime.fill(0)
     }
   } finally {
-    draw.return()
+    draw.return(undefined as never)
   }
 }
 

@@ -41,10 +41,10 @@ export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a
   ]
   const end = m.repeat(blocks - 1, walk, ([from, to], remaining) => {
     const x = range(ROWS).map((k) => m.load(from!, k))
-    addRows(m, to!, x, from!, { times: m.less(remaining, 1), rest: rest + 1 }, { isSquare: true })
+    addRows(m, to!, x, from!, { times: m.less(remaining, 1), rest: rest + 1 }, true)
   })
   const x = range(ROWS + rest).map((k) => m.load(end[0]!, k))
-  addRows(m, end[1]!, x, end[0]!, { times: 0, rest: 1 - x.length }, { isSquare: true })
+  addRows(m, end[1]!, x, end[0]!, { times: 0, rest: 1 - x.length }, true)
   reduce(m, n, result)
 }
 
@@ -120,28 +120,13 @@ interface FullColumns<I> {
   rest: number
 }
 
-const fixed = (columns: number): FullColumns<never> => {
-  const times = Math.floor((columns - 1) / ROWS)
-  return { times, rest: columns - ROWS * times }
-}
+const fixed = (columns: number): FullColumns<never> => ({ times: Math.floor(columns / ROWS), rest: columns % ROWS })
 
-interface RowOptions {
-  /** Of a square, x being the first limbs of y, only the diagonal and twice what is right of it are added. */
-  isSquare?: boolean
-  /** Called when as many columns as there are rows have all their products. */
-  whenComplete?: () => void
-}
-
-/** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
-function addRows<V, P, I>(
-  m: Machine<V, P, I>,
-  t: P,
-  x: V[],
-  y: P,
-  full: FullColumns<I>,
-  options: RowOptions = {},
-): void {
-  const { isSquare = false, whenComplete } = options
+/**
+ * Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1.
+ * Of a square, x being the first limbs of y, only the diagonal and twice what is right of it are added.
+ */
+function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullColumns<I>, isSquare = false): void {
   const rows = x.length
   if (rows === 0) return
   const twice = isSquare ? x.map((value) => m.plus(value, value)) : x
@@ -169,11 +154,7 @@ function addRows<V, P, I>(
     else column(to, c, next, () => true)
   }
   const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
-  for (let c = 0; c < lead; c++) {
-    if (c === rows) whenComplete?.()
-    plain(t, c, c, m.load(y, c))
-  }
-  if (lead === rows) whenComplete?.()
+  for (let c = 0; c < lead; c++) plain(t, c, c, m.load(y, c))
   let to = m.at(t, lead)
   if (full.times !== 0) {
     const running = [highs, ...window].slice(0, rows).map((value) => m.variable(value!))
@@ -194,33 +175,16 @@ function addRows<V, P, I>(
 /** Divides what is in the columns by B^limbs modulo n, into limbs. */
 function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - n.digits
-  const passes = Math.ceil(free / n.digits)
-  const first = free - n.digits * (passes - 1)
-  // The next digits are made as soon as their columns are complete, so that no pass begins with waiting for them.
-  const pass = (t: P, count: number, makeNext: (next: P) => void): void => {
-    const q = range(count).map((k) => m.load(t, k))
-    const whenComplete = (): void => makeNext(m.at(t, count))
-    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1), { whenComplete })
+  const addDigits = (t: P, count: number): void => {
+    const q = takeDigits(m, t, count)
+    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1))
   }
-  const keepDigits = (t: P, count: number): void => {
-    for (const [k, digit] of takeDigits(m, t, count).entries()) m.store(t, k, digit)
-  }
-  const keepNext = (t: P): void => keepDigits(t, n.digits)
-  keepDigits(n.columns, first)
-  let [t, count] = [n.columns, first]
-  if (passes > 1) {
-    pass(t, count, keepNext)
-    ;[t] = m.repeat(passes - 2, [{ from: m.at(t, first), step: n.digits }], ([t]) => pass(t!, n.digits, keepNext)) as [
-      P,
-    ]
-    count = n.digits
-  }
-  let last: V[] = []
-  pass(t, count, (next) => {
-    last = lastDigits(m, n, next)
-  })
-  t = m.at(t, count)
-  lastRows(m, n, t, last)
+  let [t] = m.repeat(Math.floor(free / n.digits), [{ from: n.columns, step: n.digits }], ([t]) =>
+    addDigits(t!, n.digits),
+  ) as [P]
+  if (free % n.digits > 0) addDigits(t, free % n.digits)
+  t = m.at(t, free % n.digits)
+  lastRows(m, n, t, takeDigits(m, t, n.digits))
   carry(m, n.limbs, result, (k) => m.load(t, n.digits + k))
 }
 
@@ -232,9 +196,8 @@ function takeDigits<V, P, I>(m: Machine<V, P, I>, t: P, count: number): V[] {
   return values.map((bits) => toNumber(m, bits))
 }
 
-/** Puts the last digits x into columns of their own, and gives q = -x / n mod B^digits. */
-function lastDigits<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P): V[] {
-  const x = takeDigits(m, t, n.digits)
+/** Adds q n for the last digits x, q = -x / n mod B^digits: these bring the result back to the size of n. */
+function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): void {
   x.forEach((digit, k) => {
     m.store(t, k, toBits(m, digit, LIFT - (k > 0 ? LIFT_CARRY : 0n) - columnBias(k + 1, k)))
   })
@@ -251,11 +214,7 @@ function lastDigits<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P): V[] {
     }
     return sum
   })
-  return digits(m, quotient).values.map((bits) => toNumber(m, bits))
-}
-
-/** Adds q n for the last digits: these bring the result back to the size of n. */
-function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, q: V[]): void {
+  const q = digits(m, quotient).values.map((bits) => toNumber(m, bits))
   addRows(m, t, q, n.modulus, fixed(n.limbs - n.digits + 1))
   let up: V | undefined
   for (let k = 0; k < n.digits; k++) {
