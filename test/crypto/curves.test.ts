@@ -6,6 +6,10 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { schnorr } from '@noble/curves/secp256k1.js'
 import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from '../../firmware/crypto/curves.ts'
+import { basePoint } from '../../firmware/crypto/engine/fast/curves.ts'
+import { signWithNonce } from '../../firmware/crypto/engine/fast/ecdsa.ts'
+import type { Products } from '../../firmware/crypto/engine/fast/emitter.ts'
+import { whyNotFused } from '../../firmware/crypto/engine/fast/probe.ts'
 import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { CurveKeyType, EcKeyType, KeyPair } from '../../firmware/crypto/types.ts'
@@ -13,6 +17,8 @@ import { CofferError } from '../../firmware/error.ts'
 import { file, hex, openssl, toHex, utf8, wycheproof } from './support.ts'
 
 const EC_TYPES = Object.keys(CURVES) as EcKeyType[]
+/** The arithmetic in use here, and that of processors where multiply-add rounds twice. */
+const KINDS: Products[] = whyNotFused() === undefined ? ['fused', 'exact'] : ['exact']
 
 // Contract 4.4 and FIPS 186-5, SEC 2, RFC 5639: bytes of scalar, public point and digest; the order of the group.
 const FACTS: Record<EcKeyType, { scalar: number; point: number; digest: number; order: string }> = {
@@ -79,22 +85,24 @@ for (const type of EC_TYPES) {
     openssl(['pkey', '-pubin', '-pubcheck', '-noout', '-in', file(`${type}.pem`, publicKeyPem(type, pair.public))])
   })
 
-  test(`${type}: ECDSA signatures over a digest verify with OpenSSL`, () => {
-    const pair = generateCurveKey(type, systemRandom)
-    const key = openCurveKey(type, pair.private, systemRandom)
-    const pem = publicKeyPem(type, pair.public)
-    for (let i = 0; i < 20; i++) {
-      const message = systemRandom(i * 7)
-      const signature = key.sign('ECDSA', createHash(hashOf(type)).update(message).digest())
-      assert.ok(verify(hashOf(type), message, pem, signature))
-      assert.ok(!verify(hashOf(type), Buffer.concat([message, Uint8Array.of(1)]), pem, signature))
-    }
-    for (const bytes of [new Uint8Array(digest), new Uint8Array(digest).fill(0xff), systemRandom(digest)]) {
-      const signature = file(`${type}.sig`, key.sign('ECDSA', bytes))
-      const paths = ['-inkey', file(`${type}.pem`, pem), '-in', file(`${type}.digest`, bytes), '-sigfile', signature]
-      openssl(['pkeyutl', '-verify', '-pubin', ...paths])
-    }
-  })
+  for (const products of KINDS) {
+    test(`${type}, ${products}: ECDSA signatures over a digest verify with OpenSSL`, () => {
+      const pair = generateCurveKey(type, systemRandom, products)
+      const key = openCurveKey(type, pair.private, systemRandom, products)
+      const pem = publicKeyPem(type, pair.public)
+      for (let i = 0; i < 20; i++) {
+        const message = systemRandom(i * 7)
+        const signature = key.sign('ECDSA', createHash(hashOf(type)).update(message).digest())
+        assert.ok(verify(hashOf(type), message, pem, signature))
+        assert.ok(!verify(hashOf(type), Buffer.concat([message, Uint8Array.of(1)]), pem, signature))
+      }
+      for (const bytes of [new Uint8Array(digest), new Uint8Array(digest).fill(0xff), systemRandom(digest)]) {
+        const signature = file(`${type}.sig`, key.sign('ECDSA', bytes))
+        const paths = ['-inkey', file(`${type}.pem`, pem), '-in', file(`${type}.digest`, bytes), '-sigfile', signature]
+        openssl(['pkeyutl', '-verify', '-pubin', ...paths])
+      }
+    })
+  }
 
   test(`${type}: refuses digests of any other length and modes of other types`, () => {
     const key = openCurveKey(type, generateCurveKey(type, systemRandom).private, systemRandom)
@@ -191,11 +199,25 @@ const KNOWN_KEYS: [EcKeyType, string, string, string][] = [
   ],
 ]
 
-test('public keys are those of RFC 6979 and RFC 7027', () => {
-  for (const [type, secret, x, y] of KNOWN_KEYS) {
-    assert.equal(toHex(dataOf(importCurveKey(type, hex(secret)))), `04${x}${y}`.toLowerCase(), type)
-  }
-})
+for (const products of KINDS) {
+  test(`public keys are those of RFC 6979 and RFC 7027, ${products}`, () => {
+    for (const [type, secret, x, y] of KNOWN_KEYS) {
+      assert.equal(toHex(dataOf(importCurveKey(type, hex(secret), products))), `04${x}${y}`.toLowerCase(), type)
+    }
+  })
+}
+
+for (const products of KINDS) {
+  test(`the ECDSA signature of RFC 6979 A.2.5 for its nonce, ${products}`, () => {
+    const nonce = hex('A6E3C57DD01ABE90086538398355DD4C3B17AA873382B0F24D6129493D8AAD60')
+    const digest = new Uint8Array(createHash('sha256').update('sample').digest())
+    const signature = signWithNonce(basePoint('EC_P256', products), digest, hex(KNOWN_KEYS[0]![1]), nonce)
+    assert.deepEqual(signature?.map(toHex), [
+      'efd48b2aacb6a8fd1140dd9cd45e81d69d2c877b56aaf991c34d0ea84eaf3716',
+      'f7cb1c942d657c41d436c7a1b6e29f65f3e900dbb9aff4064dc4ab2f843acda8',
+    ])
+  })
+}
 
 // RFC 8032 section 7.1, tests 1, 2, 3 and SHA(abc): seed, public key, message, signature.
 const ED25519_VECTORS = [
@@ -225,13 +247,18 @@ const ED25519_VECTORS = [
   ],
 ] as const
 
-test('Ed25519 keys and signatures are those of RFC 8032', () => {
-  for (const [seed, publicKey, message, signature] of ED25519_VECTORS) {
-    const pair = importCurveKey('Curve25519', hex(seed))
-    assert.equal(toHex(dataOf(pair)), publicKey)
-    assert.equal(toHex(openCurveKey('Curve25519', hex(seed), systemRandom).sign('EdDSA', hex(message))), signature)
-  }
-})
+for (const products of KINDS) {
+  test(`Ed25519 keys and signatures are those of RFC 8032, ${products}`, () => {
+    for (const [seed, publicKey, message, signature] of ED25519_VECTORS) {
+      const pair = importCurveKey('Curve25519', hex(seed), products)
+      assert.equal(toHex(dataOf(pair)), publicKey)
+      assert.equal(
+        toHex(openCurveKey('Curve25519', hex(seed), systemRandom, products).sign('EdDSA', hex(message))),
+        signature,
+      )
+    }
+  })
+}
 
 test('Ed25519 signatures over messages of many lengths verify with OpenSSL', () => {
   const pair = generateCurveKey('Curve25519', systemRandom)
@@ -262,7 +289,7 @@ interface Ed25519Vectors {
 }
 
 const ed25519Vectors = wycheproof<Ed25519Vectors>('ed25519_test.json')
-test('the Ed25519 code agrees with the Wycheproof vectors', { skip: ed25519Vectors === null }, () => {
+test('the verifier of Ed25519 agrees with the Wycheproof vectors', { skip: ed25519Vectors === null }, () => {
   let count = 0
   for (const { publicKey, tests } of ed25519Vectors!.testGroups) {
     for (const { tcId, msg, sig, result } of tests) {
@@ -285,24 +312,27 @@ const BIP340 = readFileSync(new URL('bip340-vectors.csv', import.meta.url), 'utf
   .slice(1)
   .map((line) => line.trim().split(','))
 
-test('BIP-340 signatures are those of the specification', () => {
-  let signed = 0
-  for (const [index, secret, publicKey, aux, message, signature, result] of BIP340) {
-    const accepted = schnorr.verify(hex(signature!), hex(message!), hex(publicKey!))
-    assert.equal(accepted, result === 'TRUE', `vector ${index}`)
-    if (secret === '') continue
-    const pair = importCurveKey('EC_P256K1', hex(secret!))
-    assert.equal(toHex(dataOf(pair).subarray(1, 33)), publicKey!.toLowerCase())
-    const key = openCurveKey('EC_P256K1', pair.private, (bytes) => {
-      assert.equal(bytes, 32)
-      return hex(aux!)
-    })
-    assert.equal(toHex(key.sign('BIP340', hex(message!))), signature!.toLowerCase(), `vector ${index}`)
-    signed++
-  }
-  assert.equal(BIP340.length, 19)
-  assert.equal(signed, 8)
-})
+for (const products of KINDS) {
+  test(`BIP-340 signatures are those of the specification, ${products}`, () => {
+    let signed = 0
+    for (const [index, secret, publicKey, aux, message, signature, result] of BIP340) {
+      const accepted = schnorr.verify(hex(signature!), hex(message!), hex(publicKey!))
+      assert.equal(accepted, result === 'TRUE', `vector ${index}`)
+      if (secret === '') continue
+      const pair = importCurveKey('EC_P256K1', hex(secret!), products)
+      assert.equal(toHex(dataOf(pair).subarray(1, 33)), publicKey!.toLowerCase())
+      const random = (bytes: number) => {
+        assert.equal(bytes, 32)
+        return hex(aux!)
+      }
+      const key = openCurveKey('EC_P256K1', pair.private, random, products)
+      assert.equal(toHex(key.sign('BIP340', hex(message!))), signature!.toLowerCase(), `vector ${index}`)
+      signed++
+    }
+    assert.equal(BIP340.length, 19)
+    assert.equal(signed, 8)
+  })
+}
 
 test('BIP-340 takes messages of any length and fresh auxiliary randomness each time', () => {
   const pair = generateCurveKey('EC_P256K1', systemRandom)
