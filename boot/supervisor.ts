@@ -18,7 +18,7 @@ export interface Patience {
   /** A firmware that ran this long has recovered: the next crash counts as the first again. */
   steadyMs: number
   pingMs: number
-  /** Silent for this long, it is hung. Generous: opening a large store on a slow device keeps it busy. */
+  /** Silent for this long, it is hung. Generous: a large store, or scrypt on both cores of a slow device, keep it busy. */
   silenceMsMax: number
   /** For counters, checkpoint and wiping; then SIGKILL. */
   stopMsMax: number
@@ -29,7 +29,7 @@ const PATIENCE: Patience = {
   restartMsMax: 60_000,
   steadyMs: 60_000,
   pingMs: 10_000,
-  silenceMsMax: 60_000,
+  silenceMsMax: 120_000,
   stopMsMax: 15_000,
 }
 
@@ -46,7 +46,7 @@ export interface SupervisorOptions {
   startMessage: () => Extract<ToFirmware, { type: 'start' }>
   onMessage: (message: ToBoot) => void
   /** The firmware ended unasked; it comes back by itself. */
-  onCrash: (explanation: string) => void
+  onCrash: (explanation: string, what: string) => void
   onLine: (text: string) => void
   patience?: Patience
 }
@@ -118,7 +118,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
     const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
     restart = setTimeout(start, delayMs)
-    options.onCrash(`The firmware ${what}${often}. It is started again in ${delayMs / 1000} s.`)
+    options.onCrash(`The firmware ${what}${often}. It is started again in ${delayMs / 1000} s.`, what)
   }
 
   const stop = async (): Promise<boolean> => {
