@@ -2,7 +2,7 @@
  * Where the device keeps its device key: sealed in the TPM, or in a 0600 file on the data partition where there was none
  * at the first start.
  *
- * It is opened once, when the boot manager starts; then register 12 is closed, and until the next start of the machine
+ * It is opened once, when the boot manager starts; then register 15 is closed, and until the next start of the machine
  * the TPM gives it to nobody, whatever runs. A firmware that is started again gets it from our memory.
  */
 

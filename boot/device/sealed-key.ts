@@ -1,9 +1,10 @@
 /**
- * The device key inside the TPM, given out while register 7 is what it was and register 12 is zero.
+ * The device key inside the TPM, given out while register 7 is what it was and register 15 is zero.
  *
  * Register 7 holds the state of Secure Boot and the keys that vouched for what was started (TCG PC Client Platform
- * Firmware Profile, 3.3.4): it survives an update signed with the same key. Register 12 is where boot loaders record a
- * command line or credentials that came from outside the signed image, so these keep the key closed, too.
+ * Firmware Profile, 3.3.4): it survives an update signed with the same key. Register 15 is one that neither firmware nor
+ * boot loader nor kernel writes, and that nothing but a restart of the machine makes zero again: we close it. It cannot be
+ * 12, in which systemd-boot 252 records the signed image's own command line: an update may change that.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
@@ -15,9 +16,10 @@ import { evict, nameUnder, unseal, withSealed } from '../tpm/sealed.ts'
 import { withStorageKey } from '../tpm/storage-key.ts'
 import { type SealedRecord, writeRecord } from './sealed-record.ts'
 
-const SECURE_BOOT = 7
-const CLOSED_BY_US = 12
+export const SECURE_BOOT = 7
+export const CLOSED_BY_US = 15
 const ZERO = new Uint8Array(32)
+const CLOSED = `register ${CLOSED_BY_US} of the TPM is closed until the machine is switched off and on`
 
 // Of the range for owners (TPM 2.0 Library Part 2, 7.5; TCG Registry of Reserved Handles). More than one, because a new
 // disk in the machine must not destroy the key of the one before.
@@ -28,8 +30,7 @@ const HANDLES = Array.from({ length: 8 }, (_, i) => FIRST_HANDLE + i)
 export function makeSealed(tpm: Tpm, recordPath: string): DeviceKey {
   const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
   const register7 = registers.get(SECURE_BOOT)!
-  if (!isZero(registers.get(CLOSED_BY_US)!))
-    return { problem: 'it cannot be made: register 12 of the TPM is closed until the machine is switched off and on' }
+  if (!isZero(registers.get(CLOSED_BY_US)!)) return { problem: `it cannot be made: ${CLOSED}` }
   const handle = freeHandle(tpm)
   if (handle === null) return { problem: 'it cannot be made: the TPM is full of keys of earlier installations' }
   const key = createHash('sha256')
@@ -60,8 +61,7 @@ export function openSealed(tpm: Tpm, { handle, name, storageKeyName, register7 }
   if (found === null || !equal(found, name))
     return withhold('the TPM of this machine does not hold it: it is another machine, or its TPM was cleared')
   const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
-  if (!isZero(registers.get(CLOSED_BY_US)!))
-    return withhold('register 12 of the TPM is not zero: it was closed, or the start was given parameters from outside')
+  if (!isZero(registers.get(CLOSED_BY_US)!)) return withhold(CLOSED)
   if (!equal(registers.get(SECURE_BOOT)!, register7))
     return withhold('Secure Boot is not as it was when it was sealed: off, or with other keys (register 7 of the TPM)')
   return withStorageKey(tpm, (storageKey) =>
@@ -82,7 +82,7 @@ export function evictAll(tpm: Tpm): void {
   for (const handle of HANDLES) if (nameUnder(tpm, handle) !== null) evict(tpm, handle)
 }
 
-/** Whoever comes after us finds a register 12 that opens nothing. */
+/** Whoever comes after us finds a register that opens nothing. */
 export function closeRegister(tpm: Tpm): void {
   extendRegister(tpm, CLOSED_BY_US, createHash('sha256').update('Coffer: the device key is closed').digest())
 }

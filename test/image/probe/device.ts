@@ -1,11 +1,16 @@
-/** The boot manager on the device, as it is but for one permission: its firmware may read what the kernel says of it. */
+/**
+ * The boot manager on the device, as it is but for one permission: its firmware may read what the kernel says of it. It
+ * also asks the TPM for the device key again.
+ */
 
 import { existsSync } from 'node:fs'
 import { openDevice } from '../../../boot/device/platform.ts'
 import { run } from '../../../boot/manager.ts'
+import { tryOnceMore } from './once-more.ts'
 import { SECRETS } from './secrets.ts'
 
 const platform = await openDevice((text) => console.log(text))
+tryOnceMore()
 run({
   ...platform,
   slots: {
