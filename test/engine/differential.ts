@@ -120,13 +120,13 @@ export function checkPowers(
     const lane = (index: 0 | 1) => {
       const m = moduli[index][randomInt(moduli[index].length)]!
       const exponent = operand(1n << BigInt(8 * exponentBytes))
-      return { m, base: operand(m), exponent, bytes: Math.ceil(bits[index] / 8) }
+      return { m, base: round % 4 === 0 ? 2n : operand(m), exponent, bytes: Math.ceil(bits[index] / 8) }
     }
     const lanes = [lane(0), lane(1)] as const
     const pair = (of: (value: (typeof lanes)[0]) => Uint8Array) => [of(lanes[0]), of(lanes[1])] as const
     const results = engine.powers(
       pair(({ m, bytes }) => toBytes(m, bytes)),
-      pair(({ base, bytes }) => toBytes(base, bytes)),
+      round % 8 === 0 ? 2 : pair(({ base, bytes }) => toBytes(base, bytes)),
       pair(({ exponent }) => toBytes(exponent, exponentBytes)),
     )
     for (const index of [0, 1] as const) {

@@ -42,9 +42,9 @@ export interface Engine {
   openRsa(numbers: RsaNumbers): RsaArithmetic
   /**
    * bases[i]^exponents[i] mod moduli[i], for primality tests: two odd moduli above 2, which may be the same, with bases
-   * below them. Time depends on the lengths of moduli and exponents, in bytes. Results are as long as their moduli.
+   * below them, or with the base 2 for both, which may be faster. Time depends on the lengths of moduli and exponents, in bytes. Results are as long as their moduli.
    */
-  powers(moduli: Pair<Uint8Array>, bases: Pair<Uint8Array>, exponents: Pair<Uint8Array>): Pair<Uint8Array>
+  powers(moduli: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, exponents: Pair<Uint8Array>): Pair<Uint8Array>
 }
 
 /** Length without leading zero bits. Not for secrets, but for numbers of which the length is public. */

@@ -26,10 +26,10 @@ import {
 export const plainEngine: Engine = {
   name: 'plain',
   openRsa: (numbers) => new PlainRsa(numbers),
-  powers: (moduli, bases, exponents) => [
-    modularPower(moduli[0], bases[0], exponents[0]),
-    modularPower(moduli[1], bases[1], exponents[1]),
-  ],
+  powers: (moduli, bases, exponents) => {
+    const [first, second] = bases === 2 ? [TWO, TWO] : bases
+    return [modularPower(moduli[0], first, exponents[0]), modularPower(moduli[1], second, exponents[1])]
+  },
 }
 
 const { UNIT, X, Y, HIGH, LOW, EXPONENT, AT_P, AT_Q, COEFFICIENT, PRIME_Q } = slots(
@@ -45,6 +45,7 @@ const { UNIT, X, Y, HIGH, LOW, EXPONENT, AT_P, AT_Q, COEFFICIENT, PRIME_Q } = sl
   'PRIME_Q',
 )
 const ONE = Uint8Array.of(1)
+const TWO = Uint8Array.of(2)
 
 function modularPower(modulus: Uint8Array, base: Uint8Array, exponent: Uint8Array): Uint8Array {
   const limbs = limbsFor(bitLength(modulus))

@@ -285,7 +285,7 @@ function vectors(opcode: number) {
 }
 
 function shift(opcode: number) {
-  return (a: Operand, bits: number): Code => [...lower(a, 'v128'), ...lower(bits, 'i32'), 0xfd, ...unsigned(opcode)]
+  return (a: Operand, bits: Operand): Code => [...lower(a, 'v128'), ...lower(bits, 'i32'), 0xfd, ...unsigned(opcode)]
 }
 
 function vectorLoad(opcode: number) {

@@ -6,6 +6,7 @@ import {
   canonical,
   columnBiases,
   combine,
+  doubleIf,
   type Modulus,
   multiply,
   ROWS,
@@ -70,6 +71,10 @@ const OPERATIONS: Readonly<Record<string, (m: Checker, n: Modulus<number>) => vo
   reduce: (m, n) => reduceWide(m, n, RESULT, WIDE),
   add: (m, n) => combine(m, n.limbs, 1, RESULT, A, B),
   subtract: (m, n) => combine(m, n.limbs, -1, RESULT, A, B),
+  double: (m, n) => {
+    for (const k of range(n.limbs)) m.store(RESULT, k, m.load(A, k))
+    doubleIf(m, n.limbs, RESULT, { kind: 'bits', low: -1n, high: 0n })
+  },
   'take the canonical number': (m, n) => canonical(m, n, RESULT, A),
 }
 

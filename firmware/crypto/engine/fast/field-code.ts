@@ -13,7 +13,7 @@ import {
 } from '../wasm.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
-import { canonical, combine, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
+import { canonical, combine, doubleIf, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
 
 /** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
 export const WINDOW_BITS = 5
@@ -173,6 +173,29 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
           multiplyCode(to!, to!, choice),
         ],
         i32.gtU(count!.tee(i32.sub(count!, 1)), 1),
+      ),
+    ]
+  })
+  const doubleCode = define('doubleIf', 1, (m, [a]) => doubleIf(m, limbs, a!, m.load(fixed(layout.wide), 0)))
+  module.define('twoToThe', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {
+    const bit = local('i32')
+    const isSet = v128.and(i64x2.shrU(v128.load(window!), bit), v128.constant(1n))
+    return [
+      repeatWhile(
+        [
+          bit.set(WINDOW_BITS),
+          repeatWhile(
+            [
+              squareCode(to!, to!),
+              bit.set(i32.sub(bit, 1)),
+              v128.store(0, i64x2.sub(v128.constant(0n), isSet), choice),
+              doubleCode(to!),
+            ],
+            bit.get,
+          ),
+          window!.set(i32.add(window!, LIMB_BYTES)),
+        ],
+        count!.tee(i32.sub(count!, 1)),
       ),
     ]
   })

@@ -27,6 +27,8 @@ export interface FieldExports {
   reduceWide: (to: number) => undefined
   /** Windows first to last are at `windows`. */
   power: (to: number, windows: number, count: number) => undefined
+  /** The same for the base 2, on top of the 1 that is in `to`. */
+  twoToThe: (to: number, windows: number, count: number) => undefined
 }
 
 /** Everything that depends on the moduli, in both lanes; keep it as secret as they are. */
@@ -134,6 +136,7 @@ export class Field {
   /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
   power(to: Slot, base: Slot, exponents: Pair<Uint8Array>): void {
     const { table, windows } = this.layout
+    const count = this.#putWindows(exponents)
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
     this.#copy(table, this.#slot('one'))
     this.#copy(table + this.limbs, this.#slot(base))
@@ -141,6 +144,19 @@ export class Field {
       if (i % 2 === 0) this.code.square(entry(i), entry(i / 2))
       else this.code.multiply(entry(i), entry(i - 1), entry(1))
     }
+    this.code.power(this.#at(to), windows * LIMB_BYTES, count)
+  }
+
+  /** 2^exponents[lane], in the same way. */
+  twoToThe(to: Slot, exponents: Pair<Uint8Array>): void {
+    const count = this.#putWindows(exponents)
+    this.copy(to, 'one')
+    this.code.twoToThe(this.#at(to), this.layout.windows * LIMB_BYTES, count)
+  }
+
+  /** Puts the windows into memory, first to last, and gives their number. */
+  #putWindows(exponents: Pair<Uint8Array>): number {
+    const { windows } = this.layout
     const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
     if (count > this.layout.windowsMax) throw new Error('exponent: longer than the modulus can be')
     for (const lane of LANES) {
@@ -152,7 +168,7 @@ export class Field {
         this.words[4 * (windows + count - 1 - i) + 2 * lane] = window
       }
     }
-    this.code.power(this.#at(to), windows * LIMB_BYTES, count)
+    return count
   }
 
   put(slot: Slot, numbers: Pair<Float64Array>): void {

@@ -81,6 +81,14 @@ export function combine<V, P, I>(m: Machine<V, P, I>, limbs: number, sign: 1 | -
   })
 }
 
+/** 2 a where the mask is all ones, a where it is zero; in place. */
+export function doubleIf<V, P, I>(m: Machine<V, P, I>, limbs: number, a: P, mask: V): void {
+  carry(m, limbs, a, (k) => {
+    const lifted = toBits(m, m.load(a, k), k === limbs - 1 ? LOW_MAGIC : LIFT + HALF)
+    return m.add(lifted, toBits(m, m.and(mask, m.load(a, k)), 0n))
+  })
+}
+
 /** The number from 0 to n - 1 that is a modulo n, for a from -n to n - 1. */
 export function canonical<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
   const last = n.limbs - 1

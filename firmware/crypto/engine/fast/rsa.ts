@@ -103,15 +103,18 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
 
 export function fastPowers(
   moduli: Pair<Uint8Array>,
-  bases: Pair<Uint8Array>,
+  bases: Pair<Uint8Array> | 2,
   exponents: Pair<Uint8Array>,
 ): Pair<Uint8Array> {
   const field = fieldOf(limbsFor(Math.max(...moduli.map(bitLength))))
   try {
     field.setModuli(moduli)
-    field.putBytes('a', bases)
-    field.multiply('a', 'a', 'square')
-    field.power('a', 'a', exponents)
+    if (bases === 2) field.twoToThe('a', exponents)
+    else {
+      field.putBytes('a', bases)
+      field.multiply('a', 'a', 'square')
+      field.power('a', 'a', exponents)
+    }
     field.putBytes('b', [ONE, ONE])
     field.multiply('a', 'a', 'b')
     field.canonical('a', 'a')
