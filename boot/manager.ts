@@ -67,8 +67,8 @@ export function run(platform: Platform): void {
       trial.hear(message)
       hear(message)
     },
-    onCrash: (explanation) => {
-      trial.crashed(explanation)
+    onCrash: (explanation, what) => {
+      trial.crashed(`the firmware ${what}`)
       terminal.release()
       terminal.print(explanation)
     },

@@ -1,0 +1,64 @@
+/** A version that hangs, in its firmware or in its boot manager, is left by itself. */
+
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { ADMIN_PASSPHRASE, boot, type Image, makeDirectory, makeDisk, onMachines, provision } from './rig.ts'
+import {
+  BAD,
+  bootOptions,
+  changedImage,
+  commitOffline,
+  FIRST,
+  firstImage,
+  info,
+  prepare,
+  versionsOn,
+} from './versions.ts'
+
+const START_MS_MAX = 240_000
+const READY_SECONDS = 20 // instead of two minutes
+
+/** Ready never; on the second try the whole boot manager hangs. */
+const HANG = 'setInterval(() => {}, 1000)\n'
+const HANG_BOOT_MANAGER = `
+import { readdirSync as listForTest, readFileSync as readForTest } from 'node:fs'
+setTimeout(() => {
+  const name = listForTest('/sys/firmware/efi/efivars').find((name) => name.startsWith('LoaderBootCountPath-'))
+  const path = readForTest('/sys/firmware/efi/efivars/' + name).toString('utf16le')
+  if (!path.includes('+1-2')) return
+  console.log('The boot manager hangs.')
+  for (;;);
+}, 5000)`
+
+let first: Image
+before(async () => {
+  if (onMachines().skip === false) first = await firstImage()
+})
+
+test('deadline and watchdog end the tries of a version that hangs', onMachines(900_000), async (t) => {
+  const bad = await changedImage(BAD, makeDirectory(t), (program) => {
+    program('firmware.js').replaceAll(HANG)
+    program('device.js').replace(/READY_MS_MAX = 12e4/, `READY_MS_MAX = ${READY_SECONDS * 1000}`)
+    program('device.js').prepend(HANG_BOOT_MANAGER)
+  })
+  const disk = makeDisk(t, first)
+  const options = bootOptions(disk)
+  const device = await boot(t, first, { ...options, exitOnRestart: true })
+  await device.answers(START_MS_MAX)
+  await provision(device)
+  await prepare(device)
+  await device.call('POST', '/system/shutdown', { as: `admin:${ADMIN_PASSPHRASE}` })
+  assert.equal(await device.ended, 0)
+
+  commitOffline(disk, bad)
+  const next = await boot(t, first, options)
+  for (let n = 1; n <= 3; n++) {
+    await next.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)
+    if (n === 2) await next.see(/The boot manager hangs\./, START_MS_MAX)
+  }
+  const why = `Version 1.3.0 was tried and left: it was not ready within ${READY_SECONDS} s`
+  await next.see(/1\.3\.0 was tried and left: it was not ready within 20 s\. Version 1\.1\.0 runs\./, START_MS_MAX)
+  await next.see(/started unattended, Operational/, START_MS_MAX)
+  assert.equal((await info(next)).updateFallback, why)
+  assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])
+})

@@ -1,0 +1,107 @@
+/** Updates on the device: to the next version and back by itself; what is refused changes nothing. */
+
+import assert from 'node:assert/strict'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { before, test } from 'node:test'
+import { MANIFEST } from '../../firmware/update/manifest.ts'
+import { makeArchive, makeImage } from '../../tools/update-image.ts'
+import { ADMIN, boot, expect, type Image, makeDirectory, makeDisk, onMachines, provision, releaseKey } from './rig.ts'
+import {
+  BAD,
+  bootOptions,
+  changedImage,
+  checkKey,
+  commit,
+  FIRST,
+  firstImage,
+  info,
+  listEsp,
+  prepare,
+  SECOND,
+  secondImage,
+  upload,
+  versionsOn,
+} from './versions.ts'
+
+const START_MS_MAX = 180_000
+const CRASH = "console.error('This version is broken.')\nprocess.exit(3)\n"
+
+let first: Image
+let second: Image
+before(async () => {
+  if (onMachines().skip !== false) return
+  first = await firstImage()
+  second = await secondImage()
+})
+
+function refusedImages(good: Buffer): [what: string, image: Uint8Array, status: number, message: RegExp][] {
+  const stranger = generateKeyPairSync('ed25519').privateKey
+  const files = [{ name: 'coffer-x64.efi', bytes: Buffer.from('not to be read') }]
+  const release = { product: 'Coffer', version: SECOND, minimumVersion: '1.0', releaseNotes: '' }
+  const tampered = Buffer.from(good)
+  tampered[good.length - 100_000]! ^= 1
+  const key = createPrivateKey(readFileSync(releaseKey().path))
+  const unsigned = makeArchive([{ name: MANIFEST, bytes: Buffer.from('{}') }, ...files])
+  return [
+    ['truncated', good.subarray(0, 2_000_000), 400, /ends within/],
+    ['unsigned', unsigned, 400, /manifest\.sig is expected/],
+    ['signed by a stranger', makeImage(release, files, stranger), 400, /not signed by the release key/],
+    ['below the floor', makeImage({ ...release, version: '1.0.4' }, files, key), 409, /1\.0\.4 is older than 1\.0\.5/],
+    ['of the running version', makeImage({ ...release, version: FIRST }, files, key), 409, /is the one that runs/],
+    ['of an older major', makeImage({ ...release, version: '0.9' }, files, key), 409, /older major version/],
+    ['no kernel image', makeImage(release, files, key), 400, /cannot be started: it is no program/],
+    ['tampered with', tampered, 400, /not the one the manifest names/],
+  ]
+}
+
+test('an update runs after its commit; a broken one is tried three times and left', onMachines(900_000), async (t) => {
+  const broken = await changedImage(BAD, makeDirectory(t), (program) => program('firmware.js').replaceAll(CRASH))
+  const disk = makeDisk(t, first)
+  const device = await boot(t, first, bootOptions(disk))
+  await device.answers(START_MS_MAX)
+  await provision(device)
+  await prepare(device)
+
+  const before = listEsp(disk)
+  assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])
+  const good = readFileSync(second.update)
+  for (const [what, image, status, message] of refusedImages(good)) {
+    const reply = await upload(device, image)
+    assert.equal(reply.status, status, what)
+    assert.match(reply.json<{ message: string }>().message, message)
+    assert.deepEqual(listEsp(disk), before, `after what was ${what}`)
+  }
+
+  assert.equal(
+    (await expect(200, upload(device, good))).json<{ releaseNotes: string }>().releaseNotes,
+    `Coffer ${SECOND}.`,
+  )
+  assert.ok(listEsp(disk).length > before.length)
+  await expect(204, device.call('POST', '/system/cancel-update', { as: ADMIN }))
+  assert.deepEqual(listEsp(disk), before, 'after a cancelled one')
+
+  await expect(200, upload(device, good))
+  await commit(device)
+  await device.see(/Version 1\.2\.0 is tried\./, START_MS_MAX)
+  await device.see(/Version 1\.2\.0 is good\./, START_MS_MAX)
+  assert.equal((await info(device)).softwareVersion, '1.2')
+  await checkKey(device)
+  assert.deepEqual(versionsOn(disk).sort(), [`coffer_${FIRST}.efi`, `coffer_${SECOND}.efi`])
+
+  await expect(200, upload(device, readFileSync(broken.update)))
+  await commit(device)
+  for (let n = 1; n <= 3; n++) {
+    await device.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)
+    await device.see(/This version is broken\./, START_MS_MAX)
+  }
+  const why = 'Version 1.3.0 was tried and left: the firmware ended with exit code 3'
+  await device.see(
+    /1\.3\.0 was tried and left: the firmware ended with exit code 3\. Version 1\.2\.0 runs\./,
+    START_MS_MAX,
+  )
+  await device.see(/started unattended, Operational/, START_MS_MAX)
+  assert.deepEqual(await info(device), { ...(await info(device)), softwareVersion: '1.2', updateFallback: why })
+  await checkKey(device)
+  assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}.efi`])
+})

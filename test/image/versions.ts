@@ -1,0 +1,121 @@
+/** Images of several versions for the tests of updates, and a look at the ESP from outside. */
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bundle } from '../../tools/build.ts'
+import { copyVariables } from '../../tools/qemu/machine.ts'
+import type { Reply } from '../accept/client.ts'
+import { ADMIN, type Appliance, buildImage, expect, type Image } from './rig.ts'
+
+export const FIRST = '1.1.0'
+export const FIRST_FLOOR = '1.0.5'
+export const SECOND = '1.2.0'
+export const BAD = '1.3.0'
+
+export const firstImage = (): Promise<Image> => buildImage({ version: FIRST, extra: ['--rollback-floor', FIRST_FLOOR] })
+export const secondImage = (): Promise<Image> => buildImage({ version: SECOND })
+
+/** An image whose programs `change` has changed: parts of them are replaced, each by exactly one place. */
+export async function changedImage(
+  version: string,
+  directory: string,
+  change: (program: (name: string) => Program) => void,
+): Promise<Image> {
+  const programs = join(directory, `bundle-${version}`)
+  await bundle(programs, version)
+  change((name) => openProgram(join(programs, name)))
+  return buildImage({ version, bundle: programs })
+}
+
+interface Program {
+  replaceAll(source: string): void
+  replace(part: RegExp, by: string): void
+  prepend(source: string): void
+}
+
+function openProgram(path: string): Program {
+  const read = () => readFileSync(path, 'utf8')
+  return {
+    replaceAll: (source) => writeFileSync(path, source),
+    prepend: (source) => writeFileSync(path, `${source}\n${read()}`),
+    replace: (part, by) => {
+      assert.equal(read().match(new RegExp(part, 'g'))?.length, 1, `${part} is in ${path} once`)
+      writeFileSync(path, read().replace(part, by))
+    },
+  }
+}
+
+/** How the tests of updates switch a machine on: through UEFI, with the variables of this disk. */
+export function bootOptions(disk: string) {
+  const variables = copyVariables('x64', join(disk, '..'))
+  return { disk, variables, firmware: 'ovmf', exitOnRestart: false } as const
+}
+
+/** Names and sizes of everything on the ESP of a disk, whose machine may run. */
+export function listEsp(disk: string): string[] {
+  const lines = mtool('mdir', disk, '-/', '-a', '::').split('\n')
+  let directory = ''
+  return lines.flatMap((line) => {
+    const [, found] = /^Directory for ::\/?(.*)$/.exec(line) ?? []
+    if (found !== undefined) directory = found === '' ? '' : `${found}/`
+    const [, size, long] = /^\S+ *\S* +(\d+) \d{4}-\d\d-\d\d +\d+:\d\d +(.*?) *$/.exec(line) ?? []
+    if (size === undefined) return []
+    return [`${directory}${long || line.slice(0, 12).trim().replace(/ +/, '.').toLowerCase()} ${size}`]
+  })
+}
+
+export const versionsOn = (disk: string): string[] =>
+  listEsp(disk).flatMap((line) => /^EFI\/Linux\/(\S+) \d+$/.exec(line)?.[1] ?? [])
+
+/** Puts a version on the ESP of a disk whose machine is off, as if it had been committed. */
+export function commitOffline(disk: string, image: Image): void {
+  mtool('mcopy', disk, image.uki, `::EFI/Linux/coffer_${image.version}+3-0.efi`)
+}
+
+export function contentOf(disk: string, file: string): Buffer {
+  const bytes = execFileSync('mtype', ['-i', `${disk}@@1M`, `::EFI/Linux/${file}`], {
+    maxBuffer: 256 * 1024 * 1024,
+    env: TOOLS,
+  })
+  return bytes
+}
+
+const TOOLS = { ...process.env, MTOOLS_SKIP_CHECK: '1', LC_ALL: 'C' }
+const mtool = (program: string, disk: string, ...parameters: string[]): string =>
+  execFileSync(program, ['-i', `${disk}@@1M`, ...parameters], { encoding: 'utf8', env: TOOLS })
+
+const UPLOAD_MS_MAX = 300_000 // software emulation of TLS for some 60 MB
+
+export const upload = (appliance: Pick<Appliance, 'call'>, body: Uint8Array): Promise<Reply> =>
+  appliance.call('POST', '/system/update', {
+    as: ADMIN,
+    body,
+    type: 'application/octet-stream',
+    timeoutMs: UPLOAD_MS_MAX,
+  })
+
+export async function commit(appliance: Pick<Appliance, 'call'>): Promise<void> {
+  await expect(204, appliance.call('POST', '/system/commit-update', { as: ADMIN }))
+}
+
+export interface Info {
+  softwareVersion: string
+  updateFallback?: string
+}
+
+export const info = async (appliance: Pick<Appliance, 'call'>): Promise<Info> =>
+  (await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))).json<Info>()
+
+/** Unattended boot, and a key to find again. */
+export async function prepare(appliance: Appliance): Promise<void> {
+  const as = ADMIN
+  await expect(204, appliance.call('PUT', '/config/unattended-boot', { as, json: { status: 'on' } }))
+  const json = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], id: 'kept' }
+  await expect(201, appliance.call('POST', '/keys/generate', { as, json }))
+}
+
+export async function checkKey(appliance: Pick<Appliance, 'call'>): Promise<void> {
+  await expect(200, appliance.call('GET', '/keys/kept', { as: ADMIN }))
+}
