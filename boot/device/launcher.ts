@@ -11,9 +11,12 @@ const DESCRIPTORS_MAX = 4096 // connections of clients, of which the listener al
 const SACRIFICE = 500
 
 export function launcherFor(id: number): string[] {
-  const limits = `ulimit -c 0; ulimit -n ${DESCRIPTORS_MAX}; echo ${SACRIFICE} >/proc/self/oom_score_adj; exec "$@"`
+  const script = [
+    `ulimit -c 0; ulimit -n ${DESCRIPTORS_MAX}; echo ${SACRIFICE} >/proc/self/oom_score_adj`,
+    'unset PATH PWD SHLVL; exec "$@"', // the shell's own
+  ].join('\n')
   return [
-    ...[BUSYBOX, 'sh', '-c', limits, 'firmware'],
+    ...[BUSYBOX, 'sh', '-c', script, 'firmware'],
     ...['/usr/bin/setpriv', `--reuid=${id}`, `--regid=${id}`, '--clear-groups'],
     ...['--no-new-privs', '--bounding-set=-all', '--inh-caps=-all'],
   ]

@@ -1,7 +1,7 @@
 /** What the firmware on the device cannot do, tried from inside by a probe that test builds alone have. */
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { bundle } from '../../tools/build.ts'
@@ -80,6 +80,7 @@ test('the firmware on the device can do nothing but its work', onMachines(), asy
 })
 
 test('the probe notices what is missing: on a host most of the kernel’s part is', async (t: TestContext) => {
+  t.after(() => rmSync('/tmp/coffer-probe', { force: true })) // which it could write
   const coffer = startCoffer(t, { program: join(PROBE, 'boot.js'), data: makeDataDirectory(t) })
   await coffer.see(/probe: finished\n/)
   const { checks } = readFindings(coffer.output())

@@ -115,7 +115,7 @@ const checks: Record<string, Check> = {
   'nothing in the environment': () => expectEqual(Object.keys(process.env).join(' '), ''),
 }
 
-const FOREIGN = ['/data/probe', '/tmp/probe', '/run/probe', '/dev/shm/probe', '/efi/probe', '/app/probe', '/probe']
+const FOREIGN = ['/tmp', '/data', '/run', '/dev/shm', '/efi', '/app', ''].map((place) => `${place}/coffer-probe`)
 
 /** A field of proc(5)'s status, with single spaces. */
 function status(field: string): string {
@@ -124,18 +124,19 @@ function status(field: string): string {
 }
 
 function readNatively(path: string): void {
-  const database = new Database(path, { readonly: true })
-  try {
-    database.pragma('schema_version')
-  } finally {
-    database.close()
-  }
+  natively(path, 'PRAGMA other.schema_version')
 }
 
 function writeNatively(path: string): void {
-  const database = new Database(path)
+  natively(path, 'CREATE TABLE other.probe (x)')
+}
+
+/** SQLite opens what is attached by itself; a database given by name would be looked at through node:fs first. */
+function natively(path: string, statement: string): void {
+  const database = new Database(':memory:')
   try {
-    database.exec('CREATE TABLE IF NOT EXISTS probe (x)')
+    database.prepare('ATTACH ? AS other').run(path)
+    database.exec(statement)
   } finally {
     database.close()
   }
