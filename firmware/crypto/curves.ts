@@ -12,6 +12,7 @@ import { randomScalar, signEcdsa, uncompressedPoint } from './engine/fast/ecdsa.
 import { openEd25519 } from './engine/fast/eddsa.ts'
 import type { Products } from './engine/fast/emitter.ts'
 import type { Random } from './random.ts'
+import { copySecret } from './secret.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from './types.ts'
 
 export interface OpenedCurveKey {
@@ -73,7 +74,7 @@ function ecSigner(type: EcKeyType, base: BasePoint, privateKey: Uint8Array, rand
     throw new CofferError('internal', 'The stored key is no number between 1 and the order of the curve')
   }
   const { digestBytes } = CURVES[type]
-  const secret = privateKey.slice()
+  const secret = copySecret(privateKey)
   let schnorr: Bip340Key | undefined
   return {
     sign: (mode, message) => {

@@ -1,6 +1,7 @@
 /** What the pool and its worker threads say to each other. Byte arrays travel by moving their memory, never by copy. */
 
 import type { ErrorCode } from '../error.ts'
+import { copySecret } from './secret.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, ScryptCost, SignMode } from './types.ts'
 
 export type Task =
@@ -45,7 +46,7 @@ export interface WorkerStart {
 export function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, length } = bytes
   if (buffer instanceof ArrayBuffer && length === buffer.byteLength) return new Uint8Array(buffer)
-  const copy = new Uint8Array(bytes)
+  const copy = copySecret(bytes)
   bytes.fill(0)
   return copy
 }

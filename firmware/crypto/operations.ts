@@ -8,6 +8,7 @@ import type { Random } from './random.ts'
 import type { OpenedRsa, RsaPrivateKey } from './rsa.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from './rsa.ts'
 import { wipeRsaKey } from './rsa-key.ts'
+import { copySecret } from './secret.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from './types.ts'
 
 export interface OpenedKey {
@@ -31,7 +32,7 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
     const key = openCurveKey(type, privateKey, random)
     return { sign: key.sign, wipe: key.wipe, decrypt: unfit('decrypt'), encrypt: unfit('encrypt') }
   }
-  const secret = privateKey.slice()
+  const secret = copySecret(privateKey)
   return {
     sign: unfit('sign'),
     decrypt: (mode, encrypted, iv) => {

@@ -10,6 +10,13 @@ export interface PoolOptions {
   workers?: number
   /** The file that serves in a worker thread: worker.ts, or the bundle. */
   entry: URL
+  /** Threads start with `start` or with their first job: whoever makes the pool has more urgent work for the cores. */
+  startLater?: boolean
+}
+
+export interface StartedPool extends CryptoPool {
+  /** Starts the threads that start with the pool if not told otherwise, and their warming up. */
+  start(): void
 }
 
 /** A request each of the 2000 connections that load generators keep; of RSA-4096 signatures, some seconds of two cores. */
@@ -27,7 +34,7 @@ const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
  * only while idle; while a search runs, the operating system gives it what the others leave, or a third of what each of
  * them gets.
  */
-export function createPool({ workers = availableParallelism(), entry }: PoolOptions): CryptoPool {
+export function createPool({ workers = availableParallelism(), entry, startLater }: PoolOptions): StartedPool {
   const epoch = new SharedArrayBuffer(4)
   const shared = { entry, epoch }
   const use = new Lane({ ...shared, name: 'use', threads: Math.max(1, workers), jobsMax: USE_JOBS_MAX, signs: true })
@@ -41,8 +48,11 @@ export function createPool({ workers = availableParallelism(), entry }: PoolOpti
     nice: SEARCH_NICE,
   })
   const lanes = [use, derive, search]
-  use.start()
-  derive.start()
+  const start = (): void => {
+    use.start()
+    derive.start()
+  }
+  if (!startLater) start()
 
   const bytesOf = (lane: Lane, task: Task, key?: KeyHandle): Promise<Uint8Array> =>
     lane.run(task, key) as Promise<Uint8Array>
@@ -50,6 +60,7 @@ export function createPool({ workers = availableParallelism(), entry }: PoolOpti
 
   // Arguments are copied here, so that callers may wipe theirs at any time; the copies move to the worker, which wipes them.
   return {
+    start,
     sign: (key, mode, message) => bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message) }, key),
     decrypt: (key, mode, encrypted, iv) =>
       bytesOf(use, { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), iv: iv && copy(iv) }, key),
