@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run image qemu test test-image test-slow build lint bench ct clean
+.PHONY: help run image qemu test test-image test-slow build lint bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -16,7 +16,8 @@ help:
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
 	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint       check format, style and types'
-	@echo 'make bench      measure unlocking by number of keys, the cost of the audit log, signatures against OpenSSL'
+	@echo 'make bench      measure all that README.md says of speed, and draw its chart (half an hour, nothing else running)'
+	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
 	@echo 'make ct         look for timing leaks of RSA and the curves, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
 
@@ -62,9 +63,16 @@ lint: node_modules/.package-lock.json
 	$(NODE) $(BIN)/tsc -p .
 
 bench: node_modules/.package-lock.json
-	$(NODE) tools/bench/unlock.ts
-	$(NODE) tools/bench/audit.ts
 	$(NODE) tools/bench/primitives.ts
+	$(NODE) tools/bench/appliance.ts
+	$(NODE) tools/bench/softhsm2.ts
+	$(NODE) tools/bench/growth.ts
+	$(NODE) tools/bench/audit.ts
+	$(NODE) tools/bench/chart.ts
+
+MINUTES ?= 60
+soak: node_modules/.package-lock.json
+	$(NODE) tools/soak.ts --minutes=$(MINUTES)
 
 ct: node_modules/.package-lock.json
 	$(NODE) tools/ct/main.ts --samples 100000

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { draw } from '../../tools/bench/chart.ts'
+import { growthOf } from '../../tools/soak.ts'
+
+const MINUTE = Array.from({ length: 120 }, (_, index) => index)
+
+test('memory is flat when it stays, falls, or goes up and down as garbage is collected', () => {
+  assert.equal(growthOf(MINUTE.map(() => 300)), null)
+  assert.equal(growthOf(MINUTE.map((at) => 400 - at)), null)
+  assert.equal(growthOf(MINUTE.map((at) => 300 + (at % 12) * 10)), null)
+})
+
+test('memory is not flat when it grows, all the time or in steps, also under the ups and downs of collections', () => {
+  const grown = /^memory grew by \d+ MiB/
+  assert.match(growthOf(MINUTE.map((at) => 300 + at / 2)) ?? '', grown)
+  assert.match(growthOf(MINUTE.map((at) => (at < 60 ? 300 : 330))) ?? '', grown)
+  assert.match(growthOf(MINUTE.map((at) => 300 + at / 2 + (at % 12) * 10)) ?? '', grown)
+})
+
+test('a run too short to tell is no success', () => {
+  assert.match(growthOf([300, 300, 300]) ?? '', /too short/)
+})
+
+test('a minute of mixed load with locks has no error and leaves memory flat', async () => {
+  const program = join(import.meta.dirname, '../../tools/soak.ts')
+  const child = spawn(process.execPath, [program, '--seconds=60'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, output)
+  assert.match(output, /no error, memory flat/)
+  assert.match(output, /[1-9]\d* locks and unlocks, [1-9]\d* signatures verified/)
+})
+
+test('the chart is drawn from results alone, the same each time', () => {
+  const row = { key: 'p256', connections: 1, requestsPerSecond: 1000 }
+  const rows = ['ed25519', 'p256', 'rsa2048'].flatMap((key) =>
+    ['coffer', 'nodeCrypto', 'bare'].flatMap((server) => [
+      { ...row, key, server },
+      { ...row, key, server, connections: 64, requestsPerSecond: 9000 },
+    ]),
+  )
+  const results = { processor: 'A <fast> one', cores: 2, node: 'v26.10.0', rows }
+  const chart = draw(results)
+  assert.equal(chart, draw(results))
+  assert.equal(chart.match(/<polyline/g)?.length, 9)
+  assert.ok(chart.includes('A &lt;fast&gt; one') && !/NaN|undefined/.test(chart))
+})
