@@ -22,21 +22,19 @@ export function sha512(...parts: Uint8Array[]): Uint8Array {
 /** The keys in use here are no longer than a block. */
 export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array {
   if (key.length > BLOCK_BYTES) throw new RangeError('key: longer than a block of SHA-512')
-  const [inner, outer] = [padded(key, 0x36), padded(key, 0x5c)]
-  const digest = sha512(inner, ...parts)
+  pad.set(key)
+  for (let i = 0; i < BLOCK_BYTES; i++) pad[i]! ^= 0x36
+  const digest = sha512(pad, ...parts)
+  for (let i = 0; i < BLOCK_BYTES; i++) pad[i]! ^= 0x36 ^ 0x5c
   try {
-    return sha512(outer, digest)
+    return sha512(pad, digest)
   } finally {
-    for (const secret of [inner, outer, digest]) secret.fill(0)
+    for (const secret of [pad, digest]) secret.fill(0)
   }
 }
 
-function padded(key: Uint8Array, pad: number): Uint8Array {
-  const block = new Uint8Array(BLOCK_BYTES)
-  block.set(key)
-  for (let i = 0; i < BLOCK_BYTES; i++) block[i]! ^= pad
-  return block
-}
+/** Zeros between two uses. */
+const pad = new Uint8Array(BLOCK_BYTES)
 
 /** The memory: round constants, then what is secret: the state, the message schedule, and a part of the message, padded. */
 const CONSTANTS = 0
@@ -63,7 +61,7 @@ function hash(parts: readonly Uint8Array[]): Uint8Array {
   for (const part of parts) {
     length += part.length
     for (let at = 0; at < part.length; ) {
-      const taken = part.subarray(at, at + CHUNK_BYTES - used)
+      const taken = at === 0 && part.length <= CHUNK_BYTES - used ? part : part.subarray(at, at + CHUNK_BYTES - used)
       memory.set(taken, MESSAGE + used)
       at += taken.length
       used += taken.length

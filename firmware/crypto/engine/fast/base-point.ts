@@ -288,8 +288,9 @@ const LANE_BYTES = LIMB_BYTES / 2
 
 /** a if `first` is 1, b if it is 0. */
 export function select(first: number, a: Uint8Array, b: Uint8Array): Uint8Array {
-  const mask = -first
-  return b.map((byte, i) => byte ^ ((byte ^ a[i]!) & mask))
+  const result = new Uint8Array(b.length)
+  for (let i = 0; i < b.length; i++) result[i] = b[i]! ^ ((b[i]! ^ a[i]!) & -first)
+  return result
 }
 
 export function isZero(bytes: Uint8Array): boolean {
