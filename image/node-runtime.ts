@@ -28,7 +28,9 @@ export function openNodeRuntime({ npmPackage }: Architecture, cache: string): No
     const download = `${directory}.new`
     rmSync(download, { recursive: true, force: true })
     mkdirSync(download, { recursive: true })
-    run('npm', ['pack', '--silent', '--pack-destination', download, `${npmPackage}@${version}`], { cwd: download })
+    run('npm', ['pack', '--loglevel=error', '--pack-destination', download, `${npmPackage}@${version}`], {
+      cwd: download,
+    })
     const archive = `${download}/${readdirSync(download)[0]}`
     const actual = `sha512-${createHash('sha512').update(readFileSync(archive)).digest('base64')}`
     if (actual !== integrity)
