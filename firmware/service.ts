@@ -27,6 +27,7 @@ import { createSyslog, type Syslog } from './syslog.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
 const BUILD_DIGITS = 12
+const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
 const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
 
 /**
@@ -65,7 +66,7 @@ async function start({ settings, deviceKey, withheld, software }: Start, workerE
   })
   exitOnBugs(log)
   if (software.fallback !== null) log.warning('general', software.fallback)
-  const pool = createPool({ entry: workerEntry })
+  const pool = createPool({ entry: workerEntry, startLater: true })
   const limiter = createAttemptLimiter()
   const { dataDirectory, host, port, httpPort } = settings
   const appliance = await openAppliance({
@@ -121,12 +122,14 @@ async function start({ settings, deviceKey, withheld, software }: Start, workerE
   tell({ type: 'listening', address: host, port: listener.port })
   tellState()
   appliance.onState(tellState)
+  const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
     endTrial: () => {
       trial = false
     },
     close: async () => {
+      clearTimeout(poolStart)
       await Promise.all([listener.close(), redirect?.close()])
       appliance.close()
       await pool.close()
