@@ -170,11 +170,24 @@ async function copyMember({ name, size, content }: Member, expected: ManifestMem
   if (size !== expected.size)
     throw new CofferError('invalid', `${name} has ${size} bytes, the manifest says ${expected.size}`)
   const hash = createHash('sha512')
+  // Each step is answered before the next one: what arrives in small pieces is passed on in large ones.
+  const gathered = new Uint8Array(Math.min(size, SLOT_WRITE_BYTES_MAX))
+  let length = 0
+  const passOn = async () => {
+    if (length > 0) await slot({ do: 'write', name, bytes: gathered.subarray(0, length) })
+    length = 0
+  }
   for await (const piece of content) {
     hash.update(piece)
-    for (let offset = 0; offset < piece.length; offset += SLOT_WRITE_BYTES_MAX)
-      await slot({ do: 'write', name, bytes: piece.subarray(offset, offset + SLOT_WRITE_BYTES_MAX) })
+    for (let offset = 0; offset < piece.length; ) {
+      const part = piece.subarray(offset, offset + gathered.length - length)
+      gathered.set(part, length)
+      length += part.length
+      offset += part.length
+      if (length === gathered.length) await passOn()
+    }
   }
+  await passOn()
   checkHash(name, hash, expected.sha512)
 }
 
