@@ -40,6 +40,7 @@ const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> 
   'P-384 sign': [5, 5],
   'P-521 sign': [5, 5],
   'secp256k1 sign': [3, 3],
+  'BIP-340 sign': [3, 3],
   'brainpoolP256r1 sign': [3, 3],
   'brainpoolP384r1 sign': [3, 3],
   'brainpoolP512r1 sign': [3, 3],
@@ -226,18 +227,19 @@ function curveSubjects(): Subject[] {
     ['BrainpoolP384', 'brainpoolP384r1', 'sha384'],
     ['BrainpoolP512', 'brainpoolP512r1', 'sha512'],
   ] as const
-  return curves.map(([type, name, hash]) => {
+  return curves.flatMap(([type, name, hash]) => {
     const key = openCurveKey(type, generateCurveKey(type, systemRandom).private, systemRandom)
     const { privateKey } =
       hash === null ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: name })
     const message = randomBytes(100)
     const signed = hash === null ? message : createHash(hash).update(message).digest()
     const mode = hash === null ? 'EdDSA' : 'ECDSA'
-    return {
-      name: `${name} sign`,
-      ours: () => key.sign(mode, signed),
-      openssl: () => sign(hash, message, privateKey),
-    }
+    const openssl = () => sign(hash, message, privateKey)
+    const subject = { name: `${name} sign`, ours: () => key.sign(mode, signed), openssl }
+    // OpenSSL has no BIP-340: its ECDSA on the same curve is the nearest thing
+    return name === 'secp256k1'
+      ? [subject, { name: 'BIP-340 sign', ours: () => key.sign('BIP340', message), openssl }]
+      : [subject]
   })
 }
 
