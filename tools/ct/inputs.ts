@@ -8,6 +8,8 @@ import type { RsaPrivateKey } from '../../firmware/crypto/rsa.ts'
 
 export const PRIME_BYTES = 64
 export const MODULUS_BYTES = 2 * PRIME_BYTES
+/** A shorter exponent runs the same loops fewer times, and what one window tells shows sooner. */
+export const EXPONENT_BYTES = 16
 
 /** Both classes have as many inputs, so that caches and branch predictors do not tell them apart. */
 export type Pool = readonly Uint8Array[]
@@ -19,8 +21,8 @@ export const copies = (value: Uint8Array): Pool => pool(() => value.slice())
 export const newPrime = (engine: Engine): Uint8Array => generatePrime(8 * PRIME_BYTES, systemRandom, engine)
 
 /** Below every prime of `newPrime` and as long. */
-export function randomNumber(): Uint8Array {
-  const number = randomBytes(PRIME_BYTES)
+export function randomNumber(bytes: number = PRIME_BYTES): Uint8Array {
+  const number = randomBytes(bytes)
   number[0]! &= 0x7f
   return new Uint8Array(number)
 }
@@ -32,8 +34,8 @@ export function smallNumber(value: number, bytes: number = PRIME_BYTES): Uint8Ar
 }
 
 /** Two bits set. */
-export function sparseNumber(): Uint8Array {
-  const number = smallNumber(1)
+export function sparseNumber(bytes: number = PRIME_BYTES): Uint8Array {
+  const number = smallNumber(1, bytes)
   number[0] = 0x40
   return number
 }

@@ -8,6 +8,7 @@ import type { DecryptMode } from '../../firmware/crypto/types.ts'
 import { curveSubjects } from './curve-subjects.ts'
 import {
   copies,
+  EXPONENT_BYTES,
   encrypt,
   MODULUS_BYTES,
   newPrime,
@@ -22,16 +23,17 @@ import {
 } from './inputs.ts'
 import { preparedSubject, type Subject, subject } from './subject.ts'
 
-export function subjects(engine: Engine): Subject[] {
-  return [
-    ...controls(engine),
-    ...powers(engine),
-    ...inverses(engine),
-    ...privatePowers(engine),
-    ...paddings(engine),
-    ...curveSubjects(engine.name === 'fast' ? 'fused' : 'exact'),
-  ]
+/** Apart, because making the inputs of all takes a while. */
+export const GROUPS: Readonly<Record<string, (engine: Engine) => Subject[]>> = {
+  controls,
+  powers,
+  inverses,
+  private: privatePowers,
+  paddings,
+  curves: (engine) => curveSubjects(engine.name === 'fast' ? 'fused' : 'exact'),
 }
+
+export const subjects = (engine: Engine): Subject[] => Object.values(GROUPS).flatMap((group) => group(engine))
 
 export function controls(engine: Engine): Subject[] {
   const prime = newPrime(engine)
@@ -56,12 +58,18 @@ function powers(engine: Engine): Subject[] {
   const prime = newPrime(engine)
   const base = randomNumber()
   const ofExponent = (value: Uint8Array) => engine.powers([prime, prime], [base, base], [value, value])
-  const ofBase = (value: Uint8Array) => engine.powers([prime, prime], [value, value], [prime, prime])
-  const ofModulus = (value: Uint8Array) => engine.powers([value, value], [base, base], [prime, prime])
-  const ones = new Uint8Array(PRIME_BYTES).fill(0xff)
+  const exponent = randomNumber(EXPONENT_BYTES)
+  const ofBase = (value: Uint8Array) => engine.powers([prime, prime], [value, value], [exponent, exponent])
+  const ofModulus = (value: Uint8Array) => engine.powers([value, value], [base, base], [exponent, exponent])
+  const ofTwo = (value: Uint8Array) => engine.powers([prime, prime], 2, [value, value])
+  const modulusOfTwo = (value: Uint8Array) => engine.powers([value, value], 2, [exponent, exponent])
+  const ones = new Uint8Array(EXPONENT_BYTES).fill(0xff)
+  const random = () => pool(() => randomNumber(EXPONENT_BYTES))
   return [
-    subject('power: exponent of two bits / random', [copies(sparseNumber()), pool(randomNumber)], ofExponent),
-    subject('power: exponent of ones / random', [copies(ones), pool(randomNumber)], ofExponent),
+    subject('power: exponent of two bits / random', [copies(sparseNumber(EXPONENT_BYTES)), random()], ofExponent),
+    subject('power: exponent of ones / random', [copies(ones), random()], ofExponent),
+    subject('power of 2: exponent of two bits / random', [copies(sparseNumber(EXPONENT_BYTES)), random()], ofTwo),
+    subject('power of 2: one prime / many', [copies(prime), pool(() => newPrime(engine))], modulusOfTwo),
     subject('power: base 0 / random', [copies(smallNumber(0)), pool(randomNumber)], ofBase),
     subject('power: base 1 / random', [copies(smallNumber(1)), pool(randomNumber)], ofBase),
     subject('power: one prime / many', [copies(prime), pool(() => newPrime(engine))], ofModulus),
