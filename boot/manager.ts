@@ -72,7 +72,7 @@ export function run(platform: Platform): void {
       terminal.release()
       terminal.print(explanation)
     },
-    onLine: terminal.print,
+    onLine: platform.logTo(terminal.print),
   })
 
   const trial = createTrial({

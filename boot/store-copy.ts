@@ -4,6 +4,7 @@
  */
 
 import {
+  chownSync,
   closeSync,
   constants,
   copyFileSync,
@@ -14,6 +15,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from './files.ts'
@@ -22,7 +24,7 @@ export interface StoreCopy {
   /** Made while no firmware runs; replaces an older one. Throws when there is no room. */
   make(): void
   exists(): boolean
-  /** Puts it back in the place of the store, if there is one. May be repeated after a power cut. */
+  /** Puts it back in the place of the store, if there is one. A power cut may leave no store: then repeat it first of all. */
   restore(): void
   remove(): void
 }
@@ -42,11 +44,14 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
       remove()
       try {
         mkdirSync(incoming, { mode: 0o700 })
-        for (const name of readdirSync(storeDirectory)) copyDurably(`${storeDirectory}/${name}`, `${incoming}/${name}`)
+        // Nothing but files is the store's; a link of the firmware's must not lead us anywhere.
+        for (const entry of readdirSync(storeDirectory, { withFileTypes: true }))
+          if (entry.isFile()) copyDurably(`${storeDirectory}/${entry.name}`, `${incoming}/${entry.name}`)
       } catch (error) {
         drop(incoming)
         throw error
       }
+      keepOwner(storeDirectory, incoming)
       syncDirectory(incoming)
       renameSync(incoming, copy)
       syncDirectory(parent)
@@ -64,9 +69,16 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
   }
 }
 
+/** The firmware's, where it is another user than we. */
+function keepOwner(from: string, to: string): void {
+  const { uid, gid } = statSync(from)
+  chownSync(to, uid, gid)
+}
+
 /** Shares the blocks where the file system can. */
 function copyDurably(from: string, to: string): void {
   copyFileSync(from, to, constants.COPYFILE_FICLONE)
+  keepOwner(from, to)
   const file = openSync(to, 'r')
   try {
     fsyncSync(file)

@@ -19,6 +19,7 @@ import { launcherFor } from './launcher.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { DATA, ESP, mountEfiVariables, mountEsp, remountEsp } from './mounts.ts'
 import { createNetwork } from './network.ts'
+import { paceLines } from './pace.ts'
 import { readRelease } from './release.ts'
 import { readSecureBoot } from './secure-boot.ts'
 import { openDeviceSlots } from './slots.ts'
@@ -117,6 +118,7 @@ async function open(say: (text: string) => void): Promise<Platform> {
     sharesTerminal: false,
     deviceKey: () => minimum.guard(keys.open()),
     applyNetwork: network.apply,
+    logTo: paceLines,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     perform: async (action) => {
       keys.wipe()

@@ -1,0 +1,34 @@
+/**
+ * The log at the pace of a serial line. 115200 baud carry some hundred lines a second, a busy appliance writes thousands;
+ * whoever waits for the line then waits for the console. The whole log goes to the syslog server (contract 7.6).
+ */
+
+const LINES_PER_SECOND = 50 // less than half of what the line carries
+const BURST_LINES = 50
+const NOTICE_MS = 1000
+
+export type Print = (text: string) => void
+
+/** Prints what the pace allows, and says how many lines it has left out as soon as it can. */
+export function paceLines(print: Print, now: () => number = () => performance.now()): Print {
+  let credit = BURST_LINES
+  let creditAtMs = now()
+  let leftOut = 0
+
+  const tell = () => {
+    print(leftOut === 1 ? '1 line of the log is not shown here.' : `${leftOut} lines of the log are not shown here.`)
+    leftOut = 0
+  }
+  return (text) => {
+    const atMs = now()
+    credit = Math.min(BURST_LINES, credit + ((atMs - creditAtMs) * LINES_PER_SECOND) / 1000)
+    creditAtMs = atMs
+    if (credit < 1) {
+      if (leftOut === 0) setTimeout(tell, NOTICE_MS).unref()
+      leftOut++
+    } else {
+      credit--
+      print(text)
+    }
+  }
+}
