@@ -9,6 +9,7 @@ import type { Products } from './emitter.ts'
 import { Field, type FieldState, limbsFor, type Slot } from './field.ts'
 import { bytesToLimbs } from './limbs.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
+import { select } from './masks.ts'
 import {
   CHOICE_LIMBS,
   DIGIT_BITS,
@@ -285,19 +286,6 @@ export class BasePoint {
 }
 
 const LANE_BYTES = LIMB_BYTES / 2
-
-/** a if `first` is 1, b if it is 0. */
-export function select(first: number, a: Uint8Array, b: Uint8Array): Uint8Array {
-  const result = new Uint8Array(b.length)
-  for (let i = 0; i < b.length; i++) result[i] = b[i]! ^ ((b[i]! ^ a[i]!) & -first)
-  return result
-}
-
-export function isZero(bytes: Uint8Array): boolean {
-  let bits = 0
-  for (const byte of bytes) bits |= byte
-  return bits === 0
-}
 
 function toBytes(value: bigint, length: number): Uint8Array {
   return new Uint8Array(Buffer.from(value.toString(16).padStart(2 * length, '0'), 'hex'))

@@ -1,7 +1,8 @@
 /** BIP-340: Schnorr signatures on secp256k1, of messages of any length. */
 
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type BasePoint, isZero, select } from './base-point.ts'
+import type { BasePoint } from './base-point.ts'
+import { isZero, select } from './masks.ts'
 
 export interface Bip340Key {
   /** `aux`: 32 random bytes. */

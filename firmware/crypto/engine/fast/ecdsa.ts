@@ -2,7 +2,8 @@
 
 import type { Random } from '../../random.ts'
 import { hmacSha512 } from '../sha512.ts'
-import { type BasePoint, isZero } from './base-point.ts'
+import type { BasePoint } from './base-point.ts'
+import { isZero } from './masks.ts'
 
 /** Scalars are drawn this much longer than the order, so that reduction has no bias. FIPS 186-5 A.2.1 wants eight. */
 export const EXTRA_BYTES = 16
