@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../files.ts'
+import { createStoreCopy } from '../store-copy.ts'
 import type { OurDisk } from './disk.ts'
 import { DATA, ESP, mountData, mountEsp, unmountData, unmountEsp, withWritableEsp } from './mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
@@ -129,6 +130,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
         if (error instanceof ProgramError) return `the data partition cannot be mounted: ${error.message}`
         throw error
       }
+      if (!existsSync(STORE)) createStoreCopy(STORE).restore() // which a power cut has interrupted
       const losses = findLosses()
       if (losses !== null) unmountData()
       return losses

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -353,9 +355,23 @@ test('while a version waits to be tried, or is on trial, nothing is begun', onSt
 test('a store that cannot be copied ends the try, and the reason is kept', onStub, (t) => {
   const device = makeDevice(t)
   install(device.start().slots, '1.1.0')
-  mkdirSync(join(device.store, 'a directory, which no store has'))
+  renameSync(device.store, `${device.store}.aside`)
+  writeFileSync(device.store, 'no directory')
   for (let n = 0; n < 3; n++) assert.throws(() => device.start(), /could not be tried because the disk failed/)
+  rmSync(device.store)
+  renameSync(`${device.store}.aside`, device.store)
   assert.match(device.start().running.fallback!, /1\.1\.0 was tried and left: it could not be tried because/)
+})
+
+test("the store is its owner's again after a trial that failed", {
+  skip: onStub.skip || (process.getuid?.() !== 0 && 'only root gives files away'),
+}, (t) => {
+  const device = makeDevice(t)
+  install(device.start().slots, '1.1.0')
+  const owned = [device.store, join(device.store, 'coffer.db')]
+  for (const path of owned) chownSync(path, 1000, 1001)
+  for (let n = 0; n < 4; n++) device.start()
+  for (const path of owned) assert.deepEqual([statSync(path).uid, statSync(path).gid], [1000, 1001], path)
 })
 
 test('a damaged record costs the reason, nothing else', onStub, (t) => {

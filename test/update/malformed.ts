@@ -463,6 +463,16 @@ export const MALFORMED: readonly Malformed[] = [
     message: 'manifest.minimumVersion: not a version MAJOR.MINOR or MAJOR.MINOR.PATCH',
   },
   {
+    what: 'a floor that is no version',
+    image: withManifest({ rollbackFloor: '1' }),
+    message: 'manifest.rollbackFloor: not a version MAJOR.MINOR or MAJOR.MINOR.PATCH',
+  },
+  {
+    what: 'a floor above the version itself',
+    image: withManifest({ rollbackFloor: '1.3.1' }),
+    message: 'manifest.rollbackFloor: newer than the version itself',
+  },
+  {
     what: 'release notes over their bound',
     image: withManifest({ releaseNotes: 'x'.repeat(32 * 1024 + 1) }),
     message: 'manifest.releaseNotes: too long',
