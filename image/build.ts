@@ -53,7 +53,7 @@ async function build(): Promise<void> {
     const initrd = makeCpio(new Map([...initramfs, ['root.sqfs', bytesOf(squashfs, COFFER)]]))
 
     const programs = openBootPrograms(architecture, packages)
-    const commandLine = `console=${architecture.console} panic=-1 quiet`
+    const commandLine = `console=${architecture.console} ${architecture.kernelParameters}panic=-1 quiet`
     const secureBoot = openSecureBoot(options.secureBootKeys, scratch)
     const unsigned = appendSections(programs.stub.bytes, [
       { name: '.osrel', bytes: Buffer.from(osRelease(version)) },
