@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run image qemu test test-image test-slow build lint bench soak ct clean
+.PHONY: help run image qemu test test-image test-image-longest test-image-others test-slow build lint bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -48,9 +48,16 @@ test: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
 	$(NODE) --test --test-concurrency=1 'test/image/quick*.test.ts'
 
-# One machine at a time: their times count.
+# The quick ones alone, for their times count. Then two machines at a time, each of which keeps about one core busy.
+TEST_IMAGE = $(NODE) --test --test-concurrency=1
+LONGEST = test/image/update-hung.test.ts test/image/update-kill.test.ts
 test-image: node_modules/.package-lock.json
-	$(NODE) --test --test-concurrency=1 'test/image/**/*.test.ts'
+	$(TEST_IMAGE) 'test/image/quick*.test.ts'
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going test-image-longest test-image-others
+test-image-longest:
+	$(TEST_IMAGE) $(LONGEST)
+test-image-others:
+	$(TEST_IMAGE) $(filter-out $(LONGEST) $(wildcard test/image/quick*.test.ts),$(wildcard test/image/*.test.ts))
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
