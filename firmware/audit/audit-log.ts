@@ -24,7 +24,7 @@ export const LINES_DEFAULT = 100_000
 const GROUP_MS_MIN = 400
 const GROUP_MS_MAX = 1000 // what a crash may lose
 const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: writing takes 2 % of the time
-const GROUP_LINES_MAX = 4096 // then it is written at once; a dozen milliseconds of sealing
+const GROUP_LINES_MAX = 512 // then it is written at once: no request waits behind more than a few milliseconds of sealing
 
 /** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
 const WAITING_LINES_MAX = 10_000
