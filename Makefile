@@ -29,7 +29,8 @@ ARCH ?= x64
 RELEASE_KEY ?= var/development.key
 IMAGE = dist$(if $(filter-out x64,$(ARCH)),/$(ARCH))
 image: node_modules/.package-lock.json $(RELEASE_KEY)
-	$(NODE) image/build.ts --arch $(ARCH) --release-signing-key $(RELEASE_KEY) --output $(IMAGE)
+	$(NODE) image/build.ts --arch $(ARCH) --release-signing-key $(RELEASE_KEY) \
+	  $(if $(SECURE_BOOT_KEYS),--secure-boot-keys $(SECURE_BOOT_KEYS)) --output $(IMAGE)
 
 var/development.key:
 	@mkdir -p var
