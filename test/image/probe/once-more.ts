@@ -12,15 +12,16 @@ import { openTpmDevice } from '../../../boot/tpm/transport.ts'
 
 const STORE = '/data/store'
 const RECORD = '/data/device.tpm'
+const TPM = '/dev/tpmrm0'
 
 /** Call it when the boot manager has opened the key. At the first start there is nothing to open, only to make. */
 export function tryOnceMore(): void {
-  if (!existsSync(RECORD) || readdirSync(STORE).length === 0) return
+  if (!existsSync(TPM) || !existsSync(RECORD) || readdirSync(STORE).length === 0) return
   const opened = openDeviceKeys('/data', STORE).open()
   console.log(`probe: the boot manager's way: ${'key' in opened ? 'GIVEN' : opened.problem}`)
   const record = readRecord(RECORD)
   if ('problem' in record) throw new Error(record.problem)
-  const tpm = createTpm(openTpmDevice('/dev/tpmrm0'))
+  const tpm = createTpm(openTpmDevice(TPM))
   const tries: Record<string, Registers> = {
     'the values it was sealed to': new Map([
       [SECURE_BOOT, record.register7],
