@@ -1,7 +1,8 @@
 /** The watchdog restarts the machine when nobody writes to it: linux/Documentation/watchdog/watchdog-api.rst. */
 
-import { fstatSync, writeSync } from 'node:fs'
+import { fstatSync, writeFileSync, writeSync } from 'node:fs'
 
+const WATCHED = '/run/watched' // until this is there, /sbin/init feeds it
 const DESCRIPTOR = 3 // opened by /sbin/init, which keeps it open
 const FEED_MS = 5_000 // watchdogs wait half a minute and more
 
@@ -16,5 +17,6 @@ export function feedWatchdog(descriptor = DESCRIPTOR, everyMs = FEED_MS): void {
     writeSync(descriptor, '\n') // any byte but V, which would switch it off
   }
   feed()
+  writeFileSync(WATCHED, '')
   setInterval(feed, everyMs).unref()
 }
