@@ -93,7 +93,9 @@ async function build(): Promise<void> {
       { path: 'loader/loader.conf', bytes: Buffer.from(`timeout 0\neditor no\n${secureBoot.settings}`) },
       ...secureBoot.files,
     ]
-    makeDisk(`${output}/coffer-${version}.img`, scratch, files, TIME)
+    const disk = `${output}/coffer-${version}.img`
+    makeDisk(disk, scratch, files, TIME)
+    console.log(`${disk}: Coffer ${version} for ${architecture.name}`)
   } finally {
     rmSync(scratch, { recursive: true })
   }

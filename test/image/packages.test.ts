@@ -1,0 +1,79 @@
+/** Debian's packages for the image: the locked ones or none. */
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readArchitecture } from '../../image/architecture.ts'
+import { openDebian } from '../../image/debian.ts'
+import { neededLibraries, stripped } from '../../image/elf.ts'
+import { type LockedPackage, lockedPackages } from '../../image/lock.ts'
+import { makeDirectory, onMachines } from './rig.ts'
+
+const x64 = readArchitecture('x64')
+const small = (): LockedPackage => lockedPackages(x64).find(({ name }) => name === 'libcap-ng0')!
+
+test('a locked package comes with its files, and the second time without a network', onMachines(), (t) => {
+  const cache = makeDirectory(t)
+  const directory = openDebian(x64, cache).unpack(small())
+  const library = readdirSync(join(directory, 'lib/x86_64-linux-gnu')).find((name) => name.endsWith('.so.0'))!
+  assert.deepEqual(neededLibraries(readFileSync(join(directory, 'lib/x86_64-linux-gnu', library))), [
+    'libc.so.6',
+    'ld-linux-x86-64.so.2',
+  ])
+  const path = process.env.PATH
+  t.after(() => {
+    process.env.PATH = path
+  })
+  process.env.PATH = '/nowhere' // neither apt nor dpkg
+  assert.equal(openDebian(x64, cache).unpack(small()), directory)
+})
+
+test('a version that the archive no longer has is refused by naming the one to move to', onMachines(), (t) => {
+  const { name, version } = small()
+  const gone = { name, version: '0.1-1', sha256: '0'.repeat(64) }
+  assert.throws(() => openDebian(x64, makeDirectory(t)).unpack(gone), {
+    message:
+      `${name} 0.1-1 is no longer in Debian's archive, which has ${version} now. ` +
+      'node_modules/.bin/node image/update-lock.ts moves the lock to the newest versions.',
+  })
+})
+
+test('a package with another hash than the locked one is refused, and not kept', onMachines(), (t) => {
+  const cache = makeDirectory(t)
+  const { name, version, sha256: actual } = small()
+  const locked = { name, version, sha256: '0'.repeat(64) }
+  for (const _ of ['the first time', 'and again'])
+    assert.throws(() => openDebian(x64, cache).unpack(locked), {
+      message: `${name} ${version} has the hash ${actual}; packages.lock.json says ${locked.sha256}`,
+    })
+  assert.ok(!existsSync(join(cache, `amd64/${name}_${locked.sha256}`)))
+})
+
+test('both architectures are locked to the same set of packages, each once', () => {
+  const names = ['x64', 'arm64'].map((name) =>
+    lockedPackages(readArchitecture(name)).map(({ name }) => name.replace(/-(amd64|arm64)$/, '')),
+  )
+  assert.deepEqual(names[0], names[1])
+  assert.equal(new Set(names[0]).size, names[0]!.length)
+  for (const name of ['x64', 'arm64'])
+    for (const { sha256 } of lockedPackages(readArchitecture(name))) assert.match(sha256, /^[0-9a-f]{64}$/)
+})
+
+test('Node without its symbols is the smaller, the same otherwise, and asks for the same libraries', (t) => {
+  const whole = readFileSync(process.execPath)
+  const short = stripped(whole)
+  assert.ok(short.length < whole.length)
+  assert.deepEqual(neededLibraries(short), neededLibraries(whole))
+  assert.ok(neededLibraries(whole).includes('libc.so.6'))
+  assert.deepEqual(neededLibraries(Buffer.from('#!/bin/sh\n')), [])
+  const program = join(makeDirectory(t), 'node')
+  writeFileSync(program, short, { mode: 0o755 })
+  const script = `
+    const { createHash } = await import('node:crypto')
+    console.log(new Intl.DateTimeFormat('de', { dateStyle: 'full', timeZone: 'UTC' }).format(0))
+    console.log(createHash('sha256').digest('hex').slice(0, 8))`
+  const { stdout } = spawnSync(program, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
+  assert.equal(stdout, 'Donnerstag, 1. Januar 1970\ne3b0c442\n')
+})
