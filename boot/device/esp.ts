@@ -73,7 +73,7 @@ export function createEsp({ directory, remount, dropCaches = () => {} }: EspOpti
       return bavail * bsize
     },
     open: () => {
-      remount('rw')
+      remount('rw,async')
       mkdirSync(dirname(incoming), { recursive: true })
     },
     rest: () => remount('ro'),

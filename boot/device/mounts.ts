@@ -19,9 +19,9 @@ export const unmountEsp = (): void => unmount(ESP)
 
 /**
  * `rw,sync`: names and what they point to reach the medium in the order of the calls; far too slow for contents, which
- * are written with `rw`. `ro` returns when everything is on the medium.
+ * are written with `rw,async`. `ro` returns when everything is on the medium. What is not named stays as it was.
  */
-export type EspAccess = 'rw' | 'rw,sync' | 'ro'
+export type EspAccess = 'rw,async' | 'rw,sync' | 'ro'
 
 export const remountEsp = (access: EspAccess): void => mount('-o', `remount,${access},${ESP_OPTIONS}`, ESP)
 

@@ -35,7 +35,7 @@ before(async () => {
   if (onMachines().skip === false) first = await firstImage()
 })
 
-test('deadline and watchdog end the tries of a version that hangs', onMachines(900_000), async (t) => {
+test('deadline and watchdog end the tries of a version that hangs', onMachines(3_600_000), async (t) => {
   const bad = await changedImage(BAD, makeDirectory(t), (program) => {
     program('firmware.js').replaceAll(HANG)
     program('device.js').replace(/READY_MS_MAX = 12e4/, `READY_MS_MAX = ${READY_SECONDS * 1000}`)
