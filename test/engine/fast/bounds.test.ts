@@ -3,12 +3,14 @@ import { test } from 'node:test'
 import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
 import { LOW_MAGIC } from '../../../firmware/crypto/engine/fast/machine.ts'
 import {
+  type ColumnProducts,
   canonical,
   columnBiases,
   combine,
   doubleIf,
   type Modulus,
   multiply,
+  product,
   ROWS,
   range,
   reduceWide,
@@ -33,7 +35,7 @@ function prepare(
     for (let k = 0; k < count; k++) m.store(at, k, k === limbs - 1 ? LAST_LIMB : limb)
     return at
   }
-  const biases = (at: number, kind: 'square' | 'multiply' | 'none'): number => {
+  const biases = (at: number, kind: ColumnProducts): number => {
     for (const [k, bias] of columnBiases(limbs, digits, kind).entries()) m.store(at, k, m.constant(bias))
     return at
   }
@@ -51,6 +53,7 @@ function prepare(
       columns: 3000,
       squareBiases: biases(5000, 'square'),
       multiplyBiases: biases(7000, 'multiply'),
+      productBiases: biases(11_000, 'product'),
       wideBiases: biases(9000, 'none'),
     },
   }
@@ -74,6 +77,10 @@ const OPERATIONS: Readonly<Record<string, (m: Checker, n: Modulus<number>) => vo
   double: (m, n) => {
     for (const k of range(n.limbs)) m.store(RESULT, k, m.load(A, k))
     doubleIf(m, n.limbs, RESULT, { kind: 'bits', low: -1n, high: 0n })
+  },
+  'product without reduction': (m, n) => {
+    product(m, n, WIDE, A, B)
+    for (const k of range(n.limbs)) m.store(RESULT, k, m.load(WIDE, n.limbs + k))
   },
   'take the canonical number': (m, n) => canonical(m, n, RESULT, A),
 }

@@ -13,7 +13,7 @@ import {
 } from '../wasm.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import { LIMB_BYTES, RADIX } from './machine.ts'
-import { canonical, combine, doubleIf, multiply, ROWS, range, reduceWide, square } from './montgomery.ts'
+import { canonical, combine, doubleIf, multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
 
 /** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
 export const WINDOW_BITS = 5
@@ -73,7 +73,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const moreSecret = take(more.secretLimbs)
   const secretEnd = end
   const morePublic = take(more.publicLimbs)
-  const biases = { square: take(2 * limbs), multiply: take(2 * limbs), none: take(2 * limbs) }
+  const biases = { square: take(2 * limbs), multiply: take(2 * limbs), product: take(2 * limbs), none: take(2 * limbs) }
   return {
     limbs,
     digits,
@@ -110,6 +110,7 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
     columns: fixed(layout.columns),
     squareBiases: fixed(layout.square),
     multiplyBiases: fixed(layout.multiply),
+    productBiases: fixed(layout.product),
     wideBiases: fixed(layout.none),
   }
   const emitter = (local: NewLocal): Emitter =>
@@ -130,6 +131,7 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
   const add = define('add', 3, (m, [to, a, b]) => combine(m, limbs, 1, to!, a!, b!))
   const subtract = define('subtract', 3, (m, [to, a, b]) => combine(m, limbs, -1, to!, a!, b!))
   define('canonical', 2, (m, [to, a]) => canonical(m, n, to!, a!))
+  define('product', 2, (m, [a, b]) => product(m, n, fixed(layout.wide), a!, b!))
   define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
   const table = layout.table * LIMB_BYTES
   const choice = layout.wide * LIMB_BYTES

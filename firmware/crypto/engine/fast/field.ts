@@ -24,6 +24,7 @@ export interface FieldExports {
   add: (to: number, a: number, b: number) => undefined
   subtract: (to: number, a: number, b: number) => undefined
   canonical: (to: number, a: number) => undefined
+  product: (a: number, b: number) => undefined
   reduceWide: (to: number) => undefined
   /** Windows first to last are at `windows`. */
   power: (to: number, windows: number, count: number) => undefined
@@ -53,7 +54,7 @@ export class Field {
     this.words = new Uint32Array(memory)
     this.secrets = this.numbers.subarray(0, 2 * this.layout.secretEnd)
     const biases = new BigUint64Array(memory)
-    for (const kind of ['square', 'multiply', 'none'] as const) {
+    for (const kind of ['square', 'multiply', 'product', 'none'] as const) {
       columnBiases(limbs, this.layout.digits, kind).forEach((bias, k) => {
         const at = 2 * (this.layout[kind] + k)
         biases.fill(bias, at, at + 2)
@@ -133,6 +134,12 @@ export class Field {
     this.code.reduceWide(this.#at(to))
   }
 
+  /** a b in one lane, not reduced: twice as many limbs. */
+  product(a: Slot, b: Slot, lane: 0 | 1): Float64Array {
+    this.code.product(this.#at(a), this.#at(b))
+    return this.#get(this.layout.wide, lane, 2 * this.limbs)
+  }
+
   /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
   power(to: Slot, base: Slot, exponents: Pair<Uint8Array>): void {
     const { table, windows } = this.layout
@@ -189,10 +196,7 @@ export class Field {
   }
 
   get(slot: Slot, lane: 0 | 1): Float64Array {
-    const from = 2 * this.#slot(slot) + lane
-    const limbs = new Float64Array(this.limbs)
-    for (let k = 0; k < limbs.length; k++) limbs[k] = this.numbers[from + 2 * k]!
-    return limbs
+    return this.#get(this.#slot(slot), lane, this.limbs)
   }
 
   /** Both lanes as they lie in memory. */
@@ -209,6 +213,12 @@ export class Field {
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
     return limbsToBytes(this.get(slot, lane), length)
+  }
+
+  #get(at: number, lane: 0 | 1, count: number): Float64Array {
+    const limbs = new Float64Array(count)
+    for (let k = 0; k < count; k++) limbs[k] = this.numbers[2 * (at + k) + lane]!
+    return limbs
   }
 
   #write(at: number, lane: 0 | 1, limbs: Float64Array): void {

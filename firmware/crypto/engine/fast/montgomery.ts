@@ -28,6 +28,7 @@ export interface Modulus<P> {
   /** As `columnBiases` gives them. */
   squareBiases: P
   multiplyBiases: P
+  productBiases: P
   wideBiases: P
 }
 
@@ -50,6 +51,18 @@ export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a
 
 export function multiply<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
   copy(m, n.columns, n.multiplyBiases, 2 * n.limbs)
+  addProduct(m, n, a, b)
+  reduce(m, n, result)
+}
+
+/** a b, not reduced: twice as many limbs. */
+export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
+  copy(m, n.columns, n.productBiases, 2 * n.limbs)
+  addProduct(m, n, a, b)
+  carry(m, 2 * n.limbs, result, (k) => m.load(n.columns, k))
+}
+
+function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P): void {
   const walk = [
     { from: a, step: ROWS },
     { from: n.columns, step: ROWS },
@@ -60,7 +73,6 @@ export function multiply<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P,
   })
   const x = range(n.limbs % ROWS).map((k) => m.load(from!, k))
   addRows(m, to!, x, b, fixed(n.limbs - x.length + 1))
-  reduce(m, n, result)
 }
 
 /** The number of the columns, twice as many limbs at `wide`, below n B^limbs / 16, times B^-limbs modulo n. */
@@ -270,15 +282,20 @@ const digitLift = (k: number): bigint => LIFT + HALF - (k > 0 ? LIFT_CARRY : 0n)
 
 export const columnBias = (lows: number, highs: number): bigint => BigInt(lows) * LOW_MAGIC + BigInt(highs) * HIGH_MAGIC
 
+/** Of which products the columns get: those of a square or of two numbers, before reduction or without it, or none. */
+export type ColumnProducts = 'square' | 'multiply' | 'product' | 'none'
+
 /** What the columns hold at the start: the lifts they need, less the biases of all products that will come. */
-export function columnBiases(limbs: number, digits: number, products: 'square' | 'multiply' | 'none'): bigint[] {
+export function columnBiases(limbs: number, digits: number, products: ColumnProducts): bigint[] {
+  const isReduced = products !== 'product'
   const lows = new Array<number>(2 * limbs + 1).fill(0)
   const count = (column: number): void => {
     lows[column]!++
   }
   for (const i of range(limbs)) {
     for (const j of range(limbs)) {
-      if (products === 'multiply' || (products === 'square' && j >= i)) count(i + j)
+      if (products === 'multiply' || products === 'product' || (products === 'square' && j >= i)) count(i + j)
+      if (!isReduced) continue
       if (i < limbs - digits) count(i + digits + j)
       else if (i + j >= limbs) count(i + j)
     }
@@ -286,9 +303,12 @@ export function columnBiases(limbs: number, digits: number, products: 'square' |
   // of the last rows' products, columns below `limbs` get their lifts apart; their highs still reach column `limbs`
   return range(2 * limbs).map((k) => {
     let highs = k === 0 ? 0 : lows[k - 1]!
-    if (k === limbs) highs += digits
+    if (k === limbs && isReduced) highs += digits
+    const isCarried = k > 0 && k <= limbs && isReduced
     const lift =
-      k === 2 * limbs - 1 ? doubleBits(3 * 2 ** 51) : digitLift(k > limbs ? 0 : k) - (k === limbs ? LIFT_CARRY : 0n)
+      k === 2 * limbs - 1
+        ? doubleBits(3 * 2 ** 51)
+        : digitLift(isCarried ? k : 0) - (k === limbs && isReduced ? LIFT_CARRY : 0n)
     return BigInt.asUintN(64, lift - columnBias(lows[k]!, highs))
   })
 }

@@ -2,13 +2,13 @@
 
 import type { Pair, RsaArithmetic, RsaNumbers } from '../engine.ts'
 import { bitLength, Field, limbsFor } from './field.ts'
-import { bytesToLimbs, multiplyAdd } from './limbs.ts'
+import { bytesToLimbs, limbsToBytes } from './limbs.ts'
 
 const ONE = Uint8Array.of(1)
 
 export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmetic {
   const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q))))
-  const [bytes, pBytes, qBytes] = [n.length, p.length, q.length]
+  const bytes = n.length
   const exponents: Pair<Uint8Array> = [dp.slice(), dq.slice()]
   const [qKept, qinvKept] = [q.slice(), qinv.slice()]
   field.setModuli([p, q])
@@ -43,18 +43,20 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
         const y = field.get('a', 1)
-        const yBytes = field.getBytes('a', 1, qBytes)
         field.put('b', [y, y])
         field.subtract('a', 'a', 'b')
         field.putBytes('b', [qinvKept, qinvKept])
         field.multiply('b', 'b', 'square')
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
-        const h = field.getBytes('a', 0, pBytes)
+        field.putBytes('b', [qKept, qKept])
+        const sum = field.product('a', 'b', 0)
+        for (let k = 0; k < y.length; k++) sum[k]! += y[k]!
         try {
-          return multiplyAdd(qKept, h, yBytes, bytes)
+          return limbsToBytes(sum, bytes)
         } finally {
-          for (const secret of [y, yBytes, h]) secret.fill(0)
+          y.fill(0)
+          sum.fill(0)
         }
       }),
     multiply: (a, b) =>
