@@ -174,9 +174,6 @@ function launch(
     '--allow-worker',
     '--allow-net',
     '--disable-sigusr1',
-    // Where the processor has keys for memory (PKU), V8's account of its code pages goes wrong when several threads make and
-    // drop WebAssembly code, and it ends the process: "Check failed: it->second.Size() > offset".
-    '--no-memory-protection-keys',
     '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
     '--disable-warning=ExperimentalWarning', // --allow-net
     `--max-old-space-size=${heapMegabytes}`,
