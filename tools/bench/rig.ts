@@ -84,8 +84,9 @@ function portOf(child: ChildProcess): Promise<number> {
   })
 }
 
-function stop(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  await new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
     child.kill('SIGTERM')
   })
@@ -141,8 +142,12 @@ export async function furnish(call: Call): Promise<void> {
   await expectSuccess(call('PUT', `/users/${id}`, ADMIN, { realName: 'Operator', role: 'Operator', passphrase }))
 }
 
+/** And signs with each: the first signature of a caller waits for the check of a passphrase. */
 export async function makeKeys(call: Call): Promise<void> {
-  for (const { name: _, mode: __, ...key } of KEYS) await expectSuccess(call('POST', '/keys/generate', ADMIN, key))
+  for (const { name: _, mode, ...key } of KEYS) {
+    await expectSuccess(call('POST', '/keys/generate', ADMIN, key))
+    await expectSuccess(call('POST', `/keys/${key.id}/sign`, OPERATOR, signRequest({ mode })))
+  }
 }
 
 export const signRequest = ({ mode }: Pick<BenchKey, 'mode'>) => ({
