@@ -1,6 +1,7 @@
 /** The flashed image starts and answers, in time and in little memory, under software emulation. Runs in `make test`. */
 
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import {
   ADMIN,
@@ -18,8 +19,10 @@ import {
 
 const FIRST_START_MS_MAX = 20_000 // UEFI, boot loader, data partition and keys made
 const DIRECT_START_MS_MAX = 10_000
-const TRIES_MAX = 3 // the bounds are those of an idle computer: the best of these counts
+const TRIES_MAX = 3 // the best of these counts
+const WAITING_MAX = 0.3 // of the time: with more, the computer is busy with other work and the bound says nothing
 const MEGABYTES = 256
+const PRESSURE = '/proc/pressure/cpu'
 
 test('the image starts, keeps its keys over a shutdown, and starts again, each in time', onMachines(), async (t) => {
   const image = await buildImage()
@@ -60,14 +63,29 @@ async function inTime(
   prepare: () => { image: Image; options: BootOptions },
 ): Promise<Appliance> {
   const tries: number[] = []
-  while (tries.length < TRIES_MAX) {
+  for (;;) {
     const { image, options } = prepare()
+    const waitedBefore = waitedForCpuMs()
     const appliance = await boot(t, image, options)
     const ms = await appliance.answers()
     tries.push(ms)
+    const waiting = (waitedForCpuMs() - waitedBefore) / ms
     t.diagnostic(`${what}: first HTTPS answer after ${(ms / 1000).toFixed(1)} s`)
     if (ms < boundMs) return appliance
+    if (waiting > WAITING_MAX) {
+      t.diagnostic(
+        `the bound of ${boundMs / 1000} s is not tried: programs waited for a core ${Math.round(100 * waiting)} % of the time`,
+      )
+      return appliance
+    }
     await appliance.kill()
+    assert.ok(tries.length < TRIES_MAX, `${what}: never within ${boundMs / 1000} s, but ${tries.join(', ')} ms`)
   }
-  return assert.fail(`${what}: never within ${boundMs / 1000} s, but ${tries.join(', ')} ms`)
+}
+
+/** For how long, since the computer started, some program was ready to run and had no core. Linux: accounting/psi. */
+function waitedForCpuMs(): number {
+  if (!existsSync(PRESSURE)) return 0
+  const [, total] = /^some .*total=(\d+)/m.exec(readFileSync(PRESSURE, 'utf8'))!
+  return Number(total) / 1000
 }
