@@ -1,0 +1,86 @@
+/** Whoever has the sources has the image: built twice, with nothing in common but them, it is the same to the bit. */
+
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { onMachines, releaseKey } from './rig.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const SOURCES = ['boot', 'firmware', 'image', 'tools', 'package.json', 'package-lock.json', 'tsconfig.json']
+const UNUSED = /^(@biomejs|@typescript|typescript|node-linux-.*|webapi-parser|\.cache)$/ // large, and no part of a build
+const STRANGER_ID = 12345 // has no name on this machine, and nothing of its own
+
+/** The sources, and the packages they are built with. Nothing that was built or fetched for an image. */
+function copySources(directory: string): string {
+  for (const name of SOURCES) cpSync(join(ROOT, name), join(directory, name), { recursive: true })
+  for (const name of readdirSync(join(ROOT, 'node_modules')))
+    if (!UNUSED.test(name))
+      cpSync(join(ROOT, 'node_modules', name), join(directory, 'node_modules', name), { recursive: true })
+  return directory
+}
+
+interface Builder {
+  umask: string
+  timeZone: string
+  /** Of an ordinary user; absent: of this process. */
+  user?: number
+}
+
+async function build(directory: string, { umask, timeZone, user }: Builder): Promise<Record<string, string>> {
+  const home = join(directory, 'home')
+  const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
+  mkdirSync(home)
+  const output = join(directory, 'dist/image')
+  const { path, publicPath } = releaseKey()
+  const keys = [path, publicPath].map((key, index) => {
+    const copy = join(home, `key-${index}`)
+    cpSync(key, copy)
+    return copy
+  })
+  if (user !== undefined) execFileSync('chown', ['--recursive', '--no-dereference', `${user}:${user}`, directory])
+  const command = ['image/build.ts', '--release-signing-key', keys[0]!, '--release-key', keys[1]!, '--output', output]
+  const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', process.execPath, ...command], {
+    cwd: directory,
+    // Of what was set up for us it keeps how packages are reached.
+    env: {
+      ...process.env,
+      HOME: home,
+      TMPDIR: home,
+      TZ: timeZone,
+      npm_config_registry: registry,
+      npm_config_cache: home,
+    },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ...(user === undefined ? {} : { uid: user, gid: user }),
+  })
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  assert.equal(code, 0)
+  const hashes = readdirSync(output).map((name) => {
+    const bytes = readFileSync(join(output, name))
+    return [name, createHash('sha256').update(bytes).digest('hex')]
+  })
+  return Object.fromEntries(hashes) as Record<string, string>
+}
+
+test('two clones in different places, built by different users, give the same bits', onMachines(1_200_000), async (t) => {
+  const places = mkdtempSync(join(tmpdir(), 'coffer-clones-'))
+  t.after(() => rmSync(places, { recursive: true, force: true }))
+  chmodSync(places, 0o755)
+
+  // Copied first: sources may change while an image is built.
+  const one = copySources(join(places, 'one'))
+  const another = join(places, 'another folder/with a longer path')
+  cpSync(one, another, { recursive: true })
+
+  const first = await build(one, { umask: '022', timeZone: 'UTC' })
+  rmSync(one, { recursive: true })
+  const stranger = process.getuid?.() === 0 ? { user: STRANGER_ID } : {}
+  const second = await build(another, { umask: '077', timeZone: 'Pacific/Kiritimati', ...stranger })
+
+  assert.ok(Object.keys(first).length >= 7, Object.keys(first).join(' '))
+  assert.deepEqual(second, first)
+})
