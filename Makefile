@@ -12,7 +12,7 @@ help:
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
-	@echo 'make test-image run every test of the image under QEMU (a quarter of an hour)'
+	@echo 'make test-image run every test of the image under QEMU (more than half an hour)'
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
 	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint       check format, style and types'
@@ -47,18 +47,21 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 
 test: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
-	$(NODE) --test --test-concurrency=1 'test/image/quick*.test.ts'
+	$(NODE) --test --test-concurrency=1 $(QUICK)
+
+# Those that need no machine, and one life of a device.
+QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))
 
 # The quick ones alone, for their times count. Then two machines at a time, each of which keeps about one core busy.
 TEST_IMAGE = $(NODE) --test --test-concurrency=1
 LONGEST = test/image/update-hung.test.ts test/image/update-kill.test.ts
 test-image: node_modules/.package-lock.json
-	$(TEST_IMAGE) 'test/image/quick*.test.ts'
+	$(TEST_IMAGE) $(QUICK)
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going test-image-longest test-image-others
 test-image-longest:
 	$(TEST_IMAGE) $(LONGEST)
 test-image-others:
-	$(TEST_IMAGE) $(filter-out $(LONGEST) $(wildcard test/image/quick*.test.ts),$(wildcard test/image/*.test.ts))
+	$(TEST_IMAGE) $(filter-out $(LONGEST) $(QUICK),$(wildcard test/image/*.test.ts))
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
