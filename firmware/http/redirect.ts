@@ -101,7 +101,8 @@ const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
 function locationOf(target: string, hostHeader: string | undefined, socket: Socket, tlsPort: number): string {
   const absolute = ABSOLUTE.exec(target)
   const [authority, rest] = absolute === null ? [hostHeader, target] : [absolute[1], absolute[2]!]
-  const host = HOST.exec(authority ?? '')?.[1] ?? hostOf(socket)
+  const named = HOST.exec(authority ?? '')?.[1]
+  const host = named !== undefined && URL.canParse(`https://${named}`) ? named : hostOf(socket)
   const path = rest.startsWith('/') ? rest : `/${rest.startsWith('?') ? rest : ''}`
   return `https://${host}${tlsPort === TLS_PORT ? '' : `:${tlsPort}`}${printable(path)}`
 }

@@ -81,7 +81,7 @@ for (const name of HASHES) {
       assert.equal(decode(db, 0x80), null)
       for (let i = 0; i < hash.bytes + padding.length + 1; i++) {
         const wrong = db.slice()
-        wrong[i]! ^= i < hash.bytes + padding.length ? 1 << randomInt(1, 8) : 1 << randomInt(0, 8)
+        wrong[i]! ^= 1 << randomInt(1, 8) // a lowest bit may give other padding that is right, with a longer or shorter message
         assert.equal(decode(wrong), null, `byte ${i}`)
       }
     }
