@@ -4,7 +4,8 @@
  */
 
 import { hash, verify, X509Certificate } from 'node:crypto'
-import { contentOf, DerError, OCTET_STRING, oidOf, readAll, readFirst, SEQUENCE, SET, tagged, within } from './der.ts'
+import { constructed, DerReader, TAG } from '../../firmware/crypto/der.ts'
+import { CofferError } from '../../firmware/error.ts'
 import type { PortableExecutable } from './portable-executable.ts'
 
 const PKCS_SIGNED_DATA = 0x0002 // of a WIN_CERTIFICATE
@@ -25,7 +26,7 @@ export function findSigners(program: PortableExecutable): X509Certificate[] {
       const signer = verifySignature(signature, digest)
       return signer === null ? [] : [signer]
     } catch (error) {
-      if (error instanceof DerError) return []
+      if (error instanceof CofferError) return [] // it is no DER
       throw error
     }
   })
@@ -46,46 +47,67 @@ function listSignatures(table: Buffer): Buffer[] {
 
 /** RFC 2315 sections 9.1 and 9.2. Null when it is a signature of something else. */
 function verifySignature(message: Buffer, digest: Buffer): X509Certificate | null {
-  const [type, explicit] = within(readFirst(message), SEQUENCE)
-  if (oidOf(type) !== SIGNED_DATA) return null
-  const signedData = within(within(explicit, tagged(0))[0], SEQUENCE)
-  const [contentType, content] = within(signedData[2], SEQUENCE)
-  if (oidOf(contentType) !== INDIRECT_DATA) return null
-  const indirect = contentOf(within(content, tagged(0))[0], SEQUENCE)
+  const contentInfo = new DerReader(message).sequence()
+  if (contentInfo.oid() !== SIGNED_DATA) return null
+  const signedData = explicit(contentInfo).sequence()
+  signedData.read(TAG.integer) // version
+  signedData.read(TAG.set) // hash algorithms
+  const content = signedData.sequence()
+  if (content.oid() !== INDIRECT_DATA) return null
+  const indirect = explicit(content).read(TAG.sequence)
   if (!namesDigest(indirect, digest)) return null
 
-  const bag = signedData.find(({ tag }) => tag === tagged(0))
-  const certificates = bag === undefined ? [] : readAll(bag.content).flatMap(({ whole }) => readCertificate(whole))
-  for (const signer of within(signedData.at(-1), SET)) {
-    const [, , algorithm, attributes, , signature] = within(signer, SEQUENCE)
-    if (oidOf(within(algorithm, SEQUENCE)[0]) !== SHA256) continue
-    if (!namesContent(contentOf(attributes, tagged(0)), indirect)) continue
+  const certificates = readCertificates(signedData.readOptional(constructed(0)))
+  signedData.readOptional(constructed(1)) // revocation lists
+  const signers = new DerReader(signedData.read(TAG.set))
+  while (signers.hasMore()) {
+    const signer = signers.sequence()
+    signer.read(TAG.integer) // version
+    signer.read(TAG.sequence) // issuer and serial number
+    if (signer.sequence().oid() !== SHA256) continue
     // What is signed is the SET that the tag stands for.
-    const signed = Buffer.from(attributes!.whole)
-    signed[0] = SET
-    const encrypted = contentOf(signature, OCTET_STRING)
+    const signed = Buffer.from(signer.readWhole(constructed(0)))
+    signed[0] = TAG.set
+    if (!namesContent(new DerReader(signed).read(TAG.set), indirect)) continue
+    signer.read(TAG.sequence) // RSA
+    const encrypted = signer.read(TAG.octetString)
     const found = certificates.find(({ publicKey }) => verify('sha256', signed, publicKey, encrypted))
     if (found !== undefined) return found
   }
   return null
 }
 
+const explicit = (reader: DerReader): DerReader => new DerReader(reader.read(constructed(0)))
+
 /** SpcIndirectDataContent: what kind of program, then the DigestInfo. */
-function namesDigest(indirect: Buffer, digest: Buffer): boolean {
-  const [algorithm, value] = within(readAll(indirect)[1], SEQUENCE)
-  return oidOf(within(algorithm, SEQUENCE)[0]) === SHA256 && contentOf(value, OCTET_STRING).equals(digest)
+function namesDigest(indirect: Uint8Array, digest: Buffer): boolean {
+  const reader = new DerReader(indirect)
+  reader.read(TAG.sequence)
+  const digestInfo = reader.sequence()
+  return digestInfo.sequence().oid() === SHA256 && digest.equals(digestInfo.read(TAG.octetString))
 }
 
-function namesContent(attributes: Buffer, indirect: Buffer): boolean {
-  const digests = readAll(attributes).flatMap((attribute) => {
-    const [type, values] = within(attribute, SEQUENCE)
-    return oidOf(type) === MESSAGE_DIGEST ? within(values, SET) : []
-  })
-  return digests.length === 1 && contentOf(digests[0], OCTET_STRING).equals(hash('sha256', indirect, 'buffer'))
+function namesContent(attributes: Uint8Array, indirect: Uint8Array): boolean {
+  const digests: Uint8Array[] = []
+  const reader = new DerReader(attributes)
+  while (reader.hasMore()) {
+    const attribute = reader.sequence()
+    if (attribute.oid() !== MESSAGE_DIGEST) continue
+    const values = new DerReader(attribute.read(TAG.set))
+    while (values.hasMore()) digests.push(values.read(TAG.octetString))
+  }
+  return digests.length === 1 && hash('sha256', indirect, 'buffer').equals(digests[0]!)
+}
+
+function readCertificates(bag: Uint8Array | undefined): X509Certificate[] {
+  const certificates: X509Certificate[] = []
+  const reader = new DerReader(bag ?? new Uint8Array(0))
+  while (reader.hasMore()) certificates.push(...readCertificate(reader.readWhole(TAG.sequence)))
+  return certificates
 }
 
 /** Empty for what is none, or has no key that we can use. */
-export function readCertificate(der: Buffer): X509Certificate[] {
+export function readCertificate(der: Uint8Array): X509Certificate[] {
   try {
     const certificate = new X509Certificate(der)
     return certificate.publicKey.asymmetricKeyType === 'rsa' ? [certificate] : [] // its key is read at this moment

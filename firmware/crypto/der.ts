@@ -1,5 +1,5 @@
 /**
- * A strict DER reader (X.690 sections 8 and 10) for private keys. It hands out views of its input and copies nothing,
+ * A strict DER reader (X.690 sections 8 and 10) for private keys and signatures. It hands out views of its input and copies nothing,
  * so that one wipe removes the key; public structures are made with the @peculiar schemas instead.
  */
 
@@ -12,6 +12,7 @@ export const TAG = {
   null: 0x05,
   oid: 0x06,
   sequence: 0x30,
+  set: 0x31,
 } as const
 
 /** `[n]` of a constructed value: explicit tags and SET or SEQUENCE under an implicit one. */
@@ -44,6 +45,17 @@ export class DerReader {
   /** As `read`, or undefined when the next value carries another tag or there is none. */
   readOptional(tag: number): Uint8Array | undefined {
     return this.#bytes[this.#position] === tag ? this.read(tag) : undefined
+  }
+
+  /** As `read`, with the value's tag and length. */
+  readWhole(tag: number): Uint8Array {
+    const start = this.#position
+    this.read(tag)
+    return this.#bytes.subarray(start, this.#position)
+  }
+
+  hasMore(): boolean {
+    return this.#position < this.#bytes.length
   }
 
   sequence(): DerReader {
