@@ -38,7 +38,7 @@ const HEAP_MEGABYTES_MAX = 1024
 const MEGABYTE = 1024 * 1024
 
 const POWER_OFF = { exitCode: 0 }
-export const RESTART = { exitCode: 1 }
+const RESTART = { exitCode: 1 }
 
 const READ_MS = 30_000 // long enough to read what stands on the console before the machine restarts
 

@@ -11,7 +11,6 @@ export const MANIFEST = 'manifest.json'
 export const SIGNATURE = 'manifest.sig'
 export const MANIFEST_BYTES_MAX = 64 * 1024 // release notes of a few pages, and the members
 export const SIGNATURE_BYTES = 64 // RFC 8032 section 5.1.6
-export const PUBLIC_KEY_BYTES = 32
 
 const MEMBERS_MAX = 16 // a bundle with an addon for each architecture, or kernel and initramfs, and room to grow
 const PAYLOAD_BYTES_MAX = 512 * 1024 * 1024 // ten times what an image of the device needs

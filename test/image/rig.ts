@@ -76,8 +76,6 @@ export interface ImageOptions {
   bundle?: string
   /** Directory of tools/secure-boot-keys.ts. */
   secureBootKeys?: string
-  /** With the program that tries, from inside the firmware's confinement, what must not work. */
-  probe?: boolean
   /** Further arguments of image/build.ts. */
   extra?: string[]
 }
@@ -107,9 +105,9 @@ const SOURCES = [
 
 /** The image of these sources; from the cache when nothing in it has changed. Its release key is `releaseKey()`. */
 export async function buildImage(options: ImageOptions = {}): Promise<Image> {
-  const { architecture = 'x64', version = DEFAULT_VERSION, bundle, secureBootKeys, probe, extra = [] } = options
+  const { architecture = 'x64', version = DEFAULT_VERSION, bundle, secureBootKeys, extra = [] } = options
   const key = releaseKey()
-  const parameters = ['--arch', architecture, '--version', version, ...(probe ? ['--probe'] : []), ...extra]
+  const parameters = ['--arch', architecture, '--version', version, ...extra]
   const hash = createHash('sha256').update(JSON.stringify(parameters))
   for (const part of SOURCES) hashTree(hash, join(ROOT, part), part)
   const given = {

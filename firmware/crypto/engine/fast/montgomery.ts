@@ -130,7 +130,7 @@ export function canonical<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P
 }
 
 /** A number within 2^51 of zero as bits, plus a constant. */
-export function toBits<V, P, I>(m: Machine<V, P, I>, number: V, plus: bigint): V {
+function toBits<V, P, I>(m: Machine<V, P, I>, number: V, plus: bigint): V {
   return m.add(m.plus(number, m.constant(LOW_MAGIC)), m.constant(BigInt.asUintN(64, plus - LOW_MAGIC)))
 }
 
