@@ -4,23 +4,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Call } from './client.ts'
 import { ADMIN, type Appliance, addUser, BASE, credentialsOf, expect, startProvisioned, UNLOCK } from './harness.ts'
+import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')
-const SYSTEM_TIME = '2031-02-03T04:05:06Z'
-const ED25519 = {
-  type: 'Curve25519',
-  mechanisms: ['EdDSA_Signature'],
-  private: { data: Buffer.alloc(32, 7).toString('base64') },
-}
-const AES = {
-  type: 'Generic',
-  mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'],
-  private: { data: Buffer.alloc(16, 7).toString('base64') },
-}
-const BLOCK = Buffer.alloc(16).toString('base64')
-
-const as = (credentials: string, call: Call = {}): Call => ({ as: credentials, ...call })
 const get = (path: string, call: Call = as(ADMIN)) => appliance.call('GET', path, call)
 
 describe('negotiation', () => {
