@@ -6,30 +6,21 @@ import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { basic, openRaw, parseAnswers } from './client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, expect, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, BASE, expect } from './harness.ts'
+import {
+  authorization,
+  CUT_MS_MAX,
+  head,
+  infoRequest,
+  operator,
+  servesOthers,
+  startWithKeys,
+  statusOf,
+} from './hostile.ts'
 
-/** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
-const CUT_MS_MAX = 90_000
 const SEED = Number(process.env.ACCEPT_SEED ?? Date.now() % 0x7fffffff)
-const OTHERS_MS_MAX = 5000 // for two requests, on a machine that runs another suite at the same time
 
 let appliance: Appliance
-const operator = credentialsOf('operator')
-const authorization = `authorization: ${basic(operator)}\r\n`
-
-/** The head of a request; `headers` are lines that end in CRLF. */
-const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nhost: coffer\r\n${headers}\r\n`
-const infoRequest = head(`GET ${BASE}/info`)
-
-async function statusOf(text: string | Uint8Array): Promise<number> {
-  const raw = await openRaw(appliance)
-  try {
-    await raw.send(text)
-    return (await raw.answers(1))[0]!.status
-  } finally {
-    raw.destroy()
-  }
-}
 
 /** The status of the answer, or `closed` when there is none. */
 async function outcomeOf(text: string | Uint8Array): Promise<number | 'closed'> {
@@ -45,35 +36,20 @@ async function outcomeOf(text: string | Uint8Array): Promise<number | 'closed'> 
   }
 }
 
-/** Others are served, quickly, by a firmware that never went down: it would come back Locked. */
-async function servesOthers() {
-  const started = Date.now()
-  await expect(200, appliance.call('GET', '/keys/ed', { as: operator }))
-  const json = { mode: 'EdDSA', message: 'AAAA' }
-  await expect(200, appliance.call('POST', '/keys/ed/sign', { as: operator, json }))
-  assert(Date.now() - started < OTHERS_MS_MAX, `${Date.now() - started} ms for two requests`)
-}
-
 describe('hostile requests', () => {
   before(async () => {
-    appliance = await startProvisioned()
-    await addUser(appliance, 'operator', 'Operator')
-    const secret = { data: Buffer.alloc(32, 7).toString('base64') }
-    const ed = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: secret }
-    await expect(204, appliance.call('PUT', '/keys/ed', { as: ADMIN, json: ed }))
-    const aes = { type: 'Generic', mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'], private: secret }
-    await expect(204, appliance.call('PUT', '/keys/aes', { as: ADMIN, json: aes }))
+    appliance = await startWithKeys()
   })
   after(() => appliance?.dispose())
 
   describe('requests', () => {
     test('a method that nobody knows is 501', async () => {
       for (const method of ['PATCH', 'PROPFIND', 'LINK', 'QUERY']) {
-        assert.equal(await statusOf(head(`${method} ${BASE}/info`)), 501, method)
+        assert.equal(await statusOf(appliance, head(`${method} ${BASE}/info`)), 501, method)
       }
       // Tokens that are no method of any registry.
       for (const method of ['BREW', 'get', 'X', 'M-SEARCHED']) {
-        assert.equal(await statusOf(head(`${method} ${BASE}/info`)), 501, method)
+        assert.equal(await statusOf(appliance, head(`${method} ${BASE}/info`)), 501, method)
       }
     })
 
@@ -89,10 +65,10 @@ describe('hostile requests', () => {
 
     test('the absolute form of a target is understood', async () => {
       const { host, port } = appliance
-      assert.equal(await statusOf(head(`GET https://${host}:${port}${BASE}/info`)), 200)
-      assert.equal(await statusOf(head(`GET https://${host}:${port}${BASE}/keys`, authorization)), 200)
-      assert.equal(await statusOf(head(`GET https://elsewhere.example${BASE}/keys`)), 401)
-      assert.equal(await statusOf(head(`GET https://${host}:${port}/`)), 404)
+      assert.equal(await statusOf(appliance, head(`GET https://${host}:${port}${BASE}/info`)), 200)
+      assert.equal(await statusOf(appliance, head(`GET https://${host}:${port}${BASE}/keys`, authorization)), 200)
+      assert.equal(await statusOf(appliance, head(`GET https://elsewhere.example${BASE}/keys`)), 401)
+      assert.equal(await statusOf(appliance, head(`GET https://${host}:${port}/`)), 404)
     })
 
     test('what is no HTTP request is refused with 400 or cut', async () => {
@@ -156,7 +132,7 @@ describe('hostile requests', () => {
       await refused('authorization of 100 kB', `authorization: Basic ${'QUFB'.repeat(25_000)}\r\n`)
       await refused('20,000', 'x: y\r\n'.repeat(20_000))
       await refused('a line without end', 'x'.repeat(1_000_000))
-      await servesOthers()
+      await servesOthers(appliance)
     })
 
     test('credentials of odd forms are 401 and never counted', async () => {
@@ -199,9 +175,12 @@ describe('hostile requests', () => {
         [100, 200],
       )
       raw.destroy()
-      assert.equal(await statusOf(head(`GET ${BASE}/info`, 'connection: upgrade\r\nupgrade: websocket\r\n')), 200)
       assert.equal(
-        await statusOf(head(`GET ${BASE}/info`, 'connection: upgrade, http2-settings\r\nupgrade: h2c\r\n')),
+        await statusOf(appliance, head(`GET ${BASE}/info`, 'connection: upgrade\r\nupgrade: websocket\r\n')),
+        200,
+      )
+      assert.equal(
+        await statusOf(appliance, head(`GET ${BASE}/info`, 'connection: upgrade, http2-settings\r\nupgrade: h2c\r\n')),
         200,
       )
     })
@@ -283,7 +262,7 @@ describe('hostile requests', () => {
         assert(reply.status < 500, `${reply.status} ${reply.text()}`)
       })
       await fc.assert(property, { seed: SEED, numRuns: 400, endOnFailure: true })
-      await servesOthers()
+      await servesOthers(appliance)
     })
   })
 
@@ -315,7 +294,7 @@ describe('hostile requests', () => {
         ...Array.from({ length: 50 }, () => tcp(randomBytes(1 + Math.floor(Math.random() * 300)))),
       ])
       assert(Math.max(...closed) < CUT_MS_MAX)
-      await servesOthers()
+      await servesOthers(appliance)
     })
 
     test(`random bytes inside TLS are refused or cut (seed ${SEED})`, async () => {
@@ -339,7 +318,7 @@ describe('hostile requests', () => {
         }
       })
       await fc.assert(property, { seed: SEED, numRuns: 100, endOnFailure: true })
-      await servesOthers()
+      await servesOthers(appliance)
     })
   })
 })

@@ -3,52 +3,28 @@
 import assert from 'node:assert/strict'
 import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { basic, openRaw, parseAnswers, type Raw } from './client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, delay, expect, startProvisioned } from './harness.ts'
+import { openRaw, parseAnswers, type Raw } from './client.ts'
+import { ADMIN, type Appliance, BASE, delay, expect } from './harness.ts'
+import {
+  authorization,
+  CUT_MS_MAX,
+  head,
+  infoRequest,
+  operator,
+  servesOthers,
+  startWithKeys,
+  statusOf,
+} from './hostile.ts'
 
-/** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
-const CUT_MS_MAX = 90_000
 const MiB = 1024 * 1024
-const OTHERS_MS_MAX = 5000 // for two requests, on a machine that runs another suite at the same time
 const UNREAD_BYTES_MAX = 256 * MiB // about a third of what is asked for and not read
 const SIGN_BYTES_MAX = 67 * MiB
 
 let appliance: Appliance
-const operator = credentialsOf('operator')
-const authorization = `authorization: ${basic(operator)}\r\n`
-
-/** The head of a request; `headers` are lines that end in CRLF. */
-const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nhost: coffer\r\n${headers}\r\n`
-const infoRequest = head(`GET ${BASE}/info`)
-
-async function statusOf(text: string | Uint8Array): Promise<number> {
-  const raw = await openRaw(appliance)
-  try {
-    await raw.send(text)
-    return (await raw.answers(1))[0]!.status
-  } finally {
-    raw.destroy()
-  }
-}
-
-/** Others are served, quickly, by a firmware that never went down: it would come back Locked. */
-async function servesOthers() {
-  const started = Date.now()
-  await expect(200, appliance.call('GET', '/keys/ed', { as: operator }))
-  const json = { mode: 'EdDSA', message: 'AAAA' }
-  await expect(200, appliance.call('POST', '/keys/ed/sign', { as: operator, json }))
-  assert(Date.now() - started < OTHERS_MS_MAX, `${Date.now() - started} ms for two requests`)
-}
 
 describe('hostile sockets', () => {
   before(async () => {
-    appliance = await startProvisioned()
-    await addUser(appliance, 'operator', 'Operator')
-    const secret = { data: Buffer.alloc(32, 7).toString('base64') }
-    const ed = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: secret }
-    await expect(204, appliance.call('PUT', '/keys/ed', { as: ADMIN, json: ed }))
-    const aes = { type: 'Generic', mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'], private: secret }
-    await expect(204, appliance.call('PUT', '/keys/aes', { as: ADMIN, json: aes }))
+    appliance = await startWithKeys()
   })
   after(() => appliance?.dispose())
 
@@ -110,7 +86,7 @@ describe('hostile sockets', () => {
     test('over 67 MiB are refused, declared before a byte is sent, and in chunks', async () => {
       for (const path of ['/keys/ed/sign', '/keys/aes/encrypt', '/keys/aes/decrypt']) {
         const declared = head(`POST ${BASE}${path}`, `${authorization}content-length: ${SIGN_BYTES_MAX + 1}\r\n`)
-        assert.equal(await statusOf(declared), 413)
+        assert.equal(await statusOf(appliance, declared), 413)
       }
       const raw = await openRaw(appliance)
       await raw.send(head(`POST ${BASE}/keys/ed/sign`, `${authorization}transfer-encoding: chunked\r\n`))
@@ -118,12 +94,15 @@ describe('hostile sockets', () => {
       for (let count = 0; count < 68 && !raw.received().includes('413'); count++) await raw.send(piece)
       assert.equal((await raw.answers(1))[0]!.status, 413)
       raw.destroy()
-      await servesOthers()
+      await servesOthers(appliance)
     })
 
     test('of strangers are not waited for', async () => {
       for (const path of ['/keys/ed/sign', '/random', '/keys/aes/decrypt']) {
-        assert.equal(await statusOf(head(`POST ${BASE}${path}`, `content-length: ${SIGN_BYTES_MAX}\r\n`)), 401)
+        assert.equal(
+          await statusOf(appliance, head(`POST ${BASE}${path}`, `content-length: ${SIGN_BYTES_MAX}\r\n`)),
+          401,
+        )
       }
     })
 
@@ -199,7 +178,7 @@ describe('hostile sockets', () => {
     const handshakes = Array.from({ length: 20 }, plain)
     const watching = (async () => {
       for (let count = 0; count < 10; count++) {
-        await servesOthers()
+        await servesOthers(appliance)
         await delay(1000)
       }
     })()
@@ -248,7 +227,7 @@ describe('hostile sockets', () => {
       let most = 0
       for (let count = 0; count < 5; count++) {
         await delay(1000)
-        await servesOthers()
+        await servesOthers(appliance)
         most = Math.max(most, appliance.residentBytes() - earlier)
       }
       for (const raw of raws) raw.destroy()

@@ -1,0 +1,46 @@
+/** What the suites of hostile clients share: an appliance with two keys, raw requests, and a look at how others fare. */
+
+import assert from 'node:assert/strict'
+import { basic, openRaw } from './client.ts'
+import { ADMIN, type Appliance, addUser, BASE, credentialsOf, expect, startProvisioned } from './harness.ts'
+
+/** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
+export const CUT_MS_MAX = 90_000
+const OTHERS_MS_MAX = 5000 // for two requests, on a machine that runs another suite at the same time
+
+export const operator = credentialsOf('operator')
+export const authorization = `authorization: ${basic(operator)}\r\n`
+
+/** The head of a request; `headers` are lines that end in CRLF. */
+export const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nhost: coffer\r\n${headers}\r\n`
+export const infoRequest = head(`GET ${BASE}/info`)
+
+export async function startWithKeys(): Promise<Appliance> {
+  const appliance = await startProvisioned()
+  await addUser(appliance, 'operator', 'Operator')
+  const secret = { data: Buffer.alloc(32, 7).toString('base64') }
+  const ed = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: secret }
+  await expect(204, appliance.call('PUT', '/keys/ed', { as: ADMIN, json: ed }))
+  const aes = { type: 'Generic', mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'], private: secret }
+  await expect(204, appliance.call('PUT', '/keys/aes', { as: ADMIN, json: aes }))
+  return appliance
+}
+
+export async function statusOf(appliance: Appliance, text: string | Uint8Array): Promise<number> {
+  const raw = await openRaw(appliance)
+  try {
+    await raw.send(text)
+    return (await raw.answers(1))[0]!.status
+  } finally {
+    raw.destroy()
+  }
+}
+
+/** Others are served, quickly, by a firmware that never went down: it would come back Locked. */
+export async function servesOthers(appliance: Appliance): Promise<void> {
+  const started = Date.now()
+  await expect(200, appliance.call('GET', '/keys/ed', { as: operator }))
+  const json = { mode: 'EdDSA', message: 'AAAA' }
+  await expect(200, appliance.call('POST', '/keys/ed/sign', { as: operator, json }))
+  assert(Date.now() - started < OTHERS_MS_MAX, `${Date.now() - started} ms for two requests`)
+}
