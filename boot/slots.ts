@@ -7,7 +7,7 @@
  */
 
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { syncDirectory } from './files.ts'
 import { createIncoming } from './incoming.ts'
 import type { Firmware } from './own-firmware.ts'

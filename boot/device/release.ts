@@ -1,7 +1,7 @@
 /** What the image says of itself: /app/release.json, under the image's signature like everything on it. */
 
 import { readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 
 const release = z.object({ product: z.string(), version: z.string(), rollbackFloor: z.string() })
 

@@ -7,7 +7,7 @@
  */
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type Manifest, payloadBytes } from '../../firmware/update/manifest.ts'
 import { isNewer } from '../../firmware/update/version.ts'
 import { createIncoming, type Incoming } from '../incoming.ts'

@@ -1,6 +1,6 @@
 /** `/audit`: who did what. Beyond the reference's endpoints; contract section 7.6. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Appliance } from '../appliance.ts'
 import { type AuditLog, LINES_MAX, LINES_MIN } from '../audit/audit-log.ts'
 import { formatTime } from '../clock.ts'

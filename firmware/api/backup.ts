@@ -1,6 +1,6 @@
 /** Backup passphrase, backup and restore. Contract sections 3.4, 3.5, 5 (rows 13 and 14) and 8. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Spool } from '../backup/spool.ts'
 import { CofferError } from '../error.ts'
 import { matchSchema, parseJson } from '../http/body.ts'

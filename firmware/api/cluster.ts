@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { CofferError } from '../error.ts'
 import type { Access } from '../http/endpoint.ts'
 import { presentedPassphrase } from '../http/schema.ts'

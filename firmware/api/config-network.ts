@@ -1,7 +1,7 @@
 /** `/config/network` and `/config/logging`. Contract sections 3.4 and 4.7. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Network } from '../../boot/protocol.ts'
 import { integer } from '../http/schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'

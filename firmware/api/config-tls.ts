@@ -1,6 +1,6 @@
 /** `/config/tls`: key, certificates, the cluster's authority. Contract sections 3.4, 4.6, 6.5 and 6.6. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { KEY_TYPE_NAMES, resolveGenerate } from '../crypto/algorithms.ts'
 import { CofferError } from '../error.ts'
 import { typeNameOf } from './key-schemas.ts'

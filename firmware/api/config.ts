@@ -1,6 +1,6 @@
 /** `/config`: unlock passphrase, boot mode, time. Contract section 3.4. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { formatTime } from '../clock.ts'
 import { passphrase, presentedPassphrase, timestamp } from '../http/schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'

@@ -1,6 +1,6 @@
 /** Who made this, and how it is: `/info` and `/health`. Contract section 3.1. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { STATES } from '../vocabulary.ts'
 import { declare } from './services.ts'
 

@@ -1,6 +1,6 @@
 /** What of a key can be changed: its id, label, tags and certificate. Contract sections 3.2, 5 (row 12), 6.6 and 7.4. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { CERTIFICATE_TYPES, type CertificateType } from '../domain/key-record.ts'
 import { CofferError } from '../error.ts'
 import { id, label } from '../http/schema.ts'

@@ -1,6 +1,6 @@
 /** Bodies of the key endpoints, both vocabularies. Contract sections 4.4 to 4.6 and 5 (rows 1 to 8). */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { KEY_TYPE_NAMES, type KeyTypeName, MECHANISM_NAMES } from '../crypto/algorithms.ts'
 import type { KeyMaterial, NewKey } from '../domain/keys.ts'
 import { CofferError } from '../error.ts'

@@ -1,6 +1,6 @@
 /** Using keys: sign, decrypt, encrypt, public key and certificate request. Contract sections 3.2, 4.6 and 6. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { DECRYPT_MODES, ENCRYPT_MODES, SIGN_MODE_NAMES, signMode } from '../crypto/algorithms.ts'
 import type { Input } from '../domain/key-use.ts'
 import { decodeBase64, encodeBase64 } from '../http/base64.ts'

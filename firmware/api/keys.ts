@@ -1,6 +1,6 @@
 /** `/keys`: listing, creation, deletion. Contract sections 3.2, 4.6 and 5. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { PublicKey } from '../crypto/types.ts'
 import type { KeyEntry } from '../domain/key-index.ts'
 import type { KeyFilter } from '../domain/keys.ts'

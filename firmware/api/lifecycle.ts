@@ -1,6 +1,6 @@
 /** From one state to the next: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { CofferError } from '../error.ts'
 import { UNLOCK_USER } from '../http/attempts.ts'
 import { passphrase, timestamp } from '../http/schema.ts'

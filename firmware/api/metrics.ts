@@ -1,6 +1,6 @@
 /** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
 

@@ -1,6 +1,6 @@
 /** `/namespaces`. Contract sections 3.3 and 7.3. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { id } from '../http/schema.ts'
 import { declare, domainOf, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 

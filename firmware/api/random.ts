@@ -1,6 +1,6 @@
 /** Random bytes for Operators. Contract section 3.1. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { encodeBase64 } from '../http/base64.ts'
 import { base64Text, integer } from '../http/schema.ts'
 import { declare, OPERATIONAL, OPERATORS } from './services.ts'

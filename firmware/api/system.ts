@@ -1,6 +1,6 @@
 /** The appliance as a machine: what it is, restart, shutdown, factory reset. Contract sections 3.5 and 4.8. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Access } from '../http/endpoint.ts'
 import { STATES } from '../vocabulary.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'

@@ -1,6 +1,6 @@
 /** `/system/update`: a signed image comes in, is looked at, and is committed or cancelled. Contract sections 3.5 and 9. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 export const updateDeclarations = [

@@ -1,6 +1,6 @@
 /** `/users/{id}/tags`: which restricted keys an Operator may use. Contract sections 3.3 and 7.4. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { id, userId } from '../http/schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS } from './services.ts'
 

@@ -1,6 +1,6 @@
 /** `/users`. Contract sections 3.3, 4.3 and 7.3 to 7.5. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import type { NewUser } from '../domain/users.ts'
 import { id, role, text, userId } from '../http/schema.ts'
 import { passphraseBody } from './lifecycle.ts'

@@ -1,6 +1,6 @@
 /** Schemas of declarations as JSON Schema 2020-12, those with a name collected as components. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** What of JSON Schema appears in the documents. */
 export interface JsonSchema {

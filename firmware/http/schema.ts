@@ -1,6 +1,6 @@
 /** Building blocks for request schemas: contract sections 1.1, 1.2 and 4.1. Each documents itself in the API documents. */
 
-import { z } from 'zod'
+import * as z from 'zod'
 import { ID_PATTERN, ROLES } from '../vocabulary.ts'
 import { readBase64 } from './base64.ts'
 

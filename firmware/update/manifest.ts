@@ -1,7 +1,7 @@
 /** The first two members of an update image: what it holds, and the signature of who released it. Contract section 9. */
 
 import { ed25519 } from '@noble/curves/ed25519.js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { CofferError } from '../error.ts'
 import { matchSchema } from '../http/body.ts'
 import { isPlainName } from './cpio.ts'
