@@ -1,7 +1,9 @@
 /** Keys from passphrases: scrypt, RFC 7914. Contract section 7.2. */
 
-import { scrypt } from '@noble/hashes/scrypt.js'
+import { pbkdf2 } from '@noble/hashes/pbkdf2.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import { CofferError } from '../error.ts'
+import { mixBlocks } from './engine/scrypt.ts'
 import type { ScryptCost } from './types.ts'
 
 const KEY_BYTES = 32
@@ -15,5 +17,11 @@ export function deriveKey(passphrase: Uint8Array, salt: Uint8Array, { N, r, p }:
   if (!valid || 128 * N * r > MEMORY_BYTES_MAX || p > P_MAX) {
     throw new CofferError('invalid', 'Unacceptable costs of scrypt')
   }
-  return scrypt(passphrase, salt, { N, r, p, dkLen: KEY_BYTES, maxmem: 2 * MEMORY_BYTES_MAX })
+  const blocks = pbkdf2(sha256, passphrase, salt, { c: 1, dkLen: 128 * r * p })
+  try {
+    mixBlocks(blocks, N, r)
+    return pbkdf2(sha256, passphrase, blocks, { c: 1, dkLen: KEY_BYTES })
+  } finally {
+    blocks.fill(0)
+  }
 }

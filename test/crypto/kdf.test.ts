@@ -33,6 +33,22 @@ test("scrypt agrees with OpenSSL's at the cost of unlocking", () => {
   assert.equal(toHex(deriveKey(passphrase, salt, { N: 16384, r: 8, p: 16 })), toHex(expected))
 })
 
+test("scrypt agrees with OpenSSL's for blocks of every size, however many", () => {
+  for (const [N, r, p] of [
+    [2, 1, 1],
+    [2, 3, 5],
+    [4, 2, 1],
+    [64, 8, 3],
+    [128, 5, 2],
+    [32, 33, 1],
+    [256, 1, 64],
+  ] as const) {
+    const [passphrase, salt] = [systemRandom(r), systemRandom(p)]
+    const expected = scryptSync(passphrase, salt, 32, { N, r, p })
+    assert.equal(toHex(deriveKey(passphrase, salt, { N, r, p })), toHex(expected), `N ${N}, r ${r}, p ${p}`)
+  }
+})
+
 test('costs that are malformed or would exhaust the machine are refused', () => {
   for (const cost of [
     { N: 0, r: 8, p: 1 },

@@ -81,7 +81,13 @@ export class WasmModule {
   }
 
   instantiate(): WasmExports {
-    return new WebAssembly.Instance(new WebAssembly.Module(this.encode())).exports
+    return this.compile()()
+  }
+
+  /** What makes instances of the same code, each with its memory. */
+  compile(): () => WasmExports {
+    const compiled = new WebAssembly.Module(this.encode())
+    return () => new WebAssembly.Instance(compiled).exports
   }
 
   /** The module in binary format. */
@@ -175,7 +181,10 @@ export const i8x16 = {
 
 export const i32x4 = {
   splat: (a: Operand): Code => instruction('i32', [a], 0xfd, 17),
+  shl: shift(171),
   shrS: shift(172),
+  shrU: shift(173),
+  add: vectors(174),
   sub: vectors(177),
 } as const
 
