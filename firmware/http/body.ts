@@ -53,15 +53,20 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
 
   async function read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const chunks: Uint8Array[] = []
     const startedMs = performance.now()
     const reading: Reading = { elapsedMs: () => performance.now() - startedMs, receivedBytes: 0, refuse: reject }
+    let whole = new Uint8Array()
     const onData = (chunk: Uint8Array) => {
-      chunks.push(chunk)
+      const begin = reading.receivedBytes
       reading.receivedBytes += chunk.length
       totalBytes += chunk.length
       if (reading.receivedBytes > bytesMax) reject(tooLarge(bytesMax))
       else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
+      else {
+        if (reading.receivedBytes > whole.length) whole = grow(whole, Math.max(reading.receivedBytes, 2 * begin))
+        whole.set(chunk, begin)
+      }
+      chunk.fill(0) // it may hold a passphrase
     }
     const onClose = () => {
       if (!stream.readableEnded) reject(endedEarly())
@@ -70,7 +75,10 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     watch(reading)
     try {
       await promise
-      return join(chunks, reading.receivedBytes)
+      return whole.subarray(0, reading.receivedBytes)
+    } catch (error) {
+      release(whole)
+      throw error
     } finally {
       readings.delete(reading)
       totalBytes -= reading.receivedBytes
@@ -154,16 +162,19 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
 
 const endedEarly = () => new CofferError('invalid', 'The request body ended early')
 
-/** One array of the body; the pieces are wiped, for they may hold a passphrase. */
-function join(chunks: readonly Uint8Array[], bytes: number): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(bytes)
-  let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.length
-    chunk.fill(0)
-  }
-  return whole
+/** What is not written yet takes no memory. */
+function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(length)
+  larger.set(bytes)
+  release(bytes)
+  return larger
+}
+
+/** Wipes, and gives the memory back at once: bodies are large, and the collector of garbage knows little of that. */
+export function release(bytes: Uint8Array<ArrayBuffer>): void {
+  if (bytes.buffer.detached) return // a second time
+  bytes.fill(0)
+  bytes.buffer.transfer(0)
 }
 
 export const tooLarge = (bytesMax: number) =>
@@ -171,17 +182,22 @@ export const tooLarge = (bytesMax: number) =>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** RFC 8259 and nothing more lenient. Nesting costs no stack: the runtime's parser is iterative and schemas are flat. */
-export function parseJson(bytes: Uint8Array): unknown {
+/** RFC 8259 and nothing more lenient. */
+export const parseJson = (bytes: Uint8Array): unknown => parseText(readText(bytes))
+
+export function readText(bytes: Uint8Array): string {
   if (bytes.length === 0) throw new CofferError('invalid', 'The request body is empty')
-  let text: string
   try {
-    text = utf8.decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     throw new CofferError('invalid', 'The request body is not UTF-8')
   }
+}
+
+/** Nesting costs no stack: the runtime's parser is iterative and schemas are flat. */
+export function parseText(json: string): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(json)
   } catch {
     // The parser's own message quotes the body, which may hold a secret.
     throw new CofferError('invalid', 'The request body is not JSON')

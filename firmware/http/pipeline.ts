@@ -12,7 +12,9 @@ import {
   bodyBytesMax,
   createBodyReader,
   matchSchema,
-  parseJson,
+  parseText,
+  readText,
+  release,
   tooLarge,
 } from './body.ts'
 import { etagOf, judge, type Presence } from './conditions.ts'
@@ -200,7 +202,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     try {
       if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
         return body.parts(await parseMultipart(bytes, contentType!))
-      const value = parseJson(bytes)
+      const text = readText(bytes)
+      release(bytes) // before there is a copy more
+      const value = parseText(text)
       try {
         return matchSchema(body.schema, value, 'body')
       } catch (error) {
@@ -208,7 +212,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         throw error
       }
     } finally {
-      bytes.fill(0)
+      release(bytes)
     }
   }
 
