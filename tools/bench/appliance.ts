@@ -28,14 +28,13 @@ import {
   startCoffer,
   writeResults,
 } from './rig.ts'
-import { load } from './wrk.ts'
+import { load, warmUp } from './wrk.ts'
 
 /** At 64 connections: what must be reached of the node:crypto server (RSA) and of the bare one (8,000 of 25,000). */
 const FLOORS = { connections: 64, ofNodeCrypto: { rsa2048: 0.5 }, ofBare: { ed25519: 0.32, p256: 0.32 }, p99Ms: 20 }
 
 const GENERATED_BITS = 4096
 const GENERATING_CLIENTS = 4
-const WARM_UP_SECONDS = 3
 
 interface Sample {
   requestsPerSecond: number
@@ -88,7 +87,7 @@ async function measureAll(): Promise<void> {
     servers.bare = await startBare()
     const started = servers as Record<Kind, Server>
     for (const server of Object.values(started)) {
-      for (const key of KEYS) await load(server.port, key, 16, WARM_UP_SECONDS, directory)
+      for (const key of KEYS) await warmUp(server, key, directory)
     }
     const rows: Row[] = []
     for (const connections of connectionCounts) rows.push(...(await measureAt(started, connections, directory)))
@@ -128,7 +127,7 @@ async function sample(server: Server, key: BenchKey, connections: number, direct
   const spent = () =>
     [server.processes.reduce((sum, pid) => sum + cpuUs(pid), 0), mainThreadUs(server.listener)] as const
   const [cpuBefore, mainBefore] = spent()
-  const { requests, ...measured } = await load(server.port, key, connections, seconds, directory)
+  const { requests, ...measured } = await load(server, key, connections, seconds, directory)
   const [cpuAfter, mainAfter] = spent()
   return {
     ...measured,

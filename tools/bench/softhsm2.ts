@@ -23,10 +23,9 @@ import {
   startCoffer,
   writeResults,
 } from './rig.ts'
-import { load } from './wrk.ts'
+import { load, warmUp } from './wrk.ts'
 
 const CONNECTIONS = 64
-const WARM_UP_SECONDS = 3
 const PIN = '123456' // of a token that lives as long as the benchmark
 
 const { values: options } = parseArgs({
@@ -70,8 +69,8 @@ async function measureAll(): Promise<void> {
         `signatures a second   Coffer, ${CONNECTIONS} connections   SoftHSM, 1 thread   1 a core   Coffer's share`,
       )
       for (const key of KEYS) {
-        await load(server.port, key, CONNECTIONS, WARM_UP_SECONDS, directory)
-        const coffer = async () => (await load(server.port, key, CONNECTIONS, seconds, directory)).requestsPerSecond
+        await warmUp(server, key, directory)
+        const coffer = async () => (await load(server, key, CONNECTIONS, seconds, directory)).requestsPerSecond
         const row = await measure(key, coffer, (threads) => softHsm(key, threads))
         const numbers = [row.coffer, row.oneThread, row.everyCore].map((rate, i) =>
           rate.toFixed(0).padStart([36, 20, 11][i]!),
