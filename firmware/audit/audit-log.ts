@@ -66,8 +66,6 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { store, log, monotonicMs = () => performance.now() } = options
   const blocks = openBlocks(store, options.deviceKey, options.random)
   const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
-  const signer = headKey(seed)
-  wipe(seed)
   const budget = createBudget(monotonicMs)
   const report = (message: string): void => log.error('general', message)
 
@@ -170,7 +168,12 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
   const head = (): AuditHead => {
     const { sequence, hash } = state
-    return signHead({ first: firstShown(), sequence, hash, time: options.time() }, signer)
+    const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
+    try {
+      return signHead({ first: firstShown(), sequence, hash, time: options.time() }, signer)
+    } finally {
+      wipe(signer.secretKey)
+    }
   }
 
   const expectRoom = (): void => {
@@ -249,7 +252,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       unschedule()
       open = false
       blocks.close()
-      wipe(signer.secretKey)
+      wipe(seed)
     },
   }
 }

@@ -3,6 +3,7 @@
  * FIPS 198-1 (RFC 2104). For secrets: nothing stays in its memory.
  */
 
+import { newSecret } from '../secret.ts'
 import { type Code, i8x16, i32, i64, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 const BLOCK_BYTES = 128
@@ -79,7 +80,7 @@ function hash(parts: readonly Uint8Array[]): Uint8Array {
   view.setUint32(padded - 8, Math.floor(length / 2 ** 29))
   view.setUint32(padded - 4, (length << 3) >>> 0)
   compress.blocks(MESSAGE, blocks)
-  const digest = new Uint8Array(DIGEST_BYTES)
+  const digest = newSecret(DIGEST_BYTES)
   for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = memory[STATE + (i ^ 7)]! // words in the memory start with their last byte
   return digest
 }

@@ -4,6 +4,7 @@
  * length. BigInt is for the curves' constants only.
  */
 
+import { copySecret } from '../../secret.ts'
 import { BYTES_MARGIN, bytesFor } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
 import { Field, type FieldState, limbsFor, type Slot } from './field.ts'
@@ -267,7 +268,7 @@ export class BasePoint {
     const to = this.#points.bytes * LIMB_BYTES
     this.#field.canonical(slot, slot)
     this.#code.leave(to, this.#at(slot) + lane * LANE_BYTES, this.#field.limbs)
-    return this.#memory.slice(to, to + this.bytes).reverse()
+    return copySecret(this.#memory.subarray(to, to + this.bytes)).reverse()
   }
 
   #copyLane(to: Slot, from: Slot, lane: 0 | 1): void {

@@ -1,6 +1,7 @@
 /** ECDSA (FIPS 186-5 6.4.1): nonces hedged, signatures in DER (RFC 3279 2.2.3). */
 
 import type { Random } from '../../random.ts'
+import { newSecret } from '../../secret.ts'
 import { hmacSha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
 import { isZero } from './masks.ts'
@@ -65,7 +66,7 @@ const ZERO = new Uint8Array(1)
  * they are, and still unknown and never the same for two digests should the random generator fail.
  */
 function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
-  const nonce = new Uint8Array(secret.length + EXTRA_BYTES)
+  const nonce = newSecret(secret.length + EXTRA_BYTES)
   const fresh = random(secret.length)
   for (let at = 0, block = 0; at < nonce.length; block++) {
     const mac = hmacSha512(secret, Uint8Array.of(block), fresh, digest)
