@@ -44,7 +44,7 @@ before(async () => {
 test('deadline and watchdog end the tries of a version that hangs', onMachines(3_600_000), async (t) => {
   const bad = await changedImage(BAD, makeDirectory(t), (program) => {
     program('firmware.js').replaceAll(HANG)
-    program('device.js').replace(/READY_MS_MAX ?= ?12e4/, `READY_MS_MAX = ${READY_SECONDS * 1000}`)
+    program('device.js').replace(/READY_MS_MAX ?= ?12e4/, `READY_MS_MAX=${READY_SECONDS * 1000}`)
     program('device.js').prepend(HANG_BOOT_MANAGER)
   })
   const disk = makeDisk(t, first)
