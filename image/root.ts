@@ -49,7 +49,7 @@ export interface App {
 export function makeApp({ architecture, bundle, release, releaseKey }: App): Tree {
   const tree: Tree = new Map()
   const addon = `linux-${architecture.name}.node`
-  for (const name of ['device.js', 'firmware.js', 'package.json', 'LICENSES.txt'])
+  for (const name of ['device.js', 'firmware.js', 'worker.js', 'package.json', 'LICENSES.txt'])
     tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
   tree.set(`app/${addon}`, fileOf(`${bundle}/${addon}`, 'better-sqlite3'))
   tree.set('app/release.json', bytesOf(Buffer.from(`${JSON.stringify(release)}\n`), COFFER))

@@ -1,6 +1,6 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device) and firmware.js (server, API and crypto workers in one file), with the SQLite addon for each architecture
+ * device), firmware.js (server and API) and worker.js (its crypto threads), with the SQLite addon for each architecture
  * beside them. The same sources give the same bytes.
  */
 
@@ -22,13 +22,17 @@ export async function bundle(directory: string, version = manifestVersion(), plu
   mkdirSync(directory, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { boot: 'boot/main.ts', device: 'boot/device/main.ts', firmware: 'firmware/main.ts' },
+    entryPoints: {
+      boot: 'boot/main.ts',
+      device: 'boot/device/main.ts',
+      firmware: 'firmware/main.ts',
+      worker: 'firmware/crypto/worker.ts',
+    },
     outdir: directory,
     bundle: true,
     platform: 'node',
     target: 'node26',
     format: 'esm',
-    minifyWhitespace: true, // half the size, and each thread has its own copy
     legalComments: 'eof',
     metafile: true,
     logLevel: 'warning',

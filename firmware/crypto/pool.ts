@@ -8,7 +8,7 @@ import type { CryptoPool, KeyHandle, KeyPair } from './types.ts'
 export interface PoolOptions {
   /** Threads that use keys; default: one per core. */
   workers?: number
-  /** The file that serves in a worker thread: worker.ts, or the bundle. */
+  /** The file that serves in a worker thread: worker.ts, or its bundle. */
   entry: URL
   /** Threads start with `start` or with their first job: whoever makes the pool has more urgent work for the cores. */
   startLater?: boolean

@@ -1,7 +1,7 @@
 /** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
 
 import { setPriority } from 'node:os'
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
 import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
@@ -22,13 +22,8 @@ import { warmUpSteps } from './warm-up.ts'
 
 const HOLD_MS = 0.5 // an answer waits for those behind it no longer than this
 
-let serving = false
-
-/** Serves requests until `close`. The bundle's entry calls it too; a second call does nothing. */
-export function serveWorker(): void {
-  if (serving || parentPort === null) return
-  serving = true
-  const port = parentPort
+/** Serves requests until `close`. */
+function serve(port: MessagePort): void {
   const start = workerData as WorkerStart
   const epoch = new Int32Array(start.epoch)
   const opened = new Map<number, OpenedKey>()
@@ -140,4 +135,4 @@ function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer {
   return secret.buffer
 }
 
-if (!isMainThread) serveWorker()
+if (parentPort !== null) serve(parentPort)

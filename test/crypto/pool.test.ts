@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { constants, createHash, createPublicKey, publicEncrypt, scryptSync, verify } from 'node:crypto'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { schnorr } from '@noble/curves/secp256k1.js'
@@ -417,11 +418,15 @@ test('64 callers at once over every kind of operation get their own results', ()
     )
   }, 2))
 
-test('the pool works inside one bundled file under the permission model, silently, and lets the program end', async () => {
-  const bundle = file('program.mjs', '')
-  const entryPoint = new URL('pooled-program.ts', import.meta.url).pathname
-  await build({ entryPoints: [entryPoint], outfile: bundle, bundle: true, platform: 'node', format: 'esm' })
-  const args = ['--permission', '--allow-worker', `--allow-fs-read=${bundle}`, '--disable-warning=PERM0006', bundle]
+test('the pool works bundled under the permission model, silently, and lets the program end', async () => {
+  const program = file('program.js', '')
+  const worker = file('worker.js', '')
+  file('package.json', '{ "type": "module" }')
+  const here = (relative: string) => new URL(relative, import.meta.url).pathname
+  const entryPoints = { program: here('pooled-program.ts'), worker: here('../../firmware/crypto/worker.ts') }
+  await build({ entryPoints, outdir: dirname(program), bundle: true, platform: 'node', format: 'esm' })
+  const readable = [program, worker, join(dirname(program), 'package.json')].map((path) => `--allow-fs-read=${path}`)
+  const args = ['--permission', '--allow-worker', ...readable, '--disable-warning=PERM0006', program]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 })
   assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '64 32\n', stderr: '' })
 })

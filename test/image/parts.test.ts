@@ -106,7 +106,8 @@ test('every file listed for a Debian package is in the package of that version, 
 
 test('the npm packages of the list are those whose modules are in the programs', onMachines(), (t) => {
   const { root } = unpack(makeDirectory(t))
-  const programs = ['device.js', 'firmware.js'].map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
+  const names = ['device.js', 'firmware.js', 'worker.js']
+  const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
   const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
   const bundled = new Set([...modules].map((match) => match[1]!))
   const npm = parts.components.filter(({ type, purl }) => type === 'library' && purl?.startsWith('pkg:npm/'))

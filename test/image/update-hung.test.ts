@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { ADMIN_PASSPHRASE, boot, type Image, makeDirectory, makeDisk, onMachines, provision } from './rig.ts'
+import { makeProvisionedDisk } from './provisioned.ts'
+import { boot, type Image, makeDirectory, onMachines } from './rig.ts'
 import {
   BAD,
   bootOptions,
@@ -44,27 +45,19 @@ before(async () => {
 test('deadline and watchdog end the tries of a version that hangs', onMachines(3_600_000), async (t) => {
   const bad = await changedImage(BAD, makeDirectory(t), (program) => {
     program('firmware.js').replaceAll(HANG)
-    program('device.js').replace(/READY_MS_MAX ?= ?12e4/, `READY_MS_MAX=${READY_SECONDS * 1000}`)
+    program('device.js').replace(/READY_MS_MAX ?= ?12e4/, `READY_MS_MAX = ${READY_SECONDS * 1000}`)
     program('device.js').prepend(HANG_BOOT_MANAGER)
   })
-  const disk = makeDisk(t, first)
-  const options = bootOptions(disk)
-  const device = await boot(t, first, { ...options, exitOnRestart: true })
-  await device.answers(START_MS_MAX)
-  await provision(device)
-  await prepare(device)
-  await device.call('POST', '/system/shutdown', { as: `admin:${ADMIN_PASSPHRASE}` })
-  assert.equal(await device.ended, 0)
-
+  const disk = await makeProvisionedDisk(t, first, prepare)
   commitOffline(disk, bad)
-  const next = await boot(t, first, options)
+  const device = await boot(t, first, bootOptions(disk))
   for (let n = 1; n <= 3; n++) {
-    await next.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)
-    if (n === 2) await next.see(/The boot manager hangs\./, START_MS_MAX)
+    await device.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)
+    if (n === 2) await device.see(/The boot manager hangs\./, START_MS_MAX)
   }
   const why = `Version 1.3.0 was tried and left: it was not ready within ${READY_SECONDS} s`
-  await next.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./, START_MS_MAX)
-  await next.see(/started unattended, Operational/, START_MS_MAX)
-  assert.equal((await info(next)).updateFallback, why)
+  await device.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./, START_MS_MAX)
+  await device.see(/started unattended, Operational/, START_MS_MAX)
+  assert.equal((await info(device)).updateFallback, why)
   assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])
 })
