@@ -91,7 +91,7 @@ export function createApp(options: AppOptions): Api {
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.
-    authenticate: async (userId, passphrase) =>
+    authenticate: (userId, passphrase) =>
       appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     limiter,

@@ -7,6 +7,7 @@ import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
 import { matchesPassphrase, type PassphraseDigest } from './passphrase.ts'
+import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
 
 const REMEMBERED_MS = 300_000 // clients send credentials with each request; one derivation in five minutes is no load
@@ -38,20 +39,31 @@ export class Credentials {
     this.#nobody = { salt: context.random(16), digest: context.random(32), cost: context.passphraseCost }
   }
 
-  /** Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a lock came between. */
-  async verify(userId: string, passphrase: Uint8Array): Promise<Caller | null> {
+  /**
+   * At once when they are remembered. Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a
+   * lock came between.
+   */
+  verify(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)
+    const mac = this.#mac(userId, user?.passphrase ?? this.#nobody, passphrase)
+    if (user !== undefined && this.#isRemembered(userId, mac)) return callerOf(user)
+    return this.#verifySlowly(userId, user, mac, passphrase)
+  }
+
+  async #verifySlowly(
+    userId: string,
+    user: User | undefined,
+    mac: Uint8Array,
+    passphrase: Uint8Array,
+  ): Promise<Caller | null> {
     const expected = user?.passphrase ?? this.#nobody
-    const mac = this.#mac(userId, expected, passphrase)
-    if (!this.#isRemembered(userId, mac)) {
-      const right = await this.#derive(mac, expected, passphrase)
-      this.#context.assertOpen()
-      if (user === undefined || !right) return null
-      // Deleted or given another passphrase meanwhile.
-      if (this.#users.find(userId)?.passphrase !== expected) return null
-      this.#remember(userId, mac)
-    }
-    return user === undefined ? null : { userId, namespace: namespaceOf(userId), role: user.role }
+    const right = await this.#derive(mac, expected, passphrase)
+    this.#context.assertOpen()
+    if (user === undefined || !right) return null
+    // Deleted or given another passphrase meanwhile.
+    if (this.#users.find(userId)?.passphrase !== expected) return null
+    this.#remember(userId, mac)
+    return callerOf(user)
   }
 
   close(): void {
@@ -97,3 +109,5 @@ export class Credentials {
     return derivation
   }
 }
+
+const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })

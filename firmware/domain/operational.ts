@@ -20,8 +20,8 @@ export interface Operational {
   namespaces: Namespaces
   keys: Keys
   keyUse: KeyUse
-  /** Null when the user is unknown or the passphrase wrong. */
-  authenticate(userId: string, passphrase: Uint8Array): Promise<Caller | null>
+  /** Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. */
+  authenticate(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null>
   /** Stores the counts of operations. */
   flush(): void
   /** Stores some of them; false when none were left. */

@@ -14,6 +14,8 @@ const WAITING_MAX = 4096
 /** The pseudo user of `/unlock` and of the console prompt. */
 export const UNLOCK_USER = '_unlock'
 
+type Verify<T> = () => T | null | Promise<T | null>
+
 export interface AttemptLimiter {
   /** Throws `tooManyAttempts` while a failure of this pair is younger than a second. */
   check(address: string, user: string): void
@@ -21,9 +23,9 @@ export interface AttemptLimiter {
   fail(address: string, user: string): void
   /**
    * Checks, verifies, and records a failure when `verify` gives null. Attempts of one pair run one after the other: a
-   * wrong guess blocks those that arrived with it, and right ones all succeed.
+   * wrong guess blocks those that arrived with it, and right ones all succeed. Nobody waits for what `verify` knows at once.
    */
-  attempt<T>(address: string, user: string, verify: () => Promise<T | null>): Promise<T | null>
+  attempt<T>(address: string, user: string, verify: Verify<T>): Promise<T | null>
   /** Pairs remembered at the moment. */
   readonly size: number
 }
@@ -51,19 +53,29 @@ export function createAttemptLimiter(nowMs: () => number = () => performance.now
     failures.set(key, now)
   }
 
-  async function attempt<T>(address: string, user: string, verify: () => Promise<T | null>): Promise<T | null> {
+  async function attempt<T>(address: string, user: string, verify: Verify<T>): Promise<T | null> {
     check(address, user)
-    const key = pair(address, user)
-    const queue = queues.get(key) ?? { last: Promise.resolve(), length: 0 }
-    if (queue.length >= WAITING_MAX) throw tooManyAttempts()
-    queues.set(key, queue)
-    queue.length++
-    const turn = queue.last.then(async () => {
-      check(address, user)
-      const result = await verify()
+    const counted = (result: T | null): T | null => {
       if (result === null) fail(address, user)
       return result
-    })
+    }
+    const key = pair(address, user)
+    let queue = queues.get(key)
+    let turn: Promise<T | null>
+    if (queue === undefined) {
+      const result = verify()
+      if (!(result instanceof Promise)) return counted(result)
+      queue = { last: Promise.resolve(), length: 0 }
+      queues.set(key, queue)
+      turn = result.then(counted)
+    } else {
+      if (queue.length >= WAITING_MAX) throw tooManyAttempts()
+      turn = queue.last.then(async () => {
+        check(address, user)
+        return counted(await verify())
+      })
+    }
+    queue.length++
     queue.last = turn.catch(() => {})
     try {
       return await turn

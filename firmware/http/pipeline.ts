@@ -49,8 +49,8 @@ export interface ApiOptions<S> {
   declarations: readonly Declaration<S>[]
   services: S
   state: () => State
-  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped when the promise settles. */
-  authenticate: (userId: string, passphrase: Uint8Array) => Promise<Caller | null>
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped afterwards. */
+  authenticate: (userId: string, passphrase: Uint8Array) => Caller | null | Promise<Caller | null>
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
   admit?: (caller: Caller) => boolean
   limiter: AttemptLimiter

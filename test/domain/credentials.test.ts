@@ -19,6 +19,14 @@ test('a right passphrase is derived once and then remembered for five minutes', 
   assert.equal(derivations.length, 1)
 })
 
+test('remembered credentials are answered without a promise, so that a signature waits for no turn of it', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  assert(domain.authenticate('admin', utf8(ADMIN)) instanceof Promise)
+  await domain.authenticate('admin', utf8(ADMIN))
+  assert.deepEqual(domain.authenticate('admin', utf8(ADMIN)), admin)
+  assert(domain.authenticate('admin', utf8('admin passphrasf')) instanceof Promise)
+})
+
 test('what was remembered is forgotten after five minutes', async (t) => {
   const rig = await createDomainRig(t, pool)
   const login = () => rig.domain.authenticate('admin', utf8(ADMIN))
@@ -98,7 +106,7 @@ test('a user changed or deleted while his passphrase is derived is not let in', 
 
 test('a lock while a passphrase is derived ends in unavailable', async (t) => {
   const { domain } = await createDomainRig(t, pool)
-  const login = domain.authenticate('admin', utf8(ADMIN))
+  const login = Promise.resolve(domain.authenticate('admin', utf8(ADMIN)))
   domain.close()
   await assert.rejects(login, code('unavailable'))
 })

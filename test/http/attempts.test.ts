@@ -73,6 +73,29 @@ test('of guesses that come together only the first is verified', async () => {
   assert.equal(await other, 'in')
 })
 
+test('what is known at once waits for nobody, counts when it is wrong, and stays behind a guess under way', async () => {
+  const limiter = createAttemptLimiter(() => 0)
+  const guess = Promise.withResolvers<null>()
+  let verified = 0
+  const known = (user: string) =>
+    limiter.attempt('a', user, () => {
+      verified++
+      return 'in'
+    })
+  const first = known('u')
+  assert.equal(verified, 1)
+  assert.equal(await first, 'in')
+  const slow = limiter.attempt('a', 'u', () => guess.promise)
+  const behind = known('u')
+  assert.equal(verified, 1)
+  guess.resolve(null)
+  assert.equal(await slow, null)
+  await assert.rejects(behind, limited)
+  assert.equal(verified, 1)
+  assert.equal(await limiter.attempt('a', 'v', () => null), null)
+  await assert.rejects(known('v'), limited)
+})
+
 test('a verification that throws counts as no failure and holds nobody up', async () => {
   const limiter = createAttemptLimiter(() => 0)
   const broken = limiter.attempt('a', 'u', async () => {
