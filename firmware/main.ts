@@ -7,4 +7,4 @@ const EXIT_UNSUPERVISED = 2
 if (process.send === undefined) {
   console.error('The firmware does not run by itself; the boot manager starts it: make run')
   process.exitCode = EXIT_UNSUPERVISED
-} else await obey(new URL(import.meta.url.endsWith('.js') ? './worker.js' : './crypto/worker.ts', import.meta.url))
+} else await obey(new URL(import.meta.url))

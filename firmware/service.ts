@@ -31,15 +31,14 @@ const POOL_START_MS = 2000 // the first answer goes first; a device of few cores
 const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
 
 /**
- * Ends with `stop`, or when the boot manager is gone and the channel with it. `workerEntry` is the file that serves in
- * a crypto worker.
+ * Ends with `stop`, or when the boot manager is gone and the channel with it. `program` is the file that was started.
  */
-export async function obey(workerEntry: URL): Promise<void> {
+export async function obey(program: URL): Promise<void> {
   ignoreSignals()
   let service: Service | null = null
   for await (const [received] of on(process, 'message', { close: ['disconnect'] })) {
     const message = received as ToFirmware
-    if (message.type === 'start') service = await start(message, workerEntry)
+    if (message.type === 'start') service = await start(message, program)
     else if (message.type === 'unlock') tell(await service!.unlock(message.passphrase))
     else if (message.type === 'ping') tell({ type: 'pong' })
     else if (message.type === 'good') service!.endTrial()
@@ -57,7 +56,7 @@ interface Service {
 
 type Start = Extract<ToFirmware, { type: 'start' }>
 
-async function start({ settings, deviceKey, withheld, software }: Start, workerEntry: URL): Promise<Service> {
+async function start({ settings, deviceKey, withheld, software }: Start, program: URL): Promise<Service> {
   const clock = createClock()
   const syslog = createSyslog(clock.now)
   const log = createLog(settings.logLevel, (entry) => {
@@ -66,7 +65,7 @@ async function start({ settings, deviceKey, withheld, software }: Start, workerE
   })
   exitOnBugs(log)
   if (software.fallback !== null) log.warning('general', software.fallback)
-  const pool = createPool({ entry: workerEntry, startLater: true })
+  const pool = createPool({ entry: workerOf(program), startLater: true })
   const limiter = createAttemptLimiter()
   const { dataDirectory, host, port, httpPort } = settings
   const appliance = await openAppliance({
@@ -86,7 +85,7 @@ async function start({ settings, deviceKey, withheld, software }: Start, workerE
   const machine = createMachine(tell)
   process.on('message', (message) => machine.hear(message as ToFirmware))
   const { releaseKey } = settings
-  const info = { ...PRODUCT, build: buildOf(workerEntry), fallback: software.fallback, engine: engineChoice }
+  const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
   const app = createApp({ appliance, log, limiter, traffic, info, machine, releaseKey })
   let { trial } = software
   const gate: typeof app.fetch = (request, env) => (trial ? toResponse(onTrial()) : app.fetch(request, env))
@@ -148,10 +147,16 @@ function applyLogging({ configuration }: Appliance<Operational>, log: Log, syslo
 /** Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. */
 const onTrial = () => refusal('busy', 'A new version is being tried')
 
+const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
+
+const workerOf = (program: URL): URL => new URL(isBundle(program) ? './worker.js' : './crypto/worker.ts', program)
+
 /** Tells bundles apart, whatever version they say they have. */
 function buildOf(program: URL): string {
-  if (!program.pathname.endsWith('.js')) return 'sources'
-  return createHash('sha256').update(readFileSync(program)).digest('hex').slice(0, BUILD_DIGITS)
+  if (!isBundle(program)) return 'sources'
+  const hash = createHash('sha256')
+  for (const file of [program, workerOf(program)]) hash.update(readFileSync(file))
+  return hash.digest('hex').slice(0, BUILD_DIGITS)
 }
 
 /** `POST /unlock` for the console, under the same limit. Wipes the passphrase. */

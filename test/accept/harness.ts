@@ -186,7 +186,7 @@ const tail = (text: string) => text.slice(-4000)
 
 /** The bundle if it is built from the sources as they are, else the sources. */
 function entry(): string {
-  const bundles = ['dist/boot.js', 'dist/firmware.js'].map((path) => join(root, path))
+  const bundles = ['dist/boot.js', 'dist/firmware.js', 'dist/worker.js'].map((path) => join(root, path))
   const sources = ['boot', 'firmware'].map((path) => join(root, path)).flatMap(files)
   const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
   const built = bundles.every((path) => existsSync(path) && statSync(path).mtimeMs >= newest)

@@ -103,10 +103,10 @@ const publicKey = async (coffer: Coffer) =>
 test('system information names version, build and device', async (t) => {
   const { data, coffer } = await start(t)
   const { deviceId, rsaEngine, ...rest } = await systemInfo(coffer)
-  const firmware = readFileSync(join(dirname(program), 'firmware.js'))
+  const bundle = ['firmware.js', 'worker.js'].map((name) => readFileSync(join(dirname(program), name)))
   assert.deepEqual(rest, {
     softwareVersion: minorOf(INSTALLED),
-    softwareBuild: createHash('sha256').update(firmware).digest('hex').slice(0, 12),
+    softwareBuild: createHash('sha256').update(Buffer.concat(bundle)).digest('hex').slice(0, 12),
     firmwareVersion: 'N/A',
     hardwareVersion: 'N/A',
     akPub: {},
