@@ -56,12 +56,14 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
 
 let lines = ''
 
+const GATHER_MS = 20 // writing and reading a line by itself costs two processes more than a signature
+
 /**
- * One line per entry on standard output, which the boot manager passes on to the console. Lines of one turn of the event
- * loop go out in one write, errors at once: the process may be about to end.
+ * One line per entry on standard output, which the boot manager passes on to the console. Lines that come close together
+ * go out in one write, errors at once: the process may be about to end.
  */
 export function writeToConsole({ level, source, message }: Entry): void {
-  if (lines === '') setImmediate(flushConsole)
+  if (lines === '') setTimeout(flushConsole, GATHER_MS)
   lines += `${level.padEnd(7)} ${source}: ${message}\n`
   if (level === 'error') flushConsole()
 }

@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 
 /** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
@@ -57,8 +57,16 @@ export const ORIGIN = new Uint8Array(HASH_BYTES)
 /** The number comes first, the hashes are no part of it. */
 export const lineText = (sequence: number, event: AuditEvent): string => JSON.stringify({ sequence, ...event })
 
-export const hashLine = (previous: Uint8Array, text: string): Uint8Array =>
-  new Uint8Array(hash('sha256', concatBytes(previous, utf8ToBytes(text)), 'buffer'))
+export function hashLine(previous: Uint8Array, text: string): Uint8Array {
+  const start = previous.length
+  const end = start + UTF8_BYTES_MAX * text.length
+  const bytes = end <= scratch.length ? scratch : Buffer.alloc(end)
+  bytes.set(previous)
+  return hash('sha256', bytes.subarray(0, start + bytes.write(text, start)), 'buffer')
+}
+
+const UTF8_BYTES_MAX = 3 // of one code unit of a string
+const scratch = Buffer.alloc(4096) // every use of a key makes a line: new memory for each would be most of the work
 
 /** The line that a stored text and the hash before it make, and its hash. */
 export function showLine(text: string, previous: Uint8Array): { line: AuditLine; hash: Uint8Array } {

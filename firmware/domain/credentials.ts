@@ -1,8 +1,7 @@
 /** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256 } from '@noble/hashes/sha2.js'
 import nacl from 'tweetnacl'
+import { KeyedHash } from '../crypto/keyed-hash.ts'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
@@ -21,8 +20,7 @@ interface Remembered {
 export class Credentials {
   readonly #context: Context
   readonly #users: Users
-  /** Keyed and empty; each use takes a copy. */
-  readonly #hmac: ReturnType<typeof hmac.create>
+  readonly #keyed: KeyedHash
   /** By user id, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
   /** Derivations under way, by mac: equal requests at the same time share one. */
@@ -34,7 +32,7 @@ export class Credentials {
     this.#context = context
     this.#users = users
     const key = context.random(32)
-    this.#hmac = hmac.create(sha256, key)
+    this.#keyed = new KeyedHash(key)
     key.fill(0)
     this.#nobody = { salt: context.random(16), digest: context.random(32), cost: context.passphraseCost }
   }
@@ -67,19 +65,14 @@ export class Credentials {
   }
 
   close(): void {
-    this.#hmac.destroy()
+    this.#keyed.wipe()
     this.#remembered.clear()
   }
 
   /** The salt changes with every passphrase set, so an older one is forgotten with it. */
   #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): Uint8Array {
     // User ids hold no zero byte and salts have one length: no two triples give the same bytes.
-    return this.#hmac
-      .clone()
-      .update(new TextEncoder().encode(`${userId}\0`))
-      .update(salt)
-      .update(passphrase)
-      .digest()
+    return this.#keyed.digest(Buffer.from(`${userId}\0`), salt, passphrase)
   }
 
   #isRemembered(userId: string, mac: Uint8Array): boolean {
