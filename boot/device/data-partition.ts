@@ -33,7 +33,20 @@ const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and i
 // e2fsck(8): below, everything that was found is mended.
 const NOT_MENDED = 4
 // mke2fs(8). Few files, most of them large. What is kept back is for us: the firmware cannot fill the disk to the last block.
-const MAKE = ['-q', '-F', '-t', 'ext4', '-L', 'coffer-data', '-e', 'remount-ro', '-i', '65536', '-m', '1']
+export const MAKE_FILE_SYSTEM = [
+  '-q',
+  '-F',
+  '-t',
+  'ext4',
+  '-L',
+  'coffer-data',
+  '-e',
+  'remount-ro',
+  '-i',
+  '65536',
+  '-m',
+  '1',
+]
 
 export interface DataPartition {
   /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
@@ -52,7 +65,7 @@ export interface DataPartitionOptions {
 export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOptions): DataPartition {
   /** With the mark standing. */
   async function make(): Promise<void> {
-    await mustRun('/usr/sbin/mke2fs', [...MAKE, disk.data])
+    await mustRun('/usr/sbin/mke2fs', [...MAKE_FILE_SYSTEM, disk.data])
     mountData(disk.data)
     chmodSync(DATA, 0o711) // the firmware passes through to its store and sees nothing else
     mkdirSync(STORE, { mode: 0o700 })

@@ -6,6 +6,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
+import { makeProvisionedDisk } from './provisioned.ts'
 import {
   ADMIN,
   type Appliance,
@@ -86,17 +87,15 @@ test(
     await expect(204, third.call('POST', '/system/factory-reset', { as: ADMIN }))
     await third.see(/Factory reset: done\.\r?\n/)
     assert.ok(!holds(disk, STORE_TRACE))
-    await third.see(/ at https:\/\/192\.168\.1\.1:8443: Unprovisioned\r?\n/)
     await third.kill()
 
     // A factory reset that was interrupted: its mark stands.
-    execFileSync('mmd', ['-D', 's', '-i', `${disk}@@1M`, '::/EFI/coffer'], { input: '' })
     execFileSync('mcopy', ['-i', `${disk}@@1M`, '/dev/null', '::/EFI/coffer/make-data'])
     const fourth = await boot(t, image, { disk })
     await fourth.see(/The data partition is made anew: this was interrupted\./)
+    await fourth.see(/ at https:\/\/192\.168\.1\.1:8443: Unprovisioned\r?\n/)
     await fourth.answers()
     assert.equal(await fourth.state(), 'Unprovisioned')
-    await provision(fourth)
   },
 )
 
@@ -126,17 +125,20 @@ test(
 )
 
 test('a device with 512 MB signs the largest message there is, and goes on', onMachines(), async (t) => {
-  const appliance = await boot(t, image, { memoryMegabytes: 512 })
+  const prepare = async (coffer: Pick<Appliance, 'call'>) => {
+    await makeKeys(coffer)
+    await expect(204, coffer.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+  }
+  const disk = await makeProvisionedDisk(t, image, prepare)
+  const appliance = await boot(t, image, { disk, memoryMegabytes: 512 })
   await appliance.answers()
-  await provision(appliance)
-  await makeKeys(appliance)
   const json = { mode: 'EdDSA', message: Buffer.alloc(SIGN_BYTES_MAX).toString('base64') }
   await expect(200, appliance.call('POST', '/keys/mail/sign', { as: OPERATOR, json, timeoutMs: 300_000 }))
   await checkKeys(appliance)
   assert.doesNotMatch(appliance.output(), /The firmware ended/)
 })
 
-async function makeKeys(appliance: Appliance): Promise<void> {
+async function makeKeys(appliance: Pick<Appliance, 'call'>): Promise<void> {
   const [realName, passphrase] = ['Signer', OPERATOR.slice('signer:'.length)]
   await expect(
     201,
