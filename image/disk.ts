@@ -7,7 +7,7 @@ const MEBIBYTE = 1024 * 1024
 const SECTOR_BYTES = 512
 const SECTORS_PER_MEBIBYTE = MEBIBYTE / SECTOR_BYTES
 const ESP_START_MEBIBYTES = 1
-const ESP_MEBIBYTES = 256 // two versions of up to 75 MB, and one on its way in
+const ESP_MEBIBYTES = 320 // two versions of up to 95 MB, and one on its way in
 // Grows at the first start. Large enough that flashing overwrites what marks an older file system there.
 const DATA_MEBIBYTES = 8
 const GPT_MEBIBYTES = 1 // the second table, at the end
