@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseEntry } from '../../boot/device/boot-count.ts'
-import { boot, type Image, makeDisk, onMachines, provision } from './rig.ts'
+import { makeProvisionedDisk } from './provisioned.ts'
+import { boot, type Image, onMachines } from './rig.ts'
 import {
   bootOptions,
   checkKey,
@@ -36,7 +37,7 @@ before(async () => {
 
 test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000), async (t) => {
   const [first, second] = [images.get(FIRST)!, images.get(SECOND)!]
-  const disk = makeDisk(t, first)
+  const disk = await makeProvisionedDisk(t, first, prepare)
   const options = bootOptions(disk)
   const moments: string[] = []
   /** What uploads and commits took so far: the moments are spread over this. */
@@ -45,10 +46,6 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000)
     const context = () => `before: ${moments.slice(-3).join('; ')}`
     const device = await boot(t, first, options)
     await device.answers(START_MS_MAX)
-    if (kill === 0) {
-      await provision(device)
-      await prepare(device)
-    }
     await device.see(/: (started unattended, )?Operational/, START_MS_MAX) // after its trial, if it is on one
     const running = (await info(device)).softwareVersion === '1.1' ? FIRST : SECOND
     await checkKey(device)

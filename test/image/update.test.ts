@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { MANIFEST } from '../../firmware/update/manifest.ts'
 import { makeArchive, makeImage } from '../../tools/update-image.ts'
-import { ADMIN, boot, expect, type Image, makeDirectory, makeDisk, onMachines, provision, releaseKey } from './rig.ts'
+import { makeProvisionedDisk } from './provisioned.ts'
+import { ADMIN, boot, expect, type Image, makeDirectory, onMachines, releaseKey } from './rig.ts'
 import {
   BAD,
   bootOptions,
@@ -39,9 +40,9 @@ function refusedImages(good: Buffer): [what: string, image: Uint8Array, status: 
   const stranger = generateKeyPairSync('ed25519').privateKey
   const files = [{ name: 'coffer-x64.efi', bytes: Buffer.from('not to be read') }]
   const release = { product: 'Coffer', version: SECOND, minimumVersion: '1.0', releaseNotes: '' }
-  const tampered = Buffer.from(good)
-  tampered[good.length - 100_000]! ^= 1
   const key = createPrivateKey(readFileSync(releaseKey().path))
+  const tampered = Buffer.from(makeImage(release, files, key))
+  tampered[tampered.indexOf(files[0]!.bytes)]! ^= 1
   const unsigned = makeArchive([{ name: MANIFEST, bytes: Buffer.from('{}') }, ...files])
   return [
     ['truncated', good.subarray(0, 2_000_000), 400, /ends within/],
@@ -60,11 +61,9 @@ test(
   onMachines(3_600_000),
   async (t) => {
     const broken = await changedImage(BAD, makeDirectory(t), (program) => program('firmware.js').replaceAll(CRASH))
-    const disk = makeDisk(t, first)
+    const disk = await makeProvisionedDisk(t, first, prepare)
     const device = await boot(t, first, bootOptions(disk))
     await device.answers(START_MS_MAX)
-    await provision(device)
-    await prepare(device)
 
     const before = listEsp(disk)
     assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])

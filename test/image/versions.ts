@@ -109,7 +109,7 @@ export const info = async (appliance: Pick<Appliance, 'call'>): Promise<Info> =>
   (await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))).json<Info>()
 
 /** Unattended boot, and a key to find again. */
-export async function prepare(appliance: Appliance): Promise<void> {
+export async function prepare(appliance: Pick<Appliance, 'call'>): Promise<void> {
   const as = ADMIN
   await expect(204, appliance.call('PUT', '/config/unattended-boot', { as, json: { status: 'on' } }))
   const json = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], id: 'kept' }
