@@ -3,6 +3,8 @@
  * in short rounds that take turns; a round ends with its lines on disk. Fails when the median of the paired ratios is
  * below 0.9. Beside it the processor time of the server's main thread for one signature, which other load on the machine
  * disturbs less.
+ *
+ * node tools/bench/audit.ts [--rounds=40]
  */
 
 import assert from 'node:assert/strict'
@@ -12,6 +14,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { createApp } from '../../firmware/app.ts'
 import { openAppliance } from '../../firmware/appliance.ts'
 import { createPool } from '../../firmware/crypto/pool.ts'
@@ -21,9 +24,9 @@ import { firstAdministrator, openDomain } from '../../firmware/domain/operationa
 import { createAttemptLimiter } from '../../firmware/http/attempts.ts'
 import { listenTls } from '../../firmware/http/listener.ts'
 import { createLog } from '../../firmware/log.ts'
+import { writeResults } from './rig.ts'
 
 const RATIO_MIN = 0.9
-const ROUNDS = 40
 const ROUND_MS = 1_000
 const WARM_UP_MS = 3_000
 const CLIENTS = 16
@@ -45,17 +48,21 @@ interface Ports {
 const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS, rejectUnauthorized: false })
 
 if (process.argv[2] === 'serve') await serve(process.argv[3]!)
-else await measureAll()
+else {
+  const { values } = parseArgs({ options: { rounds: { type: 'string', default: '40' } } })
+  await measureAll(Number(values.rounds))
+}
 
-async function measureAll(): Promise<void> {
+async function measureAll(rounds: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
   const server = fork(import.meta.filename, ['serve', directory])
   try {
     const [ports] = (await once(server, 'message')) as [Ports]
     await prepare(ports.with)
-    let slow = false
-    for (const key of KEYS) slow = (await measure(server, ports, key)) < RATIO_MIN || slow
-    process.exitCode = slow ? 1 : 0
+    const rows: Row[] = []
+    for (const key of KEYS) rows.push(await measure(server, ports, key, rounds))
+    writeResults('audit', { rounds, ratioMin: RATIO_MIN, rows })
+    process.exitCode = rows.some(({ ratio }) => ratio < RATIO_MIN) ? 1 : 0
   } finally {
     agent.destroy()
     await stop(server)
@@ -69,11 +76,18 @@ async function stop(server: ChildProcess): Promise<void> {
   await end
 }
 
-async function measure(server: ChildProcess, ports: Ports, key: { id: string; mode: string }): Promise<number> {
+interface Row {
+  key: string
+  /** With the audit log against without it, medians of the pairs. */
+  ratio: number
+  mainThreadRatio: number
+}
+
+async function measure(server: ChildProcess, ports: Ports, key: (typeof KEYS)[number], rounds: number): Promise<Row> {
   for (const port of [ports.with, ports.without]) await signFor(WARM_UP_MS, server, port, key)
   const rates = { with: [] as number[], without: [] as number[] }
   const costs = { with: [] as number[], without: [] as number[] }
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? (['with', 'without'] as const) : (['without', 'with'] as const)
     for (const which of order) {
       const { rate, mainThreadUs } = await signFor(ROUND_MS, server, ports[which], key)
@@ -83,7 +97,7 @@ async function measure(server: ChildProcess, ports: Ports, key: { id: string; mo
   }
   const ratios = rates.with.map((rate, round) => rate / rates.without[round]!)
   const costRatios = costs.with.map((cost, round) => cost / costs.without[round]!)
-  console.log(`${key.id}, medians of ${ROUNDS} rounds:     with  without  ratio  (quartiles)`)
+  console.log(`${key.id}, medians of ${rounds} rounds:     with  without  ratio  (quartiles)`)
   for (const [what, values, paired] of [
     ['signatures a second  ', rates, ratios],
     ['main thread, us each ', costs, costRatios],
@@ -92,7 +106,7 @@ async function measure(server: ChildProcess, ports: Ports, key: { id: string; mo
     const [low, middle, high] = [0.25, 0.5, 0.75].map((share) => quantile(paired, share).toFixed(3))
     console.log(`  ${what} ${columns.map((text) => text.padStart(8)).join(' ')}  ${middle}  (${low} to ${high})`)
   }
-  return quantile(ratios, 0.5)
+  return { key: key.id, ratio: quantile(ratios, 0.5), mainThreadRatio: quantile(costRatios, 0.5) }
 }
 
 function quantile(values: readonly number[], share: number): number {
