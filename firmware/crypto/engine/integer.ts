@@ -12,7 +12,7 @@ export function product(a: Uint8Array, b: Uint8Array): Uint8Array {
   return work(() => {
     put(A, a, limbs)
     put(B, b, limbs)
-    code.multiplyWide(WIDE, A, B, limbs)
+    code().multiplyWide(WIDE, A, B, limbs)
     return take(WIDE, 2 * limbs, a.length + b.length)
   })
 }
@@ -30,12 +30,12 @@ export function inverseOfOdd(x: Uint8Array, m: Uint8Array): Uint8Array | null {
     // With k = -m^-1 mod x, 1 + k m is a multiple of x below x m.
     if (!inverseOnBench(m, x, limbs)) return null
     put(A, x, limbs)
-    code.subtract(D, A, D, A, limbs)
+    code().subtract(D, A, D, A, limbs)
     put(B, m, limbs)
-    code.multiplyWide(WIDE, D, B, limbs)
+    code().multiplyWide(WIDE, D, B, limbs)
     put(C, ONE, limbs)
-    code.add(WIDE, WIDE, C, limbs)
-    code.divideExact(D, WIDE, A, limbs)
+    code().add(WIDE, WIDE, C, limbs)
+    code().divideExact(D, WIDE, A, limbs)
     return take(D, limbs, m.length)
   })
 }
@@ -43,12 +43,12 @@ export function inverseOfOdd(x: Uint8Array, m: Uint8Array): Uint8Array | null {
 /** Leaves x^-1 mod m in D. Whether there is one is the only thing that shows. */
 function inverseOnBench(x: Uint8Array, m: Uint8Array, limbs: number): boolean {
   put(MODULUS, m, limbs)
-  code.setHeader(MODULUS)
+  code().setHeader(MODULUS)
   put(A, m, limbs)
   put(B, x, limbs)
   put(E, ONE, limbs)
-  code.divisionSteps(A, B, D, E, MODULUS, divisionRounds(8 * Math.max(x.length, m.length)), limbs)
-  code.settleInverse(D, A, MODULUS, limbs)
+  code().divisionSteps(A, B, D, E, MODULUS, divisionRounds(8 * Math.max(x.length, m.length)), limbs)
+  code().settleInverse(D, A, MODULUS, limbs)
   const gcd = takeLimbs(A, limbs)
   let rest = gcd[0]! ^ 1
   for (let i = 1; i < gcd.length; i++) rest |= gcd[i]!

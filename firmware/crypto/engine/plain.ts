@@ -54,8 +54,8 @@ function modularPower(modulus: Uint8Array, base: Uint8Array, exponent: Uint8Arra
     put(UNIT, ONE, limbs)
     put(X, base, limbs)
     putBytes(EXPONENT, exponent)
-    code.multiply(X, X, R_SQUARED, MODULUS, limbs)
-    code.power(Y, X, EXPONENT, windows(8 * exponent.length), R_ONCE, MODULUS, limbs)
+    code().multiply(X, X, R_SQUARED, MODULUS, limbs)
+    code().power(Y, X, EXPONENT, windows(8 * exponent.length), R_ONCE, MODULUS, limbs)
     leaveForm(Y, UNIT, limbs)
     return take(Y, limbs, modulus.length)
   })
@@ -92,7 +92,7 @@ class PlainRsa implements RsaArithmetic {
   enter(number: Uint8Array): Residue {
     return this.#work(() => {
       put(X, number, this.#limbs)
-      code.multiply(X, X, R_SQUARED, MODULUS, this.#limbs)
+      code().multiply(X, X, R_SQUARED, MODULUS, this.#limbs)
     })
   }
 
@@ -110,7 +110,7 @@ class PlainRsa implements RsaArithmetic {
     return this.#work(() => {
       putLimbs(X, a)
       putLimbs(Y, b)
-      code.multiply(X, X, Y, MODULUS, this.#limbs)
+      code().multiply(X, X, Y, MODULUS, this.#limbs)
     })
   }
 
@@ -119,9 +119,9 @@ class PlainRsa implements RsaArithmetic {
       putLimbs(X, base)
       putLimbs(Y, base)
       for (let bit = bitLength(publicExponent) - 2; bit >= 0; bit--) {
-        code.multiply(X, X, X, MODULUS, this.#limbs)
+        code().multiply(X, X, X, MODULUS, this.#limbs)
         const byte = publicExponent[publicExponent.length - 1 - (bit >> 3)]!
-        if ((byte >> (bit & 7)) & 1) code.multiply(X, X, Y, MODULUS, this.#limbs)
+        if ((byte >> (bit & 7)) & 1) code().multiply(X, X, Y, MODULUS, this.#limbs)
       }
     })
   }
@@ -147,11 +147,11 @@ class PlainRsa implements RsaArithmetic {
       // Garner: the power is AT_Q + q * AT_P, below n.
       putBlock(this.#modulus)
       put(PRIME_Q, this.#q, limbs)
-      code.multiply(PRIME_Q, PRIME_Q, R_SQUARED, MODULUS, limbs)
-      code.multiply(X, AT_P, PRIME_Q, MODULUS, limbs)
+      code().multiply(PRIME_Q, PRIME_Q, R_SQUARED, MODULUS, limbs)
+      code().multiply(X, AT_P, PRIME_Q, MODULUS, limbs)
       reduce(X, limbs)
-      code.add(X, X, AT_Q, limbs)
-      code.multiply(X, X, R_SQUARED, MODULUS, limbs)
+      code().add(X, X, AT_Q, limbs)
+      code().multiply(X, X, R_SQUARED, MODULUS, limbs)
     })
   }
 
@@ -164,15 +164,15 @@ class PlainRsa implements RsaArithmetic {
     const limbs = this.#primeLimbs
     putBlock(this.#primes[index])
     // X = high R + low: in Montgomery's form high R^2 + low R, as high * R^3 / R + low * R^2 / R.
-    code.multiply(HIGH, R_SQUARED, R_SQUARED, MODULUS, limbs)
+    code().multiply(HIGH, R_SQUARED, R_SQUARED, MODULUS, limbs)
     reduce(HIGH, limbs)
-    code.multiply(HIGH, X + 4 * limbs, HIGH, MODULUS, limbs)
-    code.multiply(LOW, X, R_SQUARED, MODULUS, limbs)
+    code().multiply(HIGH, X + 4 * limbs, HIGH, MODULUS, limbs)
+    code().multiply(LOW, X, R_SQUARED, MODULUS, limbs)
     reduce(HIGH, limbs)
     reduce(LOW, limbs)
-    code.add(LOW, LOW, HIGH, limbs)
+    code().add(LOW, LOW, HIGH, limbs)
     putBytes(EXPONENT, this.#exponents[index])
-    code.power(to, LOW, EXPONENT, this.#windows[index], R_ONCE, MODULUS, limbs)
+    code().power(to, LOW, EXPONENT, this.#windows[index], R_ONCE, MODULUS, limbs)
     leaveForm(to, UNIT, limbs)
   }
 
@@ -180,13 +180,13 @@ class PlainRsa implements RsaArithmetic {
   #quotient(): void {
     const limbs = this.#primeLimbs
     put(COEFFICIENT, this.#qinv, limbs)
-    code.multiply(COEFFICIENT, COEFFICIENT, R_SQUARED, MODULUS, limbs)
+    code().multiply(COEFFICIENT, COEFFICIENT, R_SQUARED, MODULUS, limbs)
     reduce(COEFFICIENT, limbs)
-    code.multiply(Y, AT_Q, COEFFICIENT, MODULUS, limbs)
-    code.multiply(AT_P, AT_P, COEFFICIENT, MODULUS, limbs)
+    code().multiply(Y, AT_Q, COEFFICIENT, MODULUS, limbs)
+    code().multiply(AT_P, AT_P, COEFFICIENT, MODULUS, limbs)
     reduce(Y, limbs)
     reduce(AT_P, limbs)
-    code.subtract(AT_P, AT_P, Y, MODULUS, limbs)
+    code().subtract(AT_P, AT_P, Y, MODULUS, limbs)
   }
 
   /** An operation modulo n that leaves its result in X. */

@@ -12,10 +12,11 @@ const ROUNDS = 80
 
 /** The hash of the parts, one after the other. */
 export function sha512(...parts: Uint8Array[]): Uint8Array {
+  opened ??= open()
   try {
-    return hash(parts)
+    return hash(opened, parts)
   } finally {
-    memory.fill(0, STATE, end)
+    opened.memory.fill(0, STATE, end)
     end = MESSAGE
   }
 }
@@ -48,15 +49,28 @@ const PAGES = 1
 /** Two words of eight bytes, each from its last byte to its first. */
 const BIG_ENDIAN = [7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8]
 
-const compress = emit()
-const memory = new Uint8Array(compress.memory.buffer)
-const view = new DataView(compress.memory.buffer)
-const initialState = new Uint8Array(rootFractions(8, 2).buffer)
-memory.set(new Uint8Array(rootFractions(ROUNDS, 3).buffer), CONSTANTS)
+interface Opened {
+  compress: Compression
+  memory: Uint8Array
+  view: DataView
+  initialState: Uint8Array
+}
+
+let opened: Opened | undefined
+
+/** Emitted at the first use: the thread that serves requests has none. */
+function open(): Opened {
+  const compress = emit()
+  const memory = new Uint8Array(compress.memory.buffer)
+  memory.set(new Uint8Array(rootFractions(ROUNDS, 3).buffer), CONSTANTS)
+  const initialState = new Uint8Array(rootFractions(8, 2).buffer)
+  return { compress, memory, view: new DataView(compress.memory.buffer), initialState }
+}
+
 /** Up to where the memory has been written. */
 let end = MESSAGE
 
-function hash(parts: readonly Uint8Array[]): Uint8Array {
+function hash({ compress, memory, view, initialState }: Opened, parts: readonly Uint8Array[]): Uint8Array {
   memory.set(initialState, STATE)
   let [length, used] = [0, 0]
   for (const part of parts) {

@@ -7,7 +7,13 @@ import { bitLength } from './engine.ts'
 import { instantiateIntegerCode } from './integer-code.ts'
 import { HEADER_BYTES, LIMB_BITS, LIMBS_MAX, SLOT_BYTES, SLOTS_MAX, slot } from './integer-layout.ts'
 
-export const code = instantiateIntegerCode()
+let instance: ReturnType<typeof instantiateIntegerCode> | undefined
+
+/** Emitted at its first use: where the fast engine works, few threads ever do. */
+export const code = () => {
+  instance ??= instantiateIntegerCode()
+  return instance
+}
 
 /** The modulus in use, with R^2 mod m and R mod m in the next slots: one block. */
 export const MODULUS = slot(0)
@@ -31,7 +37,7 @@ export function work<T>(operation: () => T): T {
   try {
     return operation()
   } finally {
-    code.wipe()
+    code().wipe()
   }
 }
 
@@ -53,12 +59,12 @@ export function putBytes(to: number, number: Uint8Array): void {
 
 export function put(to: number, number: Uint8Array, limbs: number): void {
   putBytes(BYTES, number)
-  code.load(to, BYTES, limbs)
+  code().load(to, BYTES, limbs)
 }
 
 /** Big-endian, exactly `bytes` bytes, of which the number must fit. */
 export function take(from: number, limbs: number, bytes: number): Uint8Array {
-  code.save(BYTES, from, limbs)
+  code().save(BYTES, from, limbs)
   return memory(BYTES, bytes).slice().reverse()
 }
 
@@ -73,7 +79,7 @@ export function takeLimbs(from: number, limbs: number): Uint8Array {
 /** Makes `modulus`, odd and above 2, the one in use. */
 export function putModulus(modulus: Uint8Array, limbs: number): void {
   put(MODULUS, modulus, limbs)
-  code.setHeader(MODULUS)
+  code().setHeader(MODULUS)
   const bits = bitLength(modulus)
   const top = new Uint8Array(Math.ceil(bits / 8))
   top[0] = 1 << ((bits - 1) % 8)
@@ -85,8 +91,8 @@ export function putModulus(modulus: Uint8Array, limbs: number): void {
   for (let bit = 0; bit < LIMB_BITS; bit++) double(FACTOR, limbs)
   putLimbs(R_SQUARED, takeLimbs(FACTOR, limbs))
   for (let bit = 30 - Math.clz32(limbs); bit >= 0; bit--) {
-    code.multiply(R_SQUARED, R_SQUARED, R_SQUARED, MODULUS, limbs)
-    if ((limbs >> bit) & 1) code.multiply(R_SQUARED, R_SQUARED, FACTOR, MODULUS, limbs)
+    code().multiply(R_SQUARED, R_SQUARED, R_SQUARED, MODULUS, limbs)
+    if ((limbs >> bit) & 1) code().multiply(R_SQUARED, R_SQUARED, FACTOR, MODULUS, limbs)
   }
   reduce(R_SQUARED, limbs)
 }
@@ -102,20 +108,20 @@ export function putBlock(block: Uint8Array): void {
 
 /** Brings a number below 2m below m. */
 export function reduce(number: number, limbs: number): void {
-  code.subtract(number, number, MODULUS, MODULUS, limbs)
+  code().subtract(number, number, MODULUS, MODULUS, limbs)
 }
 
 /** From Montgomery's form to the number itself, below m. `unit` holds 1. */
 export function leaveForm(number: number, unit: number, limbs: number): void {
-  code.multiply(number, number, unit, MODULUS, limbs)
+  code().multiply(number, number, unit, MODULUS, limbs)
   reduce(number, limbs)
 }
 
 function double(number: number, limbs: number): void {
-  code.add(number, number, number, limbs)
+  code().add(number, number, number, limbs)
   reduce(number, limbs)
 }
 
 function memory(at: number, bytes: number): Uint8Array {
-  return new Uint8Array(code.memory.buffer, at, bytes)
+  return new Uint8Array(code().memory.buffer, at, bytes)
 }
