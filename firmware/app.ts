@@ -104,8 +104,8 @@ export function createApp(options: AppOptions): Api {
 /** A Failed appliance has no audit log; nothing can be changed in it either. */
 const auditorOf = (appliance: Appliance): Auditor<Services> => ({
   expectRoom: () => appliance.audit?.expectRoom(),
-  async record(attempt, status) {
+  record(attempt, status) {
     const event = auditEvent(attempt, status, formatTime(appliance.clock.now()))
-    await appliance.audit?.record(event, weightOf(attempt, status))
+    return appliance.audit?.record(event, weightOf(attempt, status))
   },
 })

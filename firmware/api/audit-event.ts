@@ -13,7 +13,7 @@ type Audited = Attempt<Services> & { declaration: Declaration<Services> }
 /** Nothing of it is taken from the query; of the body only what the declaration tells as `facts`. */
 export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
   const { declaration, caller, claimedUserId = '', address, params = {}, request, result } = attempt
-  const { method, path } = declaration
+  const { path } = declaration
   const { id: ownKey, ...named } = facts(params)
   const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
   const made = madeBy(result)
@@ -25,13 +25,21 @@ export function auditEvent(attempt: Audited, status: number, time: string): Audi
     time,
     user: caller?.userId ?? claimedUserId,
     address,
-    action: `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+    action: actionOf(declaration),
     key,
     namespace: caller?.namespace ?? '',
     result: status,
     ...(Object.keys(more).length > 0 && { facts: more }),
   }
 }
+
+/** As the API documents show them. */
+function actionOf(declaration: Declaration<Services>): string {
+  const { method, path } = declaration
+  return actions.getOrInsertComputed(declaration, () => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+}
+
+const actions = new WeakMap<Declaration<Services>, string>()
 
 /** A change that was made must be on disk before its answer. */
 export function weightOf({ declaration, caller }: Audited, status: number): Weight {

@@ -33,8 +33,11 @@ const WAITING_LINES_MAX = 10_000
 export type Weight = 'onDisk' | 'grouped' | 'stranger'
 
 export interface AuditLog {
-  /** `onDisk`: the promise waits for the disk and throws `storage`; the line is then still written as soon as it can be. */
-  record(event: AuditEvent, weight: Weight): Promise<void>
+  /**
+   * Only of a line that must be `onDisk` there is something to wait for: its promise throws `storage` when the disk does
+   * not take it; it is then still written as soon as it can be.
+   */
+  record(event: AuditEvent, weight: Weight): Promise<void> | undefined
   /** Throws `storage` when too many lines wait for the disk: what must not go unrecorded must not happen then. */
   expectRoom(): void
   /** Writes what waits. Throws `storage`, then it waits on. */
@@ -70,7 +73,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const report = (message: string): void => log.error('general', message)
 
   let state = restoreState(blocks, LINES_DEFAULT, report)
-  let waiting: AuditEvent[] = []
+  let waiting: string[] = [] // lines as texts, which cost the collector least
   let witnesses: PromiseWithResolvers<void>[] = []
   let skipped = 0
   let timer: NodeJS.Timeout | NodeJS.Immediate | undefined
@@ -139,9 +142,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     let hash = Uint8Array.fromHex(next.hash)
     for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
       const previous = hash
-      const texts = waiting
-        .slice(at, at + BLOCK_LINES_MAX)
-        .map((event, index) => lineText(next.sequence + 1 + index, event))
+      const texts = waiting.slice(at, at + BLOCK_LINES_MAX)
       for (const text of texts) hash = hashLine(hash, text) as Uint8Array<ArrayBuffer>
       blocks.append({ first: next.sequence + 1, previous, texts })
       next.sequence += texts.length
@@ -196,25 +197,26 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   }
 
   return {
-    async record(event, weight) {
-      if (!open) return
+    record(event, weight) {
+      if (!open) return undefined
       const isFull = waiting.length >= WAITING_LINES_MAX
       // Of what began while there was room, what was done is kept, what was refused is not.
       if (weight === 'stranger' ? isFull || !budget.take() : isFull && event.result >= 400) {
         skipped++
-        return
+        return undefined
       }
-      waiting.push(skipped === 0 ? event : { ...event, skipped })
+      const sequence = state.sequence + waiting.length + 1
+      waiting.push(lineText(sequence, skipped === 0 ? event : { ...event, skipped }))
       skipped = 0
       if (weight !== 'onDisk') {
         if (waiting.length >= GROUP_LINES_MAX && !failing) scheduleNow()
         else schedule()
-        return
+        return undefined
       }
       const witness = Promise.withResolvers<void>()
       witnesses.push(witness)
       scheduleNow()
-      await witness.promise
+      return witness.promise
     },
     expectRoom,
     flush,

@@ -23,8 +23,8 @@ export interface Attempt<S> {
 export interface Auditor<S> {
   /** Throws when nothing more can be recorded: then no key is used. */
   expectRoom(): void
-  /** The answer waits for the promise, and is an error when it fails. */
-  record(attempt: Attempt<S> & { declaration: Declaration<S> }, status: number): Promise<void>
+  /** The answer waits for the promise if there is one, and is an error when it fails. */
+  record(attempt: Attempt<S> & { declaration: Declaration<S> }, status: number): Promise<void> | undefined
 }
 
 export type AuditKind = NonNullable<Declaration<unknown>['audit']>
@@ -35,9 +35,12 @@ export const auditKind = ({ method, audit }: Pick<Declaration<never>, 'method' |
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
 
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
-export async function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> {
+export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
+  if (!isDeclared(attempt)) return undefined
   const { declaration, isAdmitted } = attempt
-  if (declaration === undefined) return
-  if (REFUSED.has(status) || (isAdmitted && auditKind(declaration) !== 'none'))
-    await auditor.record({ ...attempt, declaration }, status)
+  const isRecorded = REFUSED.has(status) || (isAdmitted && auditKind(declaration) !== 'none')
+  return isRecorded ? auditor.record(attempt, status) : undefined
 }
+
+const isDeclared = <S>(attempt: Attempt<S>): attempt is Attempt<S> & { declaration: Declaration<S> } =>
+  attempt.declaration !== undefined

@@ -87,7 +87,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const reply = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
     if (options.audit === undefined) return toResponse(reply)
     try {
-      await recordAttempt(options.audit, attempt, reply.status)
+      const recorded = recordAttempt(options.audit, attempt, reply.status)
+      if (recorded !== undefined) await recorded
       return toResponse(reply)
     } catch (error) {
       if (reply.body instanceof ReadableStream) await reply.body.cancel()

@@ -195,7 +195,7 @@ async function serve(dataDirectory: string): Promise<void> {
   })
   const info = { vendor: 'Coffer', product: 'Coffer', version: '0' }
   const options = { appliance, log, limiter: createAttemptLimiter(), info }
-  const nothing = { expectRoom: () => {}, record: async () => {} }
+  const nothing = { expectRoom: () => {}, record: () => undefined }
   const apps = [createApp(options), createApp({ ...options, auditor: nothing })]
   const identity = () => appliance.tlsIdentity()
   const listeners = await Promise.all(
