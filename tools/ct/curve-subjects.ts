@@ -1,6 +1,7 @@
 /** What the timing test measures of elliptic curves: keys, nonces and scalars of two classes. */
 
 import { randomBytes } from 'node:crypto'
+import { p256 } from '@noble/curves/nist.js'
 import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { generateCurveKey, openCurveKey } from '../../firmware/crypto/curves.ts'
 import { basePoint } from '../../firmware/crypto/engine/fast/curves.ts'
@@ -8,7 +9,7 @@ import { EXTRA_BYTES, randomScalar, signWithNonce } from '../../firmware/crypto/
 import type { Products } from '../../firmware/crypto/engine/fast/emitter.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { CurveKeyType, EcKeyType, SignMode } from '../../firmware/crypto/types.ts'
-import { copies, pool, smallNumber } from './inputs.ts'
+import { copies, pool, smallNumber, sparseNumber } from './inputs.ts'
 import { preparedSubject, type Subject, subject } from './subject.ts'
 
 const EC_TYPES = Object.keys(CURVES) as EcKeyType[]
@@ -19,11 +20,26 @@ export function curveSubjects(products: Products): Subject[] {
   const multiply = (scalar: Uint8Array) => base.use(() => base.multiply(scalar))
   return [
     subject('control: random scalars in both classes', [scalars(), scalars()], multiply),
+    {
+      ...subject('control: double and add, leaks', [copies(sparseNumber(base.bytes)), scalars()], doubleAndAdd),
+      leaks: true,
+    },
     ...EC_TYPES.flatMap((type) => [...scalar(type, products), ...keys(type, 'ECDSA', products), nonce(type, products)]),
     ...scalar('Curve25519', products),
     ...keys('Curve25519', 'EdDSA', products),
     ...keys('EC_P256K1', 'BIP340', products),
   ]
+}
+
+/** What nobody should do with a secret. */
+function doubleAndAdd(scalar: Uint8Array): void {
+  let sum = p256.Point.ZERO
+  for (const byte of scalar) {
+    for (let bit = 7; bit >= 0; bit--) {
+      sum = sum.double()
+      if ((byte >> bit) & 1) sum = sum.add(p256.Point.BASE)
+    }
+  }
 }
 
 function scalar(type: CurveKeyType, products: Products): Subject[] {
