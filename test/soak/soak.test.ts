@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { draw } from '../../tools/bench/chart.ts'
@@ -39,7 +41,7 @@ test('a minute of mixed load with locks has no error and leaves memory flat', as
   assert.match(output, /[1-9]\d* locks and unlocks, [1-9]\d* signatures verified/)
 })
 
-test('the chart is drawn from results alone, the same each time', () => {
+test('the chart is drawn from results alone, the same each time, by the program too', (t) => {
   const row = { key: 'p256', connections: 1, requestsPerSecond: 1000 }
   const rows = ['ed25519', 'p256', 'rsa2048'].flatMap((key) =>
     ['coffer', 'nodeCrypto', 'bare'].flatMap((server) => [
@@ -52,4 +54,11 @@ test('the chart is drawn from results alone, the same each time', () => {
   assert.equal(chart, draw(results))
   assert.equal(chart.match(/<polyline/g)?.length, 9)
   assert.ok(chart.includes('A &lt;fast&gt; one') && !/NaN|undefined/.test(chart))
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-chart-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const [from, to] = [join(directory, 'results.json'), join(directory, 'chart.svg')]
+  writeFileSync(from, JSON.stringify(results))
+  const program = join(import.meta.dirname, '../../tools/bench/chart.ts')
+  execFileSync(process.execPath, [program, `--from=${from}`, `--to=${to}`])
+  assert.equal(readFileSync(to, 'utf8'), chart)
 })

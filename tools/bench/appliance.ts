@@ -22,6 +22,7 @@ import {
   mainThreadUs,
   makeKeys,
   median,
+  othersShare,
   residentMib,
   type Server,
   startBare,
@@ -72,6 +73,7 @@ if (isInstalled('wrk')) await measureAll()
 else console.log('Left out, since wrk makes the load: apt install wrk')
 
 async function measureAll(): Promise<void> {
+  const busyBefore = await othersShare()
   const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
   const servers: Partial<Record<Kind, Server>> = {}
   try {
@@ -87,12 +89,12 @@ async function measureAll(): Promise<void> {
     servers.bare = await startBare()
     const started = servers as Record<Kind, Server>
     for (const server of Object.values(started)) {
-      for (const key of KEYS) await warmUp(server, key, directory)
+      for (const key of server === started.bare ? [KEYS[0]] : KEYS) await warmUp(server, key, directory)
     }
     const rows: Row[] = []
     for (const connections of connectionCounts) rows.push(...(await measureAt(started, connections, directory)))
     const whileGenerating = await measureGenerating(started.coffer, directory)
-    writeResults('appliance', { seconds, rounds, floors: FLOORS, rows, whileGenerating })
+    writeResults('appliance', { busyBefore, seconds, rounds, floors: FLOORS, rows, whileGenerating })
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()))
     rmSync(directory, { recursive: true, force: true })

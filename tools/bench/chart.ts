@@ -37,17 +37,6 @@ const PANEL = { width: 240, height: 170, left: 50, top: 62, gap: 36 }
 const HEIGHT = PANEL.top + PANEL.height + 58
 const TICKS = 4
 
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      from: { type: 'string', default: join(root, 'dist/bench/appliance.json') },
-      to: { type: 'string', default: join(root, 'tools/bench/speed.svg') },
-    },
-  })
-  writeFileSync(values.to, draw(JSON.parse(readFileSync(values.from, 'utf8')) as Results))
-  console.log(`drawn: ${values.to}`)
-}
-
 export function draw(results: Results): string {
   const panels = KEYS.map((key, index) => panel(results, key, PANEL.left + index * (PANEL.width + PANEL.gap)))
   const legend = SERVERS.map(({ name, color }, index) => {
@@ -106,4 +95,15 @@ const short = (value: number): string => (value >= 1000 ? `${value / 1000}k` : S
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least))
   return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= least)!
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      from: { type: 'string', default: join(root, 'dist/bench/appliance.json') },
+      to: { type: 'string', default: join(root, 'tools/bench/speed.svg') },
+    },
+  })
+  writeFileSync(values.to, draw(JSON.parse(readFileSync(values.from, 'utf8')) as Results))
+  console.log(`drawn: ${values.to}`)
 }

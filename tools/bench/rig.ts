@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { availableParallelism, cpus } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { bundle } from '../build.ts'
 
 export const UNLOCK_PASSPHRASE = 'unlock passphrase of the benchmark'
@@ -173,6 +174,25 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = (sorted.length - 1) / 2
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2
+}
+
+const BUSY_MS = 1_000
+const BUSY_SHARE_MAX = 0.1
+
+/** Before anything is measured: the share of the processors that other programs take. A large one is said aloud. */
+export async function othersShare(): Promise<number> {
+  const times = () => cpus().map((cpu) => cpu.times)
+  const total = (all: ReturnType<typeof times>) => all.flatMap((one) => Object.values(one)).reduce((a, b) => a + b, 0)
+  const idle = (all: ReturnType<typeof times>) => all.reduce((sum, one) => sum + one.idle, 0)
+  const before = times()
+  await wait(BUSY_MS)
+  const after = times()
+  const share = 1 - (idle(after) - idle(before)) / (total(after) - total(before))
+  if (share > BUSY_SHARE_MAX)
+    console.log(
+      `Other programs take ${(share * 100).toFixed(0)} % of the processors: nothing of what follows tells how fast Coffer is.`,
+    )
+  return share
 }
 
 /** Under dist/bench, with what it was measured on. */

@@ -19,6 +19,7 @@ import {
   KEYS,
   makeKeys,
   median,
+  othersShare,
   root,
   startCoffer,
   writeResults,
@@ -54,6 +55,7 @@ interface Row {
 }
 
 async function measureAll(): Promise<void> {
+  const busyBefore = await othersShare()
   const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
   try {
     const softHsm = prepareSoftHsm(directory)
@@ -78,7 +80,7 @@ async function measureAll(): Promise<void> {
         console.log(`${key.name.padEnd(10)}${numbers.join('')}${row.ratio.toFixed(2).padStart(17)}`)
         rows.push(row)
       }
-      writeResults('softhsm2', { seconds, rounds: Number(options.rounds), connections: CONNECTIONS, rows })
+      writeResults('softhsm2', { busyBefore, seconds, rounds: Number(options.rounds), connections: CONNECTIONS, rows })
     } finally {
       await server.stop()
     }
