@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run image qemu test test-image test-image-longest test-image-others test-slow build lint bench soak ct clean
+.PHONY: help run image qemu test test-image test-slow build lint bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -52,16 +52,15 @@ test: node_modules/.package-lock.json
 # Those that need no machine, and one life of a device.
 QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))
 
-# The quick ones alone, for their times count. Then two machines at a time, each of which keeps about one core busy.
-TEST_IMAGE = $(NODE) --test --test-concurrency=1
-LONGEST = test/image/update-hung.test.ts test/image/update-kill.test.ts
+# The quick ones alone, for their times count. Then two at a time, each of which keeps about one core busy, the longest first.
+IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
+LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
 test-image: node_modules/.package-lock.json
-	$(TEST_IMAGE) $(QUICK)
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going test-image-longest test-image-others
-test-image-longest:
-	$(TEST_IMAGE) $(LONGEST)
-test-image-others:
-	$(TEST_IMAGE) $(filter-out $(LONGEST) $(QUICK),$(wildcard test/image/*.test.ts))
+	$(NODE) --test --test-concurrency=1 $(QUICK)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
+	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
+run/%.test.ts:
+	$(NODE) --test $*.test.ts
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
