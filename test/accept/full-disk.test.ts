@@ -126,11 +126,14 @@ test('a full disk: clear errors, nothing lost, and all goes on when there is roo
   assert.deepEqual(slots(), slotsBefore)
   assert.equal((await call('POST', '/system/cancel-update')).status, 412)
 
-  // A backup is whole, or says no; a restore of it changes nothing.
+  // A backup is whole, or says no; a restore as well.
   const whileFull = await backup()
   if (whileFull.status !== 200) saysFull(whileFull, 500)
+  const backedUp = [...made]
   await putUntilRefused(1) // the log of the store may have been cleared meanwhile
-  saysFull(await restore(large.bytes), 400, 500)
+  const restored = await restore(large.bytes)
+  if (restored.status === 204) made.clear()
+  else saysFull(restored, 400, 500)
   assert.equal(await appliance.state(), 'Operational')
 
   // Changes that clear the log of the store.
@@ -146,7 +149,8 @@ test('a full disk: clear errors, nothing lost, and all goes on when there is roo
   // Stopped and started again on the full disk.
   await appliance.restart()
   if ((await appliance.state()) === 'Locked') {
-    await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+    const reply = await appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
+    if (reply.status !== 204) saysFull(reply, 500) // its line in the audit log has no room
   }
   assert.equal(await appliance.state(), 'Operational')
   const still = (await expect(200, call('GET', '/keys'))).json<{ id: string }[]>().map(({ id }) => id)
@@ -166,7 +170,7 @@ test('a full disk: clear errors, nothing lost, and all goes on when there is roo
   // What was handed out on the full disk can be restored, whole.
   if (whileFull.status === 200) {
     await expect(204, restore(whileFull.bytes))
-    for (const id of ['before', ...made]) await expect(200, sign(id))
+    for (const id of ['before', ...backedUp]) await expect(200, sign(id))
     await expect(404, call('GET', '/keys/after'))
   }
 })

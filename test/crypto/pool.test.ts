@@ -245,7 +245,7 @@ test('signing does not wait for derivations, which wait for each other', () =>
     const key = stored(await pool.generate('Curve25519'))
     const order: string[] = []
     const derivations = [1, 2].map(async (n) => {
-      await pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 4 })
+      await pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 32 })
       order.push(`derived ${n}`)
     })
     for (let i = 0; i < 20; i++) await sign(pool, key)
@@ -307,7 +307,7 @@ test('forgetAll refuses what waits and what runs, and the pool goes on working',
     const running = [
       ...Array.from({ length: 100 }, () => pool.sign(key, 'ECDSA', digest)),
       pool.generate('EC_P521'),
-      pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 4 }),
+      pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16384, r: 8, p: 32 }),
     ]
     await new Promise((resolve) => setTimeout(resolve, 20))
     const settled = Promise.allSettled(running)
