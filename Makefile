@@ -12,7 +12,7 @@ help:
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
-	@echo 'make test-image run every test of the image under QEMU (more than half an hour)'
+	@echo 'make test-image run every test of the image under QEMU (half an hour)'
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
 	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
 	@echo 'make lint       check format, style and types'
