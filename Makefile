@@ -14,7 +14,7 @@ help:
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
 	@echo 'make test-image run every test of the image under QEMU (half an hour)'
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
-	@echo 'make build      bundle dist/boot.js and dist/firmware.js'
+	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make bench      measure all that README.md says of speed, and draw its chart (half an hour, nothing else running)'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'

@@ -4,13 +4,13 @@
  */
 
 import { bitLength } from './engine.ts'
-import { instantiateIntegerCode } from './integer-code.ts'
+import { type IntegerCode, instantiateIntegerCode } from './integer-code.ts'
 import { HEADER_BYTES, LIMB_BITS, LIMBS_MAX, SLOT_BYTES, SLOTS_MAX, slot } from './integer-layout.ts'
 
-let instance: ReturnType<typeof instantiateIntegerCode> | undefined
+let instance: IntegerCode | undefined
 
 /** Emitted at its first use: where the fast engine works, few threads ever do. */
-export const code = () => {
+export function code(): IntegerCode {
   instance ??= instantiateIntegerCode()
   return instance
 }
