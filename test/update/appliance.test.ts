@@ -235,10 +235,13 @@ test('damaged images and those of others are refused over HTTPS, and leave nothi
   const flipped = Buffer.from(image)
   flipped[flipped.length >> 1]! ^= 1
   const older = makeImage('next', '0.0.1')
+  const trailer = image.lastIndexOf('TRAILER!!!') - 110 // where its header begins
   const refused: [body: Uint8Array, status: number, message: RegExp][] = [
     [new Uint8Array(), 400, /empty/],
     [image.subarray(0, image.length >> 1), 400, /ends within the content of/],
-    [image.subarray(0, image.length - 512), 400, /ends/],
+    [image.subarray(0, trailer), 400, /ends without its trailer/],
+    [image.subarray(0, trailer + 5), 400, /ends within the magic number of a member/],
+    [image.subarray(0, trailer + 50), 400, /ends within the header of a member/],
     [flipped, 400, /is not the one the manifest names/],
     [makeImage('next', NEXT, 'other'), 400, /not signed by the release key/],
     [Buffer.concat([image, Buffer.from('x')]), 400, /Data follow/],

@@ -123,8 +123,13 @@ export const MALFORMED: readonly Malformed[] = [
     message: 'What follows a member is in the crc form of cpio, not in newc',
   },
   {
-    what: 'four bytes more than a member',
+    what: 'a member cut within its magic number',
     image: Buffer.concat([...signed(), ...PAYLOAD].map(entryBytes).concat(utf8('0707'))),
+    message: 'The archive ends within the magic number of a member',
+  },
+  {
+    what: 'four bytes behind a member that begin none',
+    image: Buffer.concat([...signed(), ...PAYLOAD].map(entryBytes).concat(utf8('0710'))),
     message: 'What follows a member is shorter than the magic number of an archive',
   },
 
