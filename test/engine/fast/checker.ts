@@ -4,14 +4,8 @@
  */
 
 import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
-import {
-  BITS_2_52,
-  HIGH_MAGIC,
-  LOW_MAGIC,
-  type Machine,
-  RADIX,
-  type Walk,
-} from '../../../firmware/crypto/engine/fast/machine.ts'
+import { type Format, SIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
+import { BITS_2_52, type Machine, type Walk } from '../../../firmware/crypto/engine/fast/machine.ts'
 
 /** An integer held as a double, or the 64 bits of a lane, of which multiples of 2^64 do not count. */
 export interface Interval {
@@ -24,19 +18,25 @@ export const number = (low: bigint, high: bigint): Interval => ({ kind: 'number'
 const bits = (low: bigint, high: bigint): Interval => ({ kind: 'bits', low, high })
 
 const WORD = 1n << 64n
-const MASK = (1n << RADIX) - 1n
 const EXACT = 1n << 53n
-const PRODUCT_MAX = (1n << (2n * RADIX)) - (1n << (RADIX - 1n))
 
 /** Addresses are numbers of limbs. */
 export class Checker implements Machine<Interval, number, number> {
   readonly memory = new Map<number, Interval>()
   splits = 0
+  readonly format: Format
   readonly #halfMax: bigint
+  readonly #productMin: bigint
+  readonly #productMax: bigint
 
-  constructor(products: Products = 'fused') {
+  constructor(format = SIGNED, products: Products = 'fused') {
+    this.format = format
+    const half = 1n << (format.radix - 1n)
     // rounded twice, a high part may be the second nearest when the low one is near half: product's last bit is 2^49 at most
-    this.#halfMax = (1n << (RADIX - 1n)) + (products === 'fused' ? 0n : 1n << 48n)
+    this.#halfMax = half + (products === 'fused' ? 0n : 1n << 48n)
+    // what rounds to a high part of at most 2^51 around zero, or from 0 to 2^52 - 2: then the second addend is exact
+    this.#productMin = format.isSigned ? half - (1n << (2n * format.radix)) : 0n
+    this.#productMax = (1n << (2n * format.radix)) - (format.isSigned ? half : 3n * half)
   }
 
   constant(value: bigint): Interval {
@@ -62,11 +62,12 @@ export class Checker implements Machine<Interval, number, number> {
     const [x, y] = [asNumber(a), asNumber(b)]
     const products = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high]
     const [low, high] = [smallest(products), largest(products)]
-    if (-low > PRODUCT_MAX || high > PRODUCT_MAX) throw new RangeError('a product of 2^102 or more')
+    if (low < this.#productMin || high > this.#productMax) throw new RangeError('a product that is too large')
     const half = this.#halfMax
+    const { radix, highMagic, lowMagic } = this.format
     return {
-      high: bits(HIGH_MAGIC + ((low - half) >> RADIX), HIGH_MAGIC + ((high + half) >> RADIX) + 1n),
-      low: bits(LOW_MAGIC - half, LOW_MAGIC + half),
+      high: bits(highMagic + ((low - half) >> radix), highMagic + ((high + half) >> radix) + 1n),
+      low: bits(lowMagic - half, lowMagic + half),
     }
   }
 
@@ -90,14 +91,15 @@ export class Checker implements Machine<Interval, number, number> {
     return bits(x.low - y.high, x.high - y.low)
   }
 
-  /** With MASK, or of a number with all ones or all zeros. */
+  /** With the mask of a limb, or of a number with all ones or all zeros. */
   and(a: Interval, b: Interval): Interval {
     if (b.kind === 'number') {
       if (a.kind !== 'bits' || a.low < -1n || a.high > 0n) throw new RangeError('a number cut by what is no selection')
       return number(b.low < 0n ? b.low : 0n, b.high > 0n ? b.high : 0n)
     }
-    if (b.low !== MASK || b.high !== MASK) throw new Error('only the mask of a limb is understood')
-    return bits(0n, MASK)
+    const { mask } = this.format
+    if (b.low !== mask || b.high !== mask) throw new Error('only the mask of a limb is understood')
+    return bits(0n, mask)
   }
 
   /** With the exponent of 2^52. */
@@ -121,11 +123,11 @@ export class Checker implements Machine<Interval, number, number> {
     return bits((x.low - turns * WORD) >> shift, (x.high - turns * WORD) >> shift)
   }
 
-  bounded(a: Interval, center: bigint, radius: bigint): Interval {
+  bounded(a: Interval, lowest: bigint, highest: bigint): Interval {
     const x = asBits(a)
-    const turns = floorDivide((x.low + x.high) / 2n - center + WORD / 2n, WORD) * WORD
-    const low = largest([x.low - turns, center - radius])
-    const high = smallest([x.high - turns, center + radius])
+    const turns = floorDivide((x.low + x.high - lowest - highest + WORD) / 2n, WORD) * WORD
+    const low = largest([x.low - turns, lowest])
+    const high = smallest([x.high - turns, highest])
     if (low > high) throw new RangeError('a bound that cannot hold')
     return bits(low, high)
   }

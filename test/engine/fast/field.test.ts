@@ -1,104 +1,149 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { Field, limbsFor } from '../../../firmware/crypto/engine/fast/field.ts'
+import { Field, limbsFor, type Slot } from '../../../firmware/crypto/engine/fast/field.ts'
+import { type Format, SIGNED, UNSIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
 import { bytesToLimbs, limbsToBytes } from '../../../firmware/crypto/engine/fast/limbs.ts'
 import { range } from '../../../firmware/crypto/engine/fast/montgomery.ts'
 import { whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
 import { toBigInt, toBytes } from '../../crypto/rsa-keys.ts'
 import { oddModuli, operand, randomBelow } from '../differential.ts'
 
-const RADIX = 51n
 const OPERATIONS = process.env.COFFER_SLOW === undefined ? 2000 : 100_000 // for each size
 
-const value = (limbs: Float64Array): bigint => limbs.reduceRight((sum, limb) => (sum << RADIX) + BigInt(limb), 0n)
+const value = (limbs: Float64Array, { radix }: Format): bigint =>
+  limbs.reduceRight((sum, limb) => (sum << radix) + BigInt(limb), 0n)
 
-/** Limbs at either end of what they may be, with a value below the modulus. */
-function extremeLimbs(limbs: number, modulus: bigint): Float64Array {
+/** How far operands may be from zero, in multiples of the modulus, and results of multiplications are. */
+const bounds = ({ isSigned }: Format): { operand: bigint; result: bigint } =>
+  isSigned ? { operand: 1n, result: 1n } : { operand: 7n, result: 3n }
+
+/** Limbs at either end of what they may be, with a value below the limit. */
+function extremeLimbs(limbs: number, limit: bigint, format: Format): Float64Array {
+  const [lowest, highest] = [-Number(format.half), Number(format.mask - format.half)]
+  const last = Number(limit >> (format.radix * BigInt(limbs - 1)))
   const result = Float64Array.from(range(limbs), (_, k) => {
-    if (k === limbs - 1) return 0
     const choice = Math.random()
-    return choice < 0.4 ? -(2 ** 50) : choice < 0.8 ? 2 ** 50 - 1 : choice < 0.9 ? 0 : -1
+    if (k === limbs - 1) return choice < 0.5 ? 0 : last
+    return choice < 0.4 ? lowest : choice < 0.8 ? highest : choice < 0.9 ? 0 : format.isSigned ? -1 : 1
   })
-  for (let k = limbs - 2; k >= 0; k--) {
-    const size = value(result)
-    if (size < modulus && size > -modulus) break
+  for (let k = limbs - 1; k >= 0; k--) {
+    const size = value(result, format)
+    if (size < limit && size > -limit) break
     result[k] = 0
   }
   return result
 }
 
-function isBetween(number: bigint, modulus: bigint): boolean {
-  return number > -modulus && number < modulus
+function isWithin(number: bigint, limit: bigint, { isSigned }: Format): boolean {
+  return number < limit && (isSigned ? number > -limit : number >= 0n)
 }
 
-const KINDS = [64, 256, 300, 384, 521, 1024, 1536, 2048].flatMap((bits) => [
-  { bits, products: 'fused', skip: whyNotFused() ?? false } as const,
-  { bits, products: 'exact', skip: false } as const,
-])
+const fused = whyNotFused() ?? false
+const KINDS = [
+  ...[64, 256, 300, 384, 521, 1024].flatMap((bits) => [
+    { bits, name: 'around zero, fused', format: SIGNED, products: 'fused', skip: fused } as const,
+    { bits, name: 'around zero, exact', format: SIGNED, products: 'exact', skip: false } as const,
+  ]),
+  ...[64, 256, 300, 512, 521, 780, 1024, 1536, 2048].map(
+    (bits) => ({ bits, name: 'from zero up', format: UNSIGNED, products: 'fused', skip: fused }) as const,
+  ),
+]
 
-for (const { bits, products, skip } of KINDS) {
-  test(`${bits} bits, ${products}: two moduli at once agree with BigInt, at the edges too`, { skip }, () => {
-    const limbs = limbsFor(bits)
-    const field = new Field(limbs, undefined, products)
-    const R = 1n << (RADIX * BigInt(limbs))
+for (const { bits, name, format, products, skip } of KINDS) {
+  test(`${bits} bits, ${name}: two moduli at once agree with BigInt, at the edges too`, { skip }, () => {
+    const limbs = limbsFor(bits, format)
+    const field = new Field(limbs, format, undefined, products)
+    const R = 1n << (format.radix * BigInt(limbs))
     const bytes = Math.ceil(bits / 8)
+    const most = bounds(format)
     const moduli = oddModuli(bits, 10)
+    const get = (slot: Slot, lane: 0 | 1): bigint => {
+      const result = field.get(slot, lane)
+      if (!format.isSigned) assert.ok(result.every((limb) => limb >= 0 && limb < 2 ** 52))
+      return value(result, format)
+    }
     for (let done = 0; done < OPERATIONS; ) {
       const pair = [0, 1].map(() => moduli[Number(randomBelow(BigInt(moduli.length)))]!) as [bigint, bigint]
       field.setModuli([toBytes(pair[0], bytes), toBytes(pair[1], bytes)])
       for (let i = 0; i < 50; i++, done++) {
-        const numbers = (n: bigint) =>
-          i % 3 === 0 ? extremeLimbs(limbs, n) : bytesToLimbs(toBytes(operand(n), bytes), limbs)
+        const numbers = (n: bigint) => {
+          if (i % 3 === 0) return extremeLimbs(limbs, most.operand * n, format)
+          const number = i % 3 === 1 ? operand(n) : operand(most.operand * n)
+          return bytesToLimbs(toBytes(number, bytes + 1), limbs, format)
+        }
         const a = pair.map(numbers) as [Float64Array, Float64Array]
         const b = pair.map(numbers) as [Float64Array, Float64Array]
         field.put('a', a)
         field.put('b', b)
-        const check = (slot: 'a' | 'b' | 'c' | 'd', expected: (a: bigint, b: bigint) => bigint, scale = 1n) => {
+        const check = (slot: Slot, limit: bigint, expected: (a: bigint, b: bigint) => bigint, scale = 1n) => {
           for (const lane of [0, 1] as const) {
-            const [n, result] = [pair[lane], value(field.get(slot, lane))]
-            const difference = result * scale - expected(value(a[lane]), value(b[lane]))
-            assert.ok(difference % n === 0n && isBetween(result, 4n * n), `${n}: ${value(a[lane])}, ${value(b[lane])}`)
+            const [n, result] = [pair[lane], get(slot, lane)]
+            const [x, y] = [value(a[lane], format), value(b[lane], format)]
+            const isRight = (result * scale - expected(x, y)) % n === 0n
+            assert.ok(isRight && isWithin(result, limit * n, format), `${n}: ${x}, ${y}`)
           }
         }
         field.multiply('c', 'a', 'b')
-        check('c', (a, b) => a * b, R)
-        for (const lane of [0, 1] as const) assert.ok(isBetween(value(field.get('c', lane)), pair[lane]))
+        check('c', most.result, (a, b) => a * b, R)
+        field.square('d', 'a')
+        check('d', most.result, (a) => a * a, R)
         field.square('d', 'c')
-        check('d', (a, b) => (a * b) ** 2n, R ** 3n)
+        check('d', most.result, (a, b) => (a * b) ** 2n, R ** 3n)
         field.subtract('c', 'd', 'c')
-        check('c', (a, b) => (a * b) ** 2n - a * b * R ** 2n, R ** 3n)
+        check('c', most.operand + 1n, (a, b) => (a * b) ** 2n - a * b * R ** 2n, R ** 3n)
         field.add('c', 'c', 'd')
         field.multiply('c', 'c', 'c')
-        check('c', (a, b) => (2n * (a * b) ** 2n - a * b * R ** 2n) ** 2n, R ** 7n)
-        field.canonical('d', 'c')
-        for (const lane of [0, 1] as const) {
-          const [n, canonical] = [pair[lane], value(field.get('d', lane))]
-          assert.ok(canonical >= 0n && canonical < n)
-          assert.equal((canonical - value(field.get('c', lane))) % n, 0n)
-          assert.equal(toBigInt(field.getBytes('d', lane, bytes)), canonical)
+        check('c', most.result, (a, b) => (2n * (a * b) ** 2n - a * b * R ** 2n) ** 2n, R ** 7n)
+        for (const from of ['c', 'd'] as const) {
+          field.canonical('b', from)
+          for (const lane of [0, 1] as const) {
+            const [n, canonical] = [pair[lane], get('b', lane)]
+            assert.ok(canonical >= 0n && canonical < n)
+            assert.equal((canonical - get(from, lane)) % n, 0n)
+            assert.equal(toBigInt(field.getBytes('b', lane, bytes)), canonical)
+          }
         }
       }
     }
   })
 }
 
+test('canonical numbers at the edges: around each multiple of the modulus', { skip: fused }, () => {
+  for (const bits of [256, 521, 1024]) {
+    const limbs = limbsFor(bits, UNSIGNED)
+    const field = new Field(limbs, UNSIGNED)
+    for (const n of oddModuli(bits, 3)) {
+      const bytes = toBytes(n, Math.ceil(bits / 8))
+      field.setModuli([bytes, bytes])
+      for (const number of [0n, 1n, n - 1n, n, n + 1n, 2n * n - 1n, 2n * n, 2n * n + 1n, 3n * n - 1n]) {
+        const a = bytesToLimbs(toBytes(number, bytes.length + 1), limbs, UNSIGNED)
+        field.put('a', [a, a])
+        field.canonical('b', 'a')
+        assert.equal(toBigInt(field.getBytes('b', 1, bytes.length)), number % n)
+      }
+    }
+  }
+})
+
 test('bytes become limbs and bytes again, at every length', () => {
-  for (let length = 1; length <= 300; length++) {
-    for (const bytes of [
-      new Uint8Array(randomBytes(length)),
-      new Uint8Array(length).fill(255),
-      new Uint8Array(length),
-    ]) {
-      const limbs = bytesToLimbs(bytes, Math.ceil((8 * length + 1) / 51))
-      assert.equal(value(limbs), toBigInt(bytes))
-      assert.deepEqual(limbsToBytes(limbs, length), bytes)
+  for (const format of [SIGNED, UNSIGNED]) {
+    for (let length = 1; length <= 300; length++) {
+      for (const bytes of [
+        new Uint8Array(randomBytes(length)),
+        new Uint8Array(length).fill(255),
+        new Uint8Array(length),
+      ]) {
+        const limbs = bytesToLimbs(bytes, Math.ceil((8 * length + 1) / Number(format.radix)), format)
+        assert.equal(value(limbs, format), toBigInt(bytes))
+        assert.deepEqual(limbsToBytes(limbs, length, format), bytes)
+      }
     }
   }
 })
 
 test('nothing of a key stays in memory after a wipe', () => {
-  const field = new Field(limbsFor(256))
+  const field = new Field(limbsFor(256, UNSIGNED), UNSIGNED)
   const odd = new Uint8Array(randomBytes(32)).fill(1, 31)
   field.setModuli([odd, odd])
   field.power('a', 'square', [odd, odd])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { edwards } from '../../../firmware/crypto/engine/fast/edwards-code.ts'
+import { SIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
 import { multiplyByMatrix, roundsFor } from '../../../firmware/crypto/engine/fast/inverse-code.ts'
 import type { Formulas, PointCode } from '../../../firmware/crypto/engine/fast/multiples-code.ts'
 import { weierstrass } from '../../../firmware/crypto/engine/fast/weierstrass-code.ts'
@@ -62,7 +63,7 @@ test('division steps: no limb and no column can overflow, 5 to 12 limbs', () => 
   for (let limbs = 5; limbs <= 12; limbs++) {
     for (const products of ['fused', 'exact'] as const) {
       for (const isModular of [false, true]) {
-        const m = new Checker(products)
+        const m = new Checker(SIGNED, products)
         for (const at of [X, Y, MODULUS]) {
           for (let k = 0; k < limbs; k++) m.store(at, k, k === limbs - 1 ? last : limb)
         }

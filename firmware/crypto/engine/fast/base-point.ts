@@ -8,8 +8,9 @@ import { copySecret } from '../../secret.ts'
 import { BYTES_MARGIN, bytesFor } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
 import { Field, type FieldState, limbsFor, type Slot } from './field.ts'
+import { SIGNED } from './format.ts'
 import { bytesToLimbs } from './limbs.ts'
-import { LIMB_BYTES, RADIX } from './machine.ts'
+import { LIMB_BYTES } from './machine.ts'
 import { select } from './masks.ts'
 import {
   CHOICE_LIMBS,
@@ -69,11 +70,11 @@ export class BasePoint {
 
   constructor({ p, n, formulas, B, out, generator }: BasePointParameters, products: Products) {
     const bits = Math.max(p.toString(2).length, n.toString(2).length)
-    const limbs = limbsFor(bits + FORMULA_SPARE_BITS)
+    const limbs = limbsFor(bits + FORMULA_SPARE_BITS, SIGNED)
     this.bytes = Math.ceil(bits / 8)
     this.#windows = windowsFor(bits)
     this.#formulas = formulas
-    this.#field = new Field(limbs, pointExtension(formulas, limbs, bits), products)
+    this.#field = new Field(limbs, SIGNED, pointExtension(formulas, limbs, bits), products)
     this.#points = pointLayout(formulas, this.#windows, this.#field.layout)
     this.#code = this.#field.code as unknown as Exports
     this.#memory = new Uint8Array(this.#field.code.memory.buffer)
@@ -84,10 +85,10 @@ export class BasePoint {
     this.#field.setModuli([bytes(p), bytes(p)])
     this.#forPoints = this.#field.state()
 
-    const toLimbs = (value: bigint): Float64Array => bytesToLimbs(bytes(value), limbs)
+    const toLimbs = (value: bigint): Float64Array => bytesToLimbs(bytes(value), limbs, SIGNED)
     const put = (slot: number, values: readonly [bigint, bigint]): void =>
       this.#field.put(slot, values.map(toLimbs) as [Float64Array, Float64Array])
-    const inner = (value: bigint): bigint => (((value % p) + p) << (RADIX * BigInt(limbs))) % p
+    const inner = (value: bigint): bigint => (((value % p) + p) << (SIGNED.radix * BigInt(limbs))) % p
     put(this.#points.at.B!, [inner(B), inner(B)])
     put(this.#points.unit, [1n, 1n])
     put(this.#points.outX, [out.x, out.x])

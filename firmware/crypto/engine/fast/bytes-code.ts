@@ -1,14 +1,16 @@
 /** Little-endian bytes to limbs of one lane and back. The same instructions for every value. */
 
 import { f64, i32, i64, memoryFill, repeatWhile, type WasmModule } from '../wasm.ts'
-import { LIMB_BYTES, LOW_MAGIC, RADIX } from './machine.ts'
-import { HALF, MASK } from './montgomery.ts'
+import { SIGNED } from './format.ts'
+import { LIMB_BYTES, LOW_MAGIC } from './machine.ts'
+
+const { radix, mask, half } = SIGNED
 
 /** Eight bytes at once are read, up to so many beyond the last that counts. */
 export const BYTES_MARGIN = 8
 
 /** Bytes that the limbs cover. */
-export const bytesFor = (limbs: number): number => Math.ceil((limbs * Number(RADIX)) / 8)
+export const bytesFor = (limbs: number): number => Math.ceil((limbs * Number(radix)) / 8)
 
 /**
  * `enter(to, from, limbs)`: limbs from -2^50 to 2^50 - 1.
@@ -19,16 +21,16 @@ export function defineBytes(module: WasmModule): void {
     const bit = local('i32')
     const [sum, up] = [local('i64'), local('i64')]
     const word = i64.load(i32.add(from!, i32.shrU(bit, 3)))
-    const digit = i64.and(i64.shrU(word, i64.extendI32U(i32.and(bit, 7))), MASK)
+    const digit = i64.and(i64.shrU(word, i64.extendI32U(i32.and(bit, 7))), mask)
     return [
       repeatWhile(
         [
           sum.set(i64.add(digit, up)),
-          up.set(i64.shrU(i64.add(sum, HALF), RADIX)),
-          sum.set(i64.sub(sum, i64.shl(up, RADIX))),
+          up.set(i64.shrU(i64.add(sum, half), radix)),
+          sum.set(i64.sub(sum, i64.shl(up, radix))),
           f64.store(to!, f64.sub(f64.reinterpretI64(i64.add(sum, LOW_MAGIC)), 3 * 2 ** 51)),
           to!.set(i32.add(to!, LIMB_BYTES)),
-          bit.set(i32.add(bit, Number(RADIX))),
+          bit.set(i32.add(bit, Number(radix))),
         ],
         limbs!.tee(i32.sub(limbs!, 1)),
       ),
@@ -39,7 +41,7 @@ export function defineBytes(module: WasmModule): void {
     const at = local('i32')
     const sum = local('i64')
     const integer = i64.sub(i64.reinterpretF64(f64.add(f64.load(from!), 3 * 2 ** 51)), LOW_MAGIC)
-    const shifted = i64.shl(i64.and(sum, MASK), i64.extendI32U(i32.and(bit, 7)))
+    const shifted = i64.shl(i64.and(sum, mask), i64.extendI32U(i32.and(bit, 7)))
     return [
       memoryFill(to!, 0, i32.add(i32.shl(limbs!, 3), BYTES_MARGIN)),
       repeatWhile(
@@ -47,9 +49,9 @@ export function defineBytes(module: WasmModule): void {
           sum.set(i64.add(sum, integer)),
           at.set(i32.add(to!, i32.shrU(bit, 3))),
           i64.store(at, i64.or(i64.load(at), shifted)),
-          sum.set(i64.shrS(sum, RADIX)),
+          sum.set(i64.shrS(sum, radix)),
           from!.set(i32.add(from!, LIMB_BYTES)),
-          bit.set(i32.add(bit, Number(RADIX))),
+          bit.set(i32.add(bit, Number(radix))),
         ],
         limbs!.tee(i32.sub(limbs!, 1)),
       ),

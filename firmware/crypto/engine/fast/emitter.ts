@@ -1,7 +1,8 @@
 /** Emits WebAssembly for a generator: every value gets its own local, and the optimising compiler finds the registers. */
 
 import { type Code, f64x2, i32, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128 } from '../wasm.ts'
-import { doubleBits, HIGH_MAGIC, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
+import type { Format } from './format.ts'
+import { doubleBits, LIMB_BYTES, type Machine, type Walk } from './machine.ts'
 
 /** An address: a local, or nothing, and a constant number of bytes. */
 export interface Address {
@@ -17,10 +18,12 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   readonly #prologue: Code[] = []
   readonly #local: NewLocal
   readonly #constants = new Map<bigint, Local>()
+  readonly format: Format
   readonly #products: Products
 
-  constructor(local: NewLocal, products: Products) {
+  constructor(local: NewLocal, format: Format, products: Products) {
     this.#local = local
+    this.format = format
     this.#products = products
   }
 
@@ -52,8 +55,8 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   }
 
   split(a: Local, b: Local): { high: Local; low: Local } {
-    const toHigh = this.constant(HIGH_MAGIC)
-    const toLow = this.constant(doubleBits(3 * 2 ** 102 + 3 * 2 ** 51))
+    const toHigh = this.constant(this.format.highMagic)
+    const toLow = this.constant(this.format.toLow)
     if (this.#products === 'fused') {
       const high = this.#keep(f64x2.relaxedMadd(a, b, toHigh))
       return { high, low: this.#keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
@@ -126,8 +129,8 @@ export class UnrollingEmitter extends Emitter {
   readonly #end: number
   readonly #held = new Map<number, Local>()
 
-  constructor(local: NewLocal, products: Products, firstLimb: number, limbs: number) {
-    super(local, products)
+  constructor(local: NewLocal, format: Format, products: Products, firstLimb: number, limbs: number) {
+    super(local, format, products)
     this.#first = firstLimb * LIMB_BYTES
     this.#end = this.#first + limbs * LIMB_BYTES
   }

@@ -3,6 +3,7 @@
 import {
   type Callee,
   type Code,
+  f64x2,
   i32,
   i64x2,
   type Local,
@@ -11,15 +12,20 @@ import {
   v128,
   WasmModule,
 } from '../wasm.ts'
+import { add, canonical, doubleIf, subtract } from './carry.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
-import { LIMB_BYTES, RADIX } from './machine.ts'
-import { canonical, combine, doubleIf, multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
+import type { Format } from './format.ts'
+import { doubleBits, LIMB_BYTES } from './machine.ts'
+import { multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
 
 /** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
 export const WINDOW_BITS = 5
 export const WINDOW_ENTRIES = 2 ** WINDOW_BITS
 /** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
-const SELECT_LIMBS = 11
+const SELECT_LIMBS = 10
+
+/** Of any format: there is room for the windows of every exponent. */
+const LIMB_BITS_MAX = 52
 
 /** Straight code is faster as long as the processor's cache of decoded instructions, some 2000, can hold it. */
 const UNROLLED_LIMBS_MAX = 8
@@ -68,7 +74,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const wide = take(2 * limbs)
   const slots = { one, square, a: take(limbs), b: take(limbs), c: take(limbs), d: take(limbs) }
   const table = take(WINDOW_ENTRIES * limbs)
-  const windowsMax = Math.ceil((limbs * Number(RADIX)) / WINDOW_BITS) + 1
+  const windowsMax = Math.ceil((limbs * LIMB_BITS_MAX) / WINDOW_BITS) + 1
   const windows = take(windowsMax)
   const moreSecret = take(more.secretLimbs)
   const secretEnd = end
@@ -97,7 +103,12 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
 
 const PAGE_BYTES = 65_536
 
-export function emitField(layout: Layout, products: Products, more: Extension = NOTHING_MORE): WasmModule {
+export function emitField(
+  layout: Layout,
+  format: Format,
+  products: Products,
+  more: Extension = NOTHING_MORE,
+): WasmModule {
   const { limbs } = layout
   const module = new WasmModule(Math.ceil((layout.end * LIMB_BYTES) / PAGE_BYTES))
   const fixed = (limb: number): Address => ({ base: 0, bytes: limb * LIMB_BYTES })
@@ -115,8 +126,8 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
   }
   const emitter = (local: NewLocal): Emitter =>
     limbs <= UNROLLED_LIMBS_MAX
-      ? new UnrollingEmitter(local, products, layout.columns, 2 * limbs)
-      : new Emitter(local, products)
+      ? new UnrollingEmitter(local, format, products, layout.columns, 2 * limbs)
+      : new Emitter(local, format, products)
   const define = (name: string, parameters: number, generate: (m: Emitter, addresses: Address[]) => void) =>
     module.define(name, new Array<'i32'>(parameters).fill('i32'), [], (locals, local) => {
       const m = emitter(local)
@@ -128,29 +139,30 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
     })
   const squareCode = define('square', 2, (m, [to, a]) => square(m, n, to!, a!))
   const multiplyCode = define('multiply', 3, (m, [to, a, b]) => multiply(m, n, to!, a!, b!))
-  const add = define('add', 3, (m, [to, a, b]) => combine(m, limbs, 1, to!, a!, b!))
-  const subtract = define('subtract', 3, (m, [to, a, b]) => combine(m, limbs, -1, to!, a!, b!))
-  define('canonical', 2, (m, [to, a]) => canonical(m, n, to!, a!))
+  const addCode = define('add', 3, (m, [to, a, b]) => add(m, limbs, to!, a!, b!))
+  const subtractCode = define('subtract', 3, (m, [to, a, b]) => subtract(m, limbs, to!, a!, b!, n.modulus))
+  define('canonical', 2, (m, [to, a]) => canonical(m, limbs, to!, a!, n.modulus))
   define('product', 2, (m, [a, b]) => product(m, n, fixed(layout.wide), a!, b!))
   define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
   const table = layout.table * LIMB_BYTES
   const choice = layout.wide * LIMB_BYTES
   const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {
-    const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
+    const [digit, index, isChosen, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const entry = local('i32')
     const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
     const code: Code[] = [digit.set(v128.load(window!)), one.set(v128.constant(1n))]
     for (let first = 0; first < limbs; first += SELECT_LIMBS) {
       const part = chosen.slice(0, Math.min(SELECT_LIMBS, limbs - first))
       const pick = (into: Local, k: number): Code =>
-        into.set(v128.or(into, v128.and(mask, v128.load(entry, table + (first + k) * LIMB_BYTES))))
+        into.set(f64x2.relaxedMadd(isChosen, v128.load(entry, table + (first + k) * LIMB_BYTES), into))
       code.push(
         entry.set(i32.add(0, 0)),
         index.set(v128.constant(0n)),
         ...part.map((into) => into.set(v128.constant(0n))),
         repeatWhile(
           [
-            mask.set(i64x2.eq(index, digit)),
+            // 1 or 0: limbs times that, added up, are exact, and one operation instead of two
+            isChosen.set(v128.and(i64x2.eq(index, digit), v128.constant(doubleBits(1)))),
             ...part.map(pick),
             index.set(i64x2.add(index, one)),
             entry.set(i32.add(entry, limbs * LIMB_BYTES)),
@@ -201,6 +213,9 @@ export function emitField(layout: Layout, products: Products, more: Extension = 
       ),
     ]
   })
-  more.define({ module, limbs, emitter, square: squareCode, multiply: multiplyCode, add, subtract }, layout)
+  more.define(
+    { module, limbs, emitter, square: squareCode, multiply: multiplyCode, add: addCode, subtract: subtractCode },
+    layout,
+  )
   return module
 }

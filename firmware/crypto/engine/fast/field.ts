@@ -7,11 +7,12 @@ import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
 import type { Products } from './emitter.ts'
 import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
+import type { Format } from './format.ts'
 import { bytesToLimbs, limbsToBytes, modulusLimbs } from './limbs.ts'
-import { LIMB_BYTES, RADIX } from './machine.ts'
+import { LIMB_BYTES } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
 
-/** B^limbs is at least 2^8 times a modulus n: results stay below n in absolute value, and there is room for sums. */
+/** B^limbs is at least 2^8 times a modulus n: results stay below n in absolute value, or 3 n, and there is room for sums. */
 const SPARE_BITS = 8
 
 /** Numbers in memory, one in each lane, by name or position; `one` and `square` are B^limbs and its square, for each modulus. */
@@ -37,6 +38,7 @@ export type FieldState = Float64Array
 
 export class Field {
   readonly limbs: number
+  readonly format: Format
   /** The part of the memory that is not the same for every key. */
   readonly secrets: Float64Array
   readonly layout: Layout
@@ -45,17 +47,18 @@ export class Field {
   readonly words: Uint32Array
   readonly code: FieldExports
 
-  constructor(limbs: number, more?: Extension, products: Products = 'fused') {
+  constructor(limbs: number, format: Format, more?: Extension, products: Products = 'fused') {
     this.limbs = limbs
+    this.format = format
     this.layout = layOut(limbs, more)
-    this.code = emitField(this.layout, products, more).instantiate() as unknown as FieldExports
+    this.code = emitField(this.layout, format, products, more).instantiate() as unknown as FieldExports
     const memory = this.code.memory.buffer
     this.numbers = new Float64Array(memory)
     this.words = new Uint32Array(memory)
     this.secrets = this.numbers.subarray(0, 2 * this.layout.secretEnd)
     const biases = new BigUint64Array(memory)
     for (const kind of ['square', 'multiply', 'product', 'none'] as const) {
-      columnBiases(limbs, this.layout.digits, kind).forEach((bias, k) => {
+      columnBiases(format, limbs, this.layout.digits, kind).forEach((bias, k) => {
         const at = 2 * (this.layout[kind] + k)
         biases.fill(bias, at, at + 2)
       })
@@ -65,7 +68,7 @@ export class Field {
   /** Odd moduli of at most `limbsFor` bits. */
   setModuli(moduli: Pair<Uint8Array>): void {
     for (const lane of LANES) {
-      const constants = modulusLimbs(moduli[lane], this.limbs, this.layout.digits)
+      const constants = modulusLimbs(moduli[lane], this.limbs, this.layout.digits, this.format)
       for (const name of ['modulus', 'scaled', 'inverse'] as const) {
         this.#write(this.layout[name], lane, constants[name])
         constants[name].fill(0)
@@ -74,14 +77,16 @@ export class Field {
     // B^limbs by doubling from a power of two below both moduli
     const bits = Math.min(...moduli.map(bitLength)) - 1
     const power = new Float64Array(this.limbs)
-    power[Math.floor(bits / Number(RADIX))] = 2 ** (bits % Number(RADIX))
+    const radix = Number(this.format.radix)
+    power[Math.floor(bits / radix)] = 2 ** (bits % radix)
     this.put('one', [power, power])
-    for (let i = bits; i < this.limbs * Number(RADIX); i++) {
+    for (let i = bits; i < this.limbs * radix; i++) {
       this.add('one', 'one', 'one')
-      this.code.subtract(this.#at('one'), this.#at('one'), this.layout.modulus * LIMB_BYTES)
+      // so that it is as small as a canonical number's origin may be
+      if (this.format.isSigned) this.code.subtract(this.#at('one'), this.#at('one'), this.layout.modulus * LIMB_BYTES)
       this.canonical('one', 'one')
     }
-    this.powerOfTwo('square', this.limbs * Number(RADIX))
+    this.powerOfTwo('square', this.limbs * radix)
   }
 
   state(): FieldState {
@@ -191,8 +196,8 @@ export class Field {
   }
 
   putBytes(slot: Slot, numbers: Pair<Uint8Array>): void {
-    const first = bytesToLimbs(numbers[0], this.limbs)
-    this.put(slot, [first, numbers[1] === numbers[0] ? first : bytesToLimbs(numbers[1], this.limbs)])
+    const first = bytesToLimbs(numbers[0], this.limbs, this.format)
+    this.put(slot, [first, numbers[1] === numbers[0] ? first : bytesToLimbs(numbers[1], this.limbs, this.format)])
   }
 
   get(slot: Slot, lane: 0 | 1): Float64Array {
@@ -212,7 +217,7 @@ export class Field {
 
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
-    return limbsToBytes(this.get(slot, lane), length)
+    return limbsToBytes(this.get(slot, lane), length, this.format)
   }
 
   #get(at: number, lane: 0 | 1, count: number): Float64Array {
@@ -238,7 +243,8 @@ export class Field {
   }
 }
 
-export const limbsFor = (bits: number): number => Math.max(ROWS + 1, Math.ceil((bits + SPARE_BITS) / Number(RADIX)))
+export const limbsFor = (bits: number, { radix }: Format): number =>
+  Math.max(ROWS + 1, Math.ceil((bits + SPARE_BITS) / Number(radix)))
 
 const LANES = [0, 1] as const
 

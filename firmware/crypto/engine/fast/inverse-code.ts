@@ -17,12 +17,14 @@ import {
   repeatWhile,
   v128,
 } from '../wasm.ts'
+import { carry, lastLift, lift, toNumber } from './carry.ts'
 import type { Address } from './emitter.ts'
 import type { FieldCode, Layout } from './field-code.ts'
-import { LIMB_BYTES, LOW_MAGIC, type Machine, RADIX } from './machine.ts'
-import { carry, columnBias, HALF, LIFT, LIFT_CARRY, MASK, range, toNumber } from './montgomery.ts'
+import { SIGNED } from './format.ts'
+import { LIMB_BYTES, LOW_MAGIC, type Machine } from './machine.ts'
+import { columnBias, range } from './montgomery.ts'
 
-const STEPS = Number(RADIX)
+const STEPS = Number(SIGNED.radix)
 const STEPS_UNROLLED = 3
 
 /** f, g, d, e, the matrix's four entries, and minus the steps' delta. */
@@ -154,10 +156,10 @@ export function multiplyByMatrix<V, P, I>(
       { factor: m.load(matrix, 2 * row + 1), limb: (k: number) => ys[k]! },
     ]
     let highs: V | undefined
-    /** The sum of what column k gets, `lift` on top. */
-    const column = (k: number, lift: bigint): V => {
+    /** The sum of what column k gets, `start` on top. */
+    const column = (k: number, start: bigint): V => {
       const lows = k < limbs ? terms.length : 0
-      let sum = m.constant(BigInt.asUintN(64, lift - columnBias(lows, k > 0 ? terms.length : 0)))
+      let sum = m.constant(BigInt.asUintN(64, start - columnBias(SIGNED, lows, k > 0 ? terms.length : 0)))
       if (highs !== undefined) sum = m.add(sum, highs)
       highs = undefined
       for (const { factor, limb } of lows > 0 ? terms : []) sum = addProduct(sum, factor, limb(k))
@@ -168,19 +170,19 @@ export function multiplyByMatrix<V, P, I>(
       highs = highs === undefined ? high : m.add(highs, high)
       return m.add(sum, low)
     }
-    let first = column(0, LIFT + HALF)
+    let first = column(0, lift(SIGNED, true))
     if (isModular) {
-      const digit = toNumber(m, m.and(first, m.constant(MASK)))
+      const digit = toNumber(m, m.and(first, m.constant(SIGNED.mask)))
       const factor = m.minus(m.split(digit, m.load(n.inverse, 0)).low, m.constant(LOW_MAGIC))
       const limb = (k: number): V => m.load(n.modulus, k)
       terms.push({ factor, limb })
       first = m.sub(addProduct(first, factor, limb(0)), m.constant(LOW_MAGIC))
     }
-    const up = m.shiftRight(first, Number(RADIX))
+    const up = m.shiftRight(first, Number(SIGNED.radix))
     carry(m, limbs, result, (k) => {
-      if (k === limbs - 1) return column(k + 1, LOW_MAGIC)
-      if (k > 0) return column(k + 1, LIFT + HALF)
-      return m.add(column(1, LIFT + HALF - LIFT_CARRY), up)
+      if (k === limbs - 1) return column(k + 1, lastLift(SIGNED))
+      if (k > 0) return column(k + 1, lift(SIGNED, false))
+      return m.add(column(1, lift(SIGNED, false)), up)
     })
   }
 }

@@ -1,113 +1,143 @@
 /**
- * Between bytes and limbs, and the constants of a modulus, on pieces of 17 bits, three to a limb. Everything here may be
- * secret: the same operations for every value, and no BigInt.
+ * Between bytes and limbs, and the constants of a modulus, on pieces of a third or a quarter of a limb. Everything here may
+ * be secret: the same operations for every value, and no BigInt.
  */
 
-const PIECE_BITS = 17
-const PIECE = 2 ** PIECE_BITS
-const PIECES = 3 // to a limb of 51 bits
-const LIMB = PIECE ** PIECES
+import type { Format } from './format.ts'
 
-/** Big-endian bytes below 2^(51 limbs) to limbs, least significant first, around zero but for the last. */
-export function bytesToLimbs(bytes: Uint8Array, limbs: number): Float64Array {
-  return join(bytesToPieces(bytes, limbs * PIECES), limbs)
+/** Products of pieces, some dozens of them, must stay below 2^53. */
+const PIECE_BITS_MAX = 17
+
+interface Pieces {
+  bits: number
+  /** To a limb. */
+  count: number
+  isSigned: boolean
 }
 
-/** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign. */
-export function limbsToBytes(limbs: Float64Array, length: number): Uint8Array {
+function piecesOf({ radix, isSigned }: Format): Pieces {
+  const bits = Number(radix)
+  let count = Math.ceil(bits / PIECE_BITS_MAX)
+  while (bits % count !== 0) count++
+  return { bits: bits / count, count, isSigned }
+}
+
+/** Big-endian bytes below 2^(radix limbs) to limbs, least significant first; if signed around zero but for the last. */
+export function bytesToLimbs(bytes: Uint8Array, limbs: number, format: Format): Float64Array {
+  const pieces = piecesOf(format)
+  return join(bytesToPieces(bytes, limbs * pieces.count, pieces), limbs, pieces)
+}
+
+/** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign, and below 2^53. */
+export function limbsToBytes(limbs: Float64Array, length: number, format: Format): Uint8Array {
   const bytes = new Uint8Array(length)
+  const { bits: pieceBits, count } = piecesOf(format)
+  const piece = 2 ** pieceBits
   let at = length - 1
   let [buffer, bits, up] = [0, 0, 0]
   for (let i = 0; i < limbs.length; i++) {
-    const limb = limbs[i]! + up
-    up = Math.floor(limb / LIMB)
-    const high = Math.floor(limb / PIECE)
-    for (const piece of [limb - high * PIECE, high, Math.floor(high / PIECE)]) {
-      buffer |= (piece & (PIECE - 1)) << bits
-      for (bits += PIECE_BITS; bits >= 8; bits -= 8) {
+    let rest = limbs[i]! + up
+    for (let k = 0; k < count; k++) {
+      const above = Math.floor(rest / piece)
+      buffer |= (rest - above * piece) << bits
+      for (bits += pieceBits; bits >= 8; bits -= 8) {
         if (at >= 0) bytes[at--] = buffer
         buffer >>>= 8
       }
+      rest = above
     }
+    up = rest
   }
   return bytes
 }
 
-/** The modulus, c = -1/modulus mod B^digits taken around zero, and (c modulus + 1) / B^digits; for an odd modulus. */
+/**
+ * The modulus, c = -1/modulus mod B^digits, if signed taken around zero, and (c modulus + 1) / B^digits; for an odd modulus.
+ */
 export function modulusLimbs(
   bytes: Uint8Array,
   limbs: number,
   digits: number,
+  format: Format,
 ): { modulus: Float64Array; scaled: Float64Array; inverse: Float64Array } {
-  const n = bytesToPieces(bytes, limbs * PIECES)
-  const count = digits * PIECES
+  const pieces = piecesOf(format)
+  const n = bytesToPieces(bytes, limbs * pieces.count, pieces)
+  const count = digits * pieces.count
   const low = n.subarray(0, count)
   // Newton: from x = 1/n mod 2^k to x (2 - n x) = 1/n mod 2^2k; n itself is right in three bits
   let x: Float64Array = low.slice()
-  for (let bits = 3; bits < PIECE_BITS * count; bits *= 2) {
-    const error = remainder(product(low, x, count)).map((piece) => -piece)
+  for (let bits = 3; bits < pieces.bits * count; bits *= 2) {
+    const error = remainder(product(low, x, count, pieces), pieces).map((piece) => -piece)
     error[0]! += 2
-    x = remainder(product(error, x, count))
+    x = remainder(product(error, x, count, pieces), pieces)
   }
-  const c = remainder(product(Float64Array.of(-1), x, count))
-  c[count - 1]! -= PIECE * Math.floor((2 * c[count - 1]!) / PIECE)
-  const scaled = product(c, n, n.length + count)
+  const c = remainder(product(Float64Array.of(-1), x, count, pieces), pieces)
+  const piece = 2 ** pieces.bits
+  if (pieces.isSigned) c[count - 1]! -= piece * Math.floor((2 * c[count - 1]!) / piece)
+  const scaled = product(c, n, n.length + count, pieces)
   scaled[0]! += 1 // to a zero with a carry: the sum is divisible by B^digits
-  carry(scaled)
+  carry(scaled, pieces)
   try {
-    return { modulus: join(n, limbs), scaled: join(scaled.subarray(count), limbs), inverse: join(c, digits) }
+    return {
+      modulus: join(n, limbs, pieces),
+      scaled: join(scaled.subarray(count), limbs, pieces),
+      inverse: join(c, digits, pieces),
+    }
   } finally {
     for (const secret of [n, x, c, scaled]) secret.fill(0)
   }
 }
 
-/** The first pieces of a b, from 0 to 2^17 - 1 but for the last, which has all the rest. */
-function product(a: Float64Array, b: Float64Array, pieces: number): Float64Array {
-  const result = new Float64Array(pieces)
+/** The first pieces of a b, from zero up but for the last, which has all the rest. */
+function product(a: Float64Array, b: Float64Array, count: number, pieces: Pieces): Float64Array {
+  const result = new Float64Array(count)
   for (let i = 0; i < a.length; i++) {
-    for (let j = 0; j < b.length && i + j < pieces; j++) result[i + j]! += a[i]! * b[j]! // below 12 * 2^34
+    for (let j = 0; j < b.length && i + j < count; j++) result[i + j]! += a[i]! * b[j]! // below 16 * 2^34
   }
-  return carry(result)
+  return carry(result, pieces)
 }
 
-function carry(pieces: Float64Array): Float64Array {
-  for (let i = 0; i < pieces.length - 1; i++) {
-    const carried = Math.floor(pieces[i]! / PIECE)
-    pieces[i]! -= carried * PIECE
-    pieces[i + 1]! += carried
+function carry(numbers: Float64Array, { bits }: Pieces): Float64Array {
+  const piece = 2 ** bits
+  for (let i = 0; i < numbers.length - 1; i++) {
+    const carried = Math.floor(numbers[i]! / piece)
+    numbers[i]! -= carried * piece
+    numbers[i + 1]! += carried
   }
-  return pieces
+  return numbers
 }
 
-/** Modulo 2^17 to the number of the pieces. */
-function remainder(pieces: Float64Array): Float64Array {
-  const last = pieces.length - 1
-  pieces[last]! -= PIECE * Math.floor(pieces[last]! / PIECE)
-  return pieces
+/** Modulo two to the bits of all pieces. */
+function remainder(numbers: Float64Array, { bits }: Pieces): Float64Array {
+  const last = numbers.length - 1
+  numbers[last]! -= 2 ** bits * Math.floor(numbers[last]! / 2 ** bits)
+  return numbers
 }
 
-function bytesToPieces(bytes: Uint8Array, count: number): Float64Array {
+function bytesToPieces(bytes: Uint8Array, count: number, { bits }: Pieces): Float64Array {
   const pieces = new Float64Array(count)
-  const used = Math.min(count, Math.ceil((8 * bytes.length) / PIECE_BITS))
+  const used = Math.min(count, Math.ceil((8 * bytes.length) / bits))
   const last = bytes.length - 1
   for (let i = 0; i < used; i++) {
-    const index = (PIECE_BITS * i) >> 3
+    const index = (bits * i) >> 3
     const low = bytes[last - index]! | (index < last ? bytes[last - index - 1]! << 8 : 0)
     const window = low | (index + 1 < last ? bytes[last - index - 2]! << 16 : 0)
-    pieces[i] = (window >> ((PIECE_BITS * i) & 7)) & (PIECE - 1)
+    pieces[i] = (window >> ((bits * i) & 7)) & (2 ** bits - 1)
   }
   return pieces
 }
 
-/** Limbs from -2^50 to 2^50 - 1 but for the last. */
-function join(pieces: Float64Array, limbs: number): Float64Array {
+/** Limbs from -B / 2 to B / 2 - 1 but for the last if signed, from zero up if not. */
+function join(numbers: Float64Array, limbs: number, { bits, count, isSigned }: Pieces): Float64Array {
   const result = new Float64Array(limbs)
+  const radix = 2 ** (bits * count)
   let up = 0
   for (let i = 0; i < limbs; i++) {
-    const high = pieces[PIECES * i + 1]! + PIECE * pieces[PIECES * i + 2]!
-    const limb = pieces[PIECES * i]! + PIECE * high + up
-    up = i < limbs - 1 ? Math.floor(limb / LIMB + 0.5) : 0
-    result[i] = limb - up * LIMB
+    let limb = 0
+    for (let k = count - 1; k >= 0; k--) limb = limb * 2 ** bits + numbers[count * i + k]!
+    limb += up
+    up = isSigned && i < limbs - 1 ? Math.floor(limb / radix + 0.5) : 0
+    result[i] = limb - up * radix
   }
   return result
 }

@@ -3,24 +3,24 @@
  * One implementation emits WebAssembly (emitter.ts), one executes bounds instead of values (checker.ts).
  */
 
-/** Bits of a limb. */
-export const RADIX = 51n
+import type { Format } from './format.ts'
 
 /** Bytes of a limb in memory: one double for each of the two lanes. */
 export const LIMB_BYTES = 16
 
 /**
- * An integer of up to 51 bits and a sign is held as a double ("number"), or as an integer in a 64-bit lane ("bits").
+ * An integer of up to 52 bits, or 51 and a sign, is held as a double ("number"), or as an integer in a 64-bit lane ("bits").
  * V is a register, P an address, I a counter of a loop.
  */
 export interface Machine<V, P, I> {
+  readonly format: Format
   /** Bits, the same in both lanes. */
   constant(bits: bigint): V
   load(from: P, limb: number): V
   store(to: P, limb: number, value: V): void
   at(from: P, limbs: number): P
 
-  /** Numbers a, b with |a b| < 2^102 - 2^50 to a b = high 2^51 + low, |low| <= 2^50: bits with the biases below added. */
+  /** Limbs a, b to a b = high B + low, |low| <= B / 2, as bits that ride on `highMagic` and `lowMagic` of the format. */
   split(a: V, b: V): { high: V; low: V }
   /** Numbers, exactly. */
   plus(a: V, b: V): V
@@ -33,8 +33,8 @@ export interface Machine<V, P, I> {
   or(a: V, b: V): V
   shiftRight(a: V, bits: number): V
 
-  /** Bits that differ from `center` by at most `radius` for a reason only the caller knows; the checker trusts it. */
-  bounded(a: V, center: bigint, radius: bigint): V
+  /** Bits from `lowest` to `highest` for a reason only the caller knows; the checker trusts it. */
+  bounded(a: V, lowest: bigint, highest: bigint): V
 
   /**
    * Runs the body `times` times with copies of the pointers that advance by `step` limbs, and gives the pointers after
@@ -55,9 +55,7 @@ export interface Walk<P> {
 /** The bits of the double 2^52 + x, for 0 <= x < 2^52, are these plus x. */
 export const BITS_2_52 = 0x4330_0000_0000_0000n
 
-/** 3 * 2^102: adding a product below 2^102 to this double leaves its high part, rounded, in the low bits. */
-export const HIGH_MAGIC = doubleBits(3 * 2 ** 102)
-/** 3 * 2^51: the low part, of either sign, rides on this double. */
+/** 3 * 2^51: adding an integer below 2^51, of either sign, to this double leaves it in the low bits. */
 export const LOW_MAGIC = doubleBits(3 * 2 ** 51)
 
 export function doubleBits(value: number): bigint {

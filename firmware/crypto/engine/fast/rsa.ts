@@ -2,12 +2,13 @@
 
 import type { Pair, RsaArithmetic, RsaNumbers } from '../engine.ts'
 import { bitLength, Field, limbsFor } from './field.ts'
+import { UNSIGNED } from './format.ts'
 import { bytesToLimbs, limbsToBytes } from './limbs.ts'
 
 const ONE = Uint8Array.of(1)
 
 export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmetic {
-  const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q))))
+  const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q)), UNSIGNED))
   const bytes = n.length
   const exponents: Pair<Uint8Array> = [dp.slice(), dq.slice()]
   const [qKept, qinvKept] = [q.slice(), qinv.slice()]
@@ -29,7 +30,7 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
   return {
     enter: (number) =>
       use(() => {
-        field.reduce('a', bytesToLimbs(number, 2 * field.limbs))
+        field.reduce('a', bytesToLimbs(number, 2 * field.limbs, UNSIGNED))
         // that has divided by B^limbs
         field.square('b', 'square')
         field.multiply('a', 'a', 'b')
@@ -40,20 +41,20 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
       use(() => {
         field.place('a', residue)
         field.putBytes('b', [ONE, ONE])
-        field.multiply('a', 'a', 'b')
-        field.canonical('a', 'a')
-        const y = field.get('a', 1)
+        field.multiply('b', 'a', 'b')
+        field.canonical('b', 'b')
+        const y = field.get('b', 1)
         field.put('b', [y, y])
+        field.multiply('b', 'b', 'square')
         field.subtract('a', 'a', 'b')
         field.putBytes('b', [qinvKept, qinvKept])
-        field.multiply('b', 'b', 'square')
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
         field.putBytes('b', [qKept, qKept])
         const sum = field.product('a', 'b', 0)
         for (let k = 0; k < y.length; k++) sum[k]! += y[k]!
         try {
-          return limbsToBytes(sum, bytes)
+          return limbsToBytes(sum, bytes, UNSIGNED)
         } finally {
           y.fill(0)
           sum.fill(0)
@@ -108,7 +109,7 @@ export function fastPowers(
   bases: Pair<Uint8Array> | 2,
   exponents: Pair<Uint8Array>,
 ): Pair<Uint8Array> {
-  const field = fieldOf(limbsFor(Math.max(...moduli.map(bitLength))))
+  const field = fieldOf(limbsFor(Math.max(...moduli.map(bitLength)), UNSIGNED))
   try {
     field.setModuli(moduli)
     if (bases === 2) field.twoToThe('a', exponents)
@@ -130,7 +131,7 @@ const fields = new Map<number, Field>()
 
 /** Numbers of so many limbs; emitted and compiled at the first use. */
 function fieldOf(limbs: number): Field {
-  const field = fields.get(limbs) ?? new Field(limbs)
+  const field = fields.get(limbs) ?? new Field(limbs, UNSIGNED)
   fields.set(limbs, field)
   return field
 }

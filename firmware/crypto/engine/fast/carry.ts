@@ -1,0 +1,161 @@
+/** Columns to limbs, and what needs nothing else: sums and canonical numbers. README.md explains. */
+
+import type { Format } from './format.ts'
+import { BITS_2_52, doubleBits, LOW_MAGIC, type Machine } from './machine.ts'
+
+/** Columns carry this on top of their signed sum, so that a logical shift can stand for an arithmetic one. */
+const LIFT = 1n << 62n
+
+/** What LIFT leaves in the carry. */
+export const liftCarry = ({ radix }: Format): bigint => LIFT >> radix
+
+/** A column's start where digits are taken: the first of its number, or one that gets a carry. */
+export const lift = (format: Format, isFirst: boolean): bigint =>
+  LIFT + format.half - (isFirst ? 0n : liftCarry(format))
+
+/** The start of the last column of a number. */
+export const lastLift = (format: Format): bigint => LOW_MAGIC - liftCarry(format)
+
+const liftOf = (format: Format, k: number, limbs: number): bigint =>
+  k === limbs - 1 ? lastLift(format) : lift(format, k === 0)
+
+/**
+ * Limbs of columns that have their lifts. Around zero, each carry stays on top of the next limb: they come out within
+ * 2^50 + 2^12 of zero. From zero up, carries go all the way. The last limb takes all that is left.
+ */
+export function carry<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, load: (k: number) => V): void {
+  const { isSigned, radix, mask, half } = m.format
+  let up: V | undefined
+  for (let k = 0; k < limbs; k++) {
+    const isLast = k === limbs - 1
+    const staysOnTop = isSigned && !isLast
+    let sum = load(k)
+    if (up !== undefined && !staysOnTop) sum = m.add(sum, up)
+    let bits = isLast ? sum : m.or(m.and(sum, m.constant(mask)), m.constant(BITS_2_52))
+    if (up !== undefined && staysOnTop) bits = m.add(bits, up)
+    const offset = doubleBits(isLast ? 3 * 2 ** 51 : 2 ** 52 + Number(half))
+    if (isLast) bits = boundLast(m, bits, offset)
+    m.store(result, k, m.minus(bits, m.constant(offset)))
+    up = m.shiftRight(sum, Number(radix))
+  }
+}
+
+/** Below 2^48 in absolute value, because numbers are below B^limbs / 32. */
+const LAST_LIMB_MAX = 1n << 48n
+
+function boundLast<V, P, I>(m: Machine<V, P, I>, bits: V, zero: bigint): V {
+  return m.bounded(bits, m.format.isSigned ? zero - LAST_LIMB_MAX : zero, zero + LAST_LIMB_MAX)
+}
+
+/** Digits of a number whose columns have their lifts, lifted by half, and the carry, lifted by `liftCarry`. */
+export function digits<V, P, I>(m: Machine<V, P, I>, columns: readonly V[]): { values: V[]; carry: V } {
+  const values: V[] = []
+  let carry: V | undefined
+  for (const column of columns) {
+    const sum: V = carry === undefined ? column : m.add(column, carry)
+    values.push(m.and(sum, m.constant(m.format.mask)))
+    carry = m.shiftRight(sum, Number(m.format.radix))
+  }
+  return { values, carry: carry! }
+}
+
+export function toNumber<V, P, I>(m: Machine<V, P, I>, digit: V): V {
+  return m.minus(m.or(digit, m.constant(BITS_2_52)), m.constant(doubleBits(2 ** 52 + Number(m.format.half))))
+}
+
+/** A limb as bits, plus a constant. */
+export function toBits<V, P, I>(m: Machine<V, P, I>, limb: V, plus = 0n): V {
+  const magic = m.format.limbMagic
+  return m.add(m.plus(limb, m.constant(magic)), m.constant(BigInt.asUintN(64, plus - magic)))
+}
+
+/** a + b, not reduced, so the caller counts how often. */
+export function add<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, b: P): void {
+  carry(m, limbs, result, (k) => {
+    const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
+    return m.add(lifted, toBits(m, m.load(b, k)))
+  })
+}
+
+/** a - b; where numbers are never negative a - b + 4 n, for b up to that. */
+export function subtract<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, b: P, n: P): void {
+  carry(m, limbs, result, (k) => {
+    const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
+    const difference = m.sub(lifted, toBits(m, m.load(b, k)))
+    if (m.format.isSigned) return difference
+    const limb = toBits(m, m.load(n, k))
+    const twice = m.add(limb, limb)
+    return m.add(difference, m.add(twice, twice))
+  })
+}
+
+/** 2 a where the mask is all ones, a where it is zero; in place. */
+export function doubleIf<V, P, I>(m: Machine<V, P, I>, limbs: number, a: P, mask: V): void {
+  carry(m, limbs, a, (k) => {
+    const lifted = toBits(m, m.load(a, k), liftOf(m.format, k, limbs))
+    return m.add(lifted, toBits(m, m.and(mask, m.load(a, k))))
+  })
+}
+
+/**
+ * The number from 0 to n - 1 that is a modulo n, for a from -n to n - 1; where numbers are never negative, for a from 0 to
+ * 3 n - 1.
+ */
+export function canonical<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+  if (m.format.isSigned) addIfNegative(m, limbs, result, a, n)
+  else {
+    subtractIfNotBelow(m, limbs, result, a, n)
+    subtractIfNotBelow(m, limbs, result, result, n)
+  }
+}
+
+function addIfNegative<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+  const isNegative = sign(m, limbs, (k, lift) => toBits(m, m.load(a, k), lift))
+  const mask = m.sub(m.constant(0n), isNegative)
+  carryAll(m, limbs, result, (k, lift) => {
+    const part = m.and(mask, m.load(n, k))
+    return m.add(toBits(m, m.load(a, k), lift), toBits(m, part))
+  })
+}
+
+function subtractIfNotBelow<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, a: P, n: P): void {
+  const isBelow = sign(m, limbs, (k, lift) => m.sub(toBits(m, m.load(a, k), lift), toBits(m, m.load(n, k))))
+  const mask = m.sub(isBelow, m.constant(1n))
+  carryAll(m, limbs, result, (k, lift) => {
+    const part = m.and(mask, m.load(n, k))
+    return m.sub(toBits(m, m.load(a, k), lift), toBits(m, part))
+  })
+}
+
+type Column<V> = (k: number, lift: bigint) => V
+
+/** 1 if the number is negative, 0 if it is not: the sign of what is left when all other digits are from 0 up. */
+function sign<V, P, I>(m: Machine<V, P, I>, limbs: number, column: Column<V>): V {
+  const last = ripple(m, limbs, column, LIFT)
+  return m.shiftRight(m.bounded(last, -LAST_LIMB_MAX, LAST_LIMB_MAX), 63)
+}
+
+function carryAll<V, P, I>(m: Machine<V, P, I>, limbs: number, result: P, column: Column<V>): void {
+  const last = ripple(m, limbs, column, LIFT + m.format.half, (k, digit) => m.store(result, k, toNumber(m, digit)))
+  const magic = m.constant(LOW_MAGIC)
+  m.store(result, limbs - 1, m.minus(m.add(boundLast(m, last, 0n), magic), magic))
+}
+
+/** Carries from limb to limb; gives the last one, signed. */
+function ripple<V, P, I>(
+  m: Machine<V, P, I>,
+  limbs: number,
+  column: Column<V>,
+  lift: bigint,
+  give?: (k: number, digit: V) => void,
+): V {
+  const carried = liftCarry(m.format)
+  let up: V | undefined
+  for (let k = 0; k < limbs - 1; k++) {
+    const bits = column(k, k === 0 ? lift : lift - carried)
+    const sum = up === undefined ? bits : m.add(bits, up)
+    give?.(k, m.and(sum, m.constant(m.format.mask)))
+    up = m.shiftRight(sum, Number(m.format.radix))
+  }
+  return m.add(column(limbs - 1, -carried), up!)
+}
