@@ -268,7 +268,8 @@ test('a client that breaks off its upload leaves nothing, and the next upload wo
   while (incoming(data)) await wait(10)
   // The slot is empty a moment before the firmware hears of it.
   let again = await upload(coffer)
-  for (const deadline = Date.now() + 10_000; again.status === 409 && Date.now() < deadline; ) again = await upload(coffer)
+  for (const deadline = Date.now() + 10_000; again.status === 409 && Date.now() < deadline; )
+    again = await upload(coffer)
   assert.equal(again.status, 200, again.text())
 })
 

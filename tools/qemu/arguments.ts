@@ -98,6 +98,12 @@ export function argumentsOf(hardware: Hardware): string[] {
  */
 const cores = ({ accelerator }: Hardware): string => (accelerator === 'kvm' ? '2' : '1')
 
+/**
+ * What can be emulated, without what makes emulation slow: five levels of page tables, each of which is walked in software,
+ * and protection keys, whose every change (V8 makes many) empties the emulated TLB.
+ */
+const CPU = 'max,la57=off,pku=off'
+
 function machine({ architecture, firmware, accelerator }: Hardware): string[] {
   if (architecture === 'arm64') {
     const cpu = accelerator === 'kvm' ? 'host' : 'cortex-a57' // `max` emulates pointer authentication, at a third of the speed
@@ -105,7 +111,7 @@ function machine({ architecture, firmware, accelerator }: Hardware): string[] {
   }
   const secure = firmware === 'ovmf-secure'
   return [
-    ...['-machine', `q35,accel=${accelerator}${secure ? ',smm=on' : ''}`, '-cpu', 'max'],
+    ...['-machine', `q35,accel=${accelerator}${secure ? ',smm=on' : ''}`, '-cpu', CPU],
     // Only code in system management mode may write the variables; sleep would leave that mode unguarded.
     ...(secure ? ['-global', 'driver=cfi.pflash01,property=secure,value=on', '-global', 'ICH9-LPC.disable_s3=1'] : []),
   ]
