@@ -1,26 +1,34 @@
 /**
- * Between bytes and limbs, and the constants of a modulus, on pieces of a third or a quarter of a limb. Everything here may
- * be secret: the same operations for every value, and no BigInt.
+ * Between bytes and limbs, and the constants of a modulus, on pieces of limbs. Everything here may be secret: the
+ * same operations for every value, and no BigInt.
  */
 
-import type { Format } from './format.ts'
-
-/** Products of pieces, some dozens of them, must stay below 2^53. */
-const PIECE_BITS_MAX = 17
+import { type Format, SIGNED, UNSIGNED } from './format.ts'
 
 interface Pieces {
   bits: number
+  /** 2^bits. */
+  base: number
   /** To a limb. */
   count: number
+  /** Of limbs, and whether they are around zero. */
+  radix: number
   isSigned: boolean
 }
 
-function piecesOf({ radix, isSigned }: Format): Pieces {
-  const bits = Number(radix)
-  let count = Math.ceil(bits / PIECE_BITS_MAX)
-  while (bits % count !== 0) count++
-  return { bits: bits / count, count, isSigned }
+function pieces({ radix, isSigned }: Format, count: number): Pieces {
+  const bits = Number(radix) / count
+  return { bits, base: 2 ** bits, count, radix: 2 ** Number(radix), isSigned }
 }
+
+/** Between bytes, a piece and the bits before it in its first byte are 32 at most: 17 + 7, or 26 + 6. */
+const SIGNED_PIECES = pieces(SIGNED, 3)
+const UNSIGNED_PIECES = pieces(UNSIGNED, 2)
+const piecesOf = ({ isSigned }: Format): Pieces => (isSigned ? SIGNED_PIECES : UNSIGNED_PIECES)
+
+/** Products of pieces, some dozens of them, must stay below 2^53. */
+const UNSIGNED_FACTORS = pieces(UNSIGNED, 4)
+const factorsOf = ({ isSigned }: Format): Pieces => (isSigned ? SIGNED_PIECES : UNSIGNED_FACTORS)
 
 /** Big-endian bytes below 2^(radix limbs) to limbs, least significant first; if signed around zero but for the last. */
 export function bytesToLimbs(bytes: Uint8Array, limbs: number, format: Format): Float64Array {
@@ -31,15 +39,14 @@ export function bytesToLimbs(bytes: Uint8Array, limbs: number, format: Format): 
 /** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign, and below 2^53. */
 export function limbsToBytes(limbs: Float64Array, length: number, format: Format): Uint8Array {
   const bytes = new Uint8Array(length)
-  const { bits: pieceBits, count } = piecesOf(format)
-  const piece = 2 ** pieceBits
+  const { bits: pieceBits, base, count } = piecesOf(format)
   let at = length - 1
   let [buffer, bits, up] = [0, 0, 0]
   for (let i = 0; i < limbs.length; i++) {
     let rest = limbs[i]! + up
     for (let k = 0; k < count; k++) {
-      const above = Math.floor(rest / piece)
-      buffer |= (rest - above * piece) << bits
+      const above = Math.floor(rest / base)
+      buffer |= (rest - above * base) << bits
       for (bits += pieceBits; bits >= 8; bits -= 8) {
         if (at >= 0) bytes[at--] = buffer
         buffer >>>= 8
@@ -60,7 +67,7 @@ export function modulusLimbs(
   digits: number,
   format: Format,
 ): { modulus: Float64Array; scaled: Float64Array; inverse: Float64Array } {
-  const pieces = piecesOf(format)
+  const pieces = factorsOf(format)
   const n = bytesToPieces(bytes, limbs * pieces.count, pieces)
   const count = digits * pieces.count
   const low = n.subarray(0, count)
@@ -72,8 +79,8 @@ export function modulusLimbs(
     x = remainder(product(error, x, count, pieces), pieces)
   }
   const c = remainder(product(Float64Array.of(-1), x, count, pieces), pieces)
-  const piece = 2 ** pieces.bits
-  if (pieces.isSigned) c[count - 1]! -= piece * Math.floor((2 * c[count - 1]!) / piece)
+  const { base, isSigned } = pieces
+  if (isSigned) c[count - 1]! -= base * Math.floor((2 * c[count - 1]!) / base)
   const scaled = product(c, n, n.length + count, pieces)
   scaled[0]! += 1 // to a zero with a carry: the sum is divisible by B^digits
   carry(scaled, pieces)
@@ -97,44 +104,44 @@ function product(a: Float64Array, b: Float64Array, count: number, pieces: Pieces
   return carry(result, pieces)
 }
 
-function carry(numbers: Float64Array, { bits }: Pieces): Float64Array {
-  const piece = 2 ** bits
+function carry(numbers: Float64Array, { base }: Pieces): Float64Array {
   for (let i = 0; i < numbers.length - 1; i++) {
-    const carried = Math.floor(numbers[i]! / piece)
-    numbers[i]! -= carried * piece
+    const carried = Math.floor(numbers[i]! / base)
+    numbers[i]! -= carried * base
     numbers[i + 1]! += carried
   }
   return numbers
 }
 
 /** Modulo two to the bits of all pieces. */
-function remainder(numbers: Float64Array, { bits }: Pieces): Float64Array {
+function remainder(numbers: Float64Array, { base }: Pieces): Float64Array {
   const last = numbers.length - 1
-  numbers[last]! -= 2 ** bits * Math.floor(numbers[last]! / 2 ** bits)
+  numbers[last]! -= base * Math.floor(numbers[last]! / base)
   return numbers
 }
 
-function bytesToPieces(bytes: Uint8Array, count: number, { bits }: Pieces): Float64Array {
+function bytesToPieces(bytes: Uint8Array, count: number, { bits, base }: Pieces): Float64Array {
   const pieces = new Float64Array(count)
   const used = Math.min(count, Math.ceil((8 * bytes.length) / bits))
   const last = bytes.length - 1
   for (let i = 0; i < used; i++) {
-    const index = (bits * i) >> 3
-    const low = bytes[last - index]! | (index < last ? bytes[last - index - 1]! << 8 : 0)
-    const window = low | (index + 1 < last ? bytes[last - index - 2]! << 16 : 0)
-    pieces[i] = (window >> ((bits * i) & 7)) & (2 ** bits - 1)
+    const from = last - ((bits * i) >> 3)
+    const window =
+      at(bytes, from) | (at(bytes, from - 1) << 8) | (at(bytes, from - 2) << 16) | (at(bytes, from - 3) << 24)
+    pieces[i] = (window >>> ((bits * i) & 7)) & (base - 1)
   }
   return pieces
 }
 
+const at = (bytes: Uint8Array, i: number): number => (i < 0 ? 0 : bytes[i]!)
+
 /** Limbs from -B / 2 to B / 2 - 1 but for the last if signed, from zero up if not. */
-function join(numbers: Float64Array, limbs: number, { bits, count, isSigned }: Pieces): Float64Array {
+function join(numbers: Float64Array, limbs: number, { base, count, radix, isSigned }: Pieces): Float64Array {
   const result = new Float64Array(limbs)
-  const radix = 2 ** (bits * count)
   let up = 0
   for (let i = 0; i < limbs; i++) {
     let limb = 0
-    for (let k = count - 1; k >= 0; k--) limb = limb * 2 ** bits + numbers[count * i + k]!
+    for (let k = count - 1; k >= 0; k--) limb = limb * base + numbers[count * i + k]!
     limb += up
     up = isSigned && i < limbs - 1 ? Math.floor(limb / radix + 0.5) : 0
     result[i] = limb - up * radix

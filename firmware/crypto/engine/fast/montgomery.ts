@@ -27,47 +27,54 @@ export interface Modulus<P> {
 }
 
 export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P): void {
-  copy(m, n.columns, n.squareBiases, 2 * n.limbs)
+  copy(m, n.columns, n.squareBiases, n.limbs)
   const blocks = Math.floor(n.limbs / ROWS)
   const rest = n.limbs % ROWS
   const walk = [
     { from: a, step: ROWS },
     { from: n.columns, step: 2 * ROWS },
+    { from: m.at(n.squareBiases, n.limbs), step: ROWS },
   ]
-  const end = m.repeat(blocks - 1, walk, ([from, to], remaining) => {
+  const end = m.repeat(blocks - 1, walk, ([from, to, fresh], remaining) => {
     const x = range(ROWS).map((k) => m.load(from!, k))
-    addRows(m, to!, x, from!, { times: m.less(remaining, 1), rest: rest + 1 }, true)
+    addRows(m, to!, {
+      x,
+      y: from!,
+      full: { times: m.less(remaining, 1), rest: rest + 1 },
+      fresh: fresh!,
+      isSquare: true,
+    })
   })
   const x = range(ROWS + rest).map((k) => m.load(end[0]!, k))
-  addRows(m, end[1]!, x, end[0]!, { times: 0, rest: 1 - x.length }, true)
+  addRows(m, end[1]!, { x, y: end[0]!, full: { times: 0, rest: 1 - x.length }, fresh: end[2]!, isSquare: true })
   if (!m.format.isSigned) addDiagonal(m, n, a)
   reduce(m, n, result)
 }
 
 export function multiply<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
-  copy(m, n.columns, n.multiplyBiases, 2 * n.limbs)
-  addProduct(m, n, a, b)
+  addProduct(m, n, a, b, n.multiplyBiases)
   reduce(m, n, result)
 }
 
 /** a b, not reduced: twice as many limbs. */
 export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
-  copy(m, n.columns, n.productBiases, 2 * n.limbs)
-  addProduct(m, n, a, b)
+  addProduct(m, n, a, b, n.productBiases)
   carry(m, 2 * n.limbs, result, (k) => m.load(n.columns, k))
 }
 
-function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P): void {
+function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P, biases: P): void {
+  copy(m, n.columns, biases, n.limbs)
   const walk = [
     { from: a, step: ROWS },
     { from: n.columns, step: ROWS },
+    { from: m.at(biases, n.limbs), step: ROWS },
   ]
-  const [from, to] = m.repeat(Math.floor(n.limbs / ROWS), walk, ([from, to]) => {
+  const [from, to, fresh] = m.repeat(Math.floor(n.limbs / ROWS), walk, ([from, to, fresh]) => {
     const x = range(ROWS).map((k) => m.load(from!, k))
-    addRows(m, to!, x, b, fixed(n.limbs - ROWS + 1))
+    addRows(m, to!, { x, y: b, full: fixed(n.limbs - ROWS + 1), fresh: fresh! })
   })
   const x = range(n.limbs % ROWS).map((k) => m.load(from!, k))
-  addRows(m, to!, x, b, fixed(n.limbs - x.length + 1))
+  addRows(m, to!, { x, y: b, full: fixed(n.limbs - x.length + 1), fresh: fresh! })
 }
 
 /** The number of the columns, twice as many limbs at `wide`, below n B^limbs / 16, times B^-limbs modulo n. */
@@ -79,19 +86,23 @@ export function reduceWide<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: 
   reduce(m, n, result)
 }
 
-/** Columns with what is right of a square's diagonal: twice that, and the diagonal. */
+/** To columns with what is right of a square's diagonal: twice that, and the diagonal. */
 function addDiagonal<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P): void {
   const walk = [
-    { from: a, step: 1 },
-    { from: n.columns, step: 2 },
+    { from: a, step: ROWS },
+    { from: n.columns, step: 2 * ROWS },
   ]
-  m.repeat(n.limbs, walk, ([from, to]) => {
-    const limb = m.load(from!, 0)
+  const add = (from: P, to: P, k: number): void => {
+    const limb = m.load(from, k)
     const { high, low } = m.split(limb, limb)
-    const [even, odd] = [m.load(to!, 0), m.load(to!, 1)]
-    m.store(to!, 0, addLow(m, m.add(even, even), low))
-    m.store(to!, 1, m.add(m.add(odd, odd), high))
+    const [even, odd] = [m.load(to, 2 * k), m.load(to, 2 * k + 1)]
+    m.store(to, 2 * k, addLow(m, m.add(even, even), low))
+    m.store(to, 2 * k + 1, m.add(m.add(odd, odd), high))
+  }
+  const [from, to] = m.repeat(Math.floor(n.limbs / ROWS), walk, ([from, to]) => {
+    for (let k = 0; k < ROWS; k++) add(from!, to!, k)
   })
+  for (let k = 0; k < n.limbs % ROWS; k++) add(from!, to!, k)
 }
 
 /** A low part rides on a double: on a negative one, its bits fall as it grows. */
@@ -107,11 +118,33 @@ interface FullColumns<I> {
 
 const fixed = (columns: number): FullColumns<never> => ({ times: Math.floor(columns / ROWS), rest: columns % ROWS })
 
-/**
- * Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1.
- * Of a square, x being the first limbs of y, only the diagonal and twice what is right of it are added.
- */
-function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullColumns<I>, isSquare = false): void {
+interface Rows<V, P, I> {
+  x: V[]
+  /** Limbs. */
+  y: P
+  full: FullColumns<I>
+  /** Where the last columns start from, one for each row: as yet there is nothing in them. */
+  fresh?: P
+  /** x are the first limbs of y. */
+  isSquare?: boolean
+}
+
+/** Which rows have a product in a column, and whether one of them is the diagonal's. */
+interface Part {
+  isWanted: (k: number) => boolean
+  diagonal?: number
+}
+
+const WHOLE: Part = { isWanted: () => true }
+
+/** Column j of a square: twice what is right of the diagonal, and where factors are doubled the diagonal itself. */
+function partOfSquare(j: number, isSigned: boolean): Part {
+  if (!isSigned) return { isWanted: (k) => j > 2 * k }
+  return { isWanted: (k) => j >= 2 * k, diagonal: j / 2 }
+}
+
+/** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
+function addRows<V, P, I>(m: Machine<V, P, I>, t: P, { x, y, full, fresh, isSquare = false }: Rows<V, P, I>): void {
   const rows = x.length
   if (rows === 0) return
   const { isSigned } = m.format
@@ -119,10 +152,10 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
   let highs: V | undefined
   /** The limbs at j, j - 1, ... of y, as many as there are rows. */
   let window: (V | undefined)[] = []
-  /** Column c of `to` gets the products x[k] y[j - k]; `highs` goes from each column to the next. */
-  const column = (to: P, c: number, next: V | undefined, isWanted: (k: number) => boolean, diagonal = -1): void => {
+  /** Column c of `to`, from what it starts with, gets the products x[k] y[j - k]; `highs` goes from each column to the next. */
+  const column = (start: P, to: P, c: number, next: V | undefined, { isWanted, diagonal }: Part): void => {
     window = [next, ...window.slice(0, rows - 1)]
-    let sum = m.load(to, c)
+    let sum = m.load(start, c)
     if (highs !== undefined) sum = m.add(sum, highs)
     highs = undefined
     for (let k = 0; k < rows; k++) {
@@ -134,28 +167,22 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, x: V[], y: P, full: FullCol
     }
     m.store(to, c, sum)
   }
-  /** Columns known when emitting: of a square only what is right of the diagonal. */
-  const plain = (to: P, c: number, j: number, next: V | undefined): void => {
-    if (isSquare && isSigned) column(to, c, next, (k) => j >= 2 * k, j % 2 === 0 ? j / 2 : -1)
-    else if (isSquare) column(to, c, next, (k) => j > 2 * k)
-    else column(to, c, next, () => true)
-  }
+  const part = (j: number): Part => (isSquare ? partOfSquare(j, isSigned) : WHOLE)
   const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
-  for (let c = 0; c < lead; c++) plain(t, c, c, m.load(y, c))
+  for (let c = 0; c < lead; c++) column(t, t, c, m.load(y, c), part(c))
   let to = m.at(t, lead)
   if (full.times !== 0) {
     const running = [highs, ...window].slice(0, rows).map((value) => m.variable(value!))
     const walk = [to, m.at(y, lead)].map((from) => ({ from, step: ROWS }))
     ;[to] = m.repeat(full.times, walk, ([to, from]) => {
       ;[highs, ...window] = running.map((value) => value.get())
-      for (let c = 0; c < ROWS; c++) column(to!, c, m.load(from!, c), () => true)
+      for (let c = 0; c < ROWS; c++) column(to!, to!, c, m.load(from!, c), WHOLE)
       for (const [k, value] of [highs, ...window].slice(0, rows).entries()) running[k]!.set(value!)
     }) as [P]
     ;[highs, ...window] = running.map((value) => value.get())
   }
   for (let c = 0; c < rows; c++) {
-    if (full.times === 0) plain(to, c, lead + c, undefined)
-    else column(to, c, undefined, () => true)
+    column(fresh ?? to, to, c, undefined, full.times === 0 ? part(lead + c) : WHOLE)
   }
 }
 
@@ -164,7 +191,7 @@ function reduce<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P): void {
   const free = n.limbs - n.digits
   const addDigits = (t: P, count: number): void => {
     const q = takeDigits(m, t, count)
-    addRows(m, m.at(t, n.digits), q, n.scaled, fixed(n.limbs - count + 1))
+    addRows(m, m.at(t, n.digits), { x: q, y: n.scaled, full: fixed(n.limbs - count + 1) })
   }
   let [t] = m.repeat(Math.floor(free / n.digits), [{ from: n.columns, step: n.digits }], ([t]) =>
     addDigits(t!, n.digits),
@@ -203,7 +230,7 @@ function lastRows<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, t: P, x: V[]): vo
     return sum
   })
   const q = digits(m, quotient).values.map((bits) => toNumber(m, bits))
-  addRows(m, t, q, n.modulus, fixed(n.limbs - n.digits + 1))
+  addRows(m, t, { x: q, y: n.modulus, full: fixed(n.limbs - n.digits + 1) })
   let up: V | undefined
   for (let k = 0; k < n.digits; k++) {
     const sum = up === undefined ? m.load(t, k) : m.add(m.load(t, k), up)
