@@ -5,8 +5,9 @@ import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseEntry } from '../../boot/device/boot-count.ts'
+import { bootFreezable } from './frozen.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
-import { boot, type Image, onMachines } from './rig.ts'
+import { type Appliance, boot, expect, type Image, onMachines } from './rig.ts'
 import {
   bootOptions,
   checkKey,
@@ -24,7 +25,8 @@ import {
 
 const KILLS = Number(process.env.COFFER_UPDATE_KILLS ?? 20)
 const START_MS_MAX = 240_000
-const COMMIT_MS = 6000 // renames, the end of the firmware, the restart, and the boot loader's count
+const UPLOAD_MS = 40_000 // until one was seen to its end
+const COMMIT_MS = 8000 // renames, the end of the firmware, the restart, and the boot loader's count
 
 let images: Map<string, Image>
 before(async () => {
@@ -36,42 +38,53 @@ before(async () => {
 })
 
 test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000), async (t) => {
-  const [first, second] = [images.get(FIRST)!, images.get(SECOND)!]
+  const first = images.get(FIRST)!
+  const update = readFileSync(images.get(SECOND)!.update)
   const disk = await makeProvisionedDisk(t, first, prepare)
   const options = bootOptions(disk)
-  const moments: string[] = []
-  /** What uploads and commits took so far: the moments are spread over this. */
-  let uploadMs = 30_000
-  for (let kill = 0; kill <= KILLS; kill++) {
-    const context = () => `before: ${moments.slice(-3).join('; ')}`
-    const device = await boot(t, first, options)
-    await device.answers(START_MS_MAX)
-    await device.see(/: (started unattended, )?Operational/, START_MS_MAX) // after its trial, if it is on one
-    const running = (await info(device)).softwareVersion === '1.1' ? FIRST : SECOND
-    await checkKey(device)
-    for (const file of versionsOn(disk)) {
-      const { version } = parseEntry(file)!
-      assert.ok(contentOf(disk, file).equals(readFileSync(images.get(version)!.uki)), `${file}; ${context()}`)
-    }
-    if (kill === KILLS) break
 
-    const next = running === FIRST ? second : first
+  let uploadMs = UPLOAD_MS
+  for (let kill = 1; kill <= KILLS / 2; kill++) {
+    const device = await boot(t, first, options)
+    assert.equal(await checkWhole(device, disk), FIRST)
+    const momentMs = Math.random() * uploadMs
     const started = performance.now()
-    const isInUpload = kill % 2 === 0
-    if (isInUpload) {
-      const momentMs = Math.random() * uploadMs
-      const ended = upload(device, readFileSync(next.update)).catch(() => {})
-      await Promise.race([wait(momentMs), ended])
-      moments.push(`${running}: ${Math.round(momentMs)} ms into an upload of at most ${Math.round(uploadMs)} ms`)
-    } else {
-      await upload(device, readFileSync(next.update))
+    const ended = upload(device, update).then(() => {
       uploadMs = performance.now() - started
-      const momentMs = Math.random() * COMMIT_MS
-      commit(device).catch(() => {})
-      await wait(momentMs)
-      moments.push(`${running}: ${Math.round(momentMs)} ms into a commit`)
-    }
+    })
+    await Promise.race([wait(momentMs), ended.catch(() => {})])
     await device.kill()
-    t.diagnostic(moments.at(-1)!)
+    t.diagnostic(`${Math.round(momentMs)} ms into an upload of at most ${Math.round(uploadMs)} ms`)
+  }
+
+  const { machine: device, freeze } = await bootFreezable(t, first, options)
+  assert.equal(await checkWhole(device, disk), FIRST)
+  await expect(200, upload(device, update))
+  const uploaded = await freeze()
+  for (let kill = 1; kill <= KILLS / 2; kill++) {
+    const isLast = kill === KILLS / 2
+    const { machine, options } = await uploaded.thaw()
+    const momentMs = Math.random() * COMMIT_MS
+    commit(machine).catch(() => {})
+    if (isLast) await machine.see(/The machine is restarted\./)
+    else await wait(momentMs)
+    await machine.kill()
+    const again = await boot(t, first, options)
+    const version = await checkWhole(again, options.disk)
+    await again.kill()
+    t.diagnostic(`${isLast ? 'at the end of' : `${Math.round(momentMs)} ms into`} a commit: ${version}`)
+    if (isLast) assert.equal(version, SECOND)
   }
 })
+
+/** It runs, with its key, and every version on its ESP is as it was released. Returns the one that runs. */
+async function checkWhole(device: Appliance, disk: string): Promise<string> {
+  await device.answers(START_MS_MAX)
+  await device.see(/: (started unattended, )?Operational/, START_MS_MAX) // after its trial, if it is on one
+  await checkKey(device)
+  for (const file of versionsOn(disk)) {
+    const { version } = parseEntry(file)!
+    assert.ok(contentOf(disk, file).equals(readFileSync(images.get(version)!.uki)), file)
+  }
+  return (await info(device)).softwareVersion === '1.1' ? FIRST : SECOND
+}
