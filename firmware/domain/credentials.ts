@@ -1,7 +1,7 @@
 /** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
+import { createHmac } from 'node:crypto'
 import nacl from 'tweetnacl'
-import { KeyedHash } from '../crypto/keyed-hash.ts'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
@@ -20,7 +20,7 @@ interface Remembered {
 export class Credentials {
   readonly #context: Context
   readonly #users: Users
-  readonly #keyed: KeyedHash
+  readonly #key: Uint8Array
   /** By user id, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
   /** Derivations under way, by mac: equal requests at the same time share one. */
@@ -31,9 +31,7 @@ export class Credentials {
   constructor(context: Context, users: Users) {
     this.#context = context
     this.#users = users
-    const key = context.random(32)
-    this.#keyed = new KeyedHash(key)
-    key.fill(0)
+    this.#key = context.random(32)
     this.#nobody = { salt: context.random(16), digest: context.random(32), cost: context.passphraseCost }
   }
 
@@ -65,14 +63,14 @@ export class Credentials {
   }
 
   close(): void {
-    this.#keyed.wipe()
+    this.#key.fill(0)
     this.#remembered.clear()
   }
 
   /** The salt changes with every passphrase set, so an older one is forgotten with it. */
   #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): Uint8Array {
     // User ids hold no zero byte and salts have one length: no two triples give the same bytes.
-    return this.#keyed.digest(Buffer.from(`${userId}\0`), salt, passphrase)
+    return createHmac('sha256', this.#key).update(`${userId}\0`).update(salt).update(passphrase).digest()
   }
 
   #isRemembered(userId: string, mac: Uint8Array): boolean {
