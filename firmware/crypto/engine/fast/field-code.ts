@@ -15,7 +15,7 @@ import {
 import { add, canonical, doubleIf, subtract } from './carry.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import type { Format } from './format.ts'
-import { doubleBits, LIMB_BYTES } from './machine.ts'
+import { BITS_2_52, doubleBits, LIMB_BYTES } from './machine.ts'
 import { multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
 
 /** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
@@ -150,21 +150,23 @@ export function emitField(
     const [digit, index, isChosen, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const entry = local('i32')
     const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
-    const code: Code[] = [digit.set(v128.load(window!)), one.set(v128.constant(1n))]
+    // digit and index are on 2^52, as doubles: `one` is what index counts by, and what an entry is multiplied with
+    const origin = v128.constant(BITS_2_52)
+    const code: Code[] = [digit.set(v128.or(v128.load(window!), origin)), one.set(v128.constant(doubleBits(1)))]
     for (let first = 0; first < limbs; first += SELECT_LIMBS) {
       const part = chosen.slice(0, Math.min(SELECT_LIMBS, limbs - first))
       const pick = (into: Local, k: number): Code =>
         into.set(f64x2.relaxedMadd(isChosen, v128.load(entry, table + (first + k) * LIMB_BYTES), into))
       code.push(
         entry.set(i32.add(0, 0)),
-        index.set(v128.constant(0n)),
+        index.set(origin),
         ...part.map((into) => into.set(v128.constant(0n))),
         repeatWhile(
           [
-            // 1 or 0: limbs times that, added up, are exact, and one operation instead of two
-            isChosen.set(v128.and(i64x2.eq(index, digit), v128.constant(doubleBits(1)))),
+            // 1 or 0: sums of limbs times that are exact, and one operation instead of two
+            isChosen.set(v128.and(i64x2.eq(index, digit), one)),
             ...part.map(pick),
-            index.set(i64x2.add(index, one)),
+            index.set(f64x2.add(index, one)),
             entry.set(i32.add(entry, limbs * LIMB_BYTES)),
           ],
           i32.ltU(entry, WINDOW_ENTRIES * limbs * LIMB_BYTES),
