@@ -11,7 +11,8 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
   const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q)), UNSIGNED))
   const bytes = n.length
   const exponents: Pair<Uint8Array> = [dp.slice(), dq.slice()]
-  const [qKept, qinvKept] = [q.slice(), qinv.slice()]
+  const toLimbs = (number: Uint8Array): Float64Array => bytesToLimbs(number, field.limbs, UNSIGNED)
+  const [oneLimbs, qLimbs, qinvLimbs] = [toLimbs(ONE), toLimbs(q), toLimbs(qinv)]
   field.setModuli([p, q])
   const state = field.state()
   field.wipe()
@@ -40,17 +41,17 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
     leave: (residue) =>
       use(() => {
         field.place('a', residue)
-        field.putBytes('b', [ONE, ONE])
+        field.put('b', [oneLimbs, oneLimbs])
         field.multiply('b', 'a', 'b')
         field.canonical('b', 'b')
         const y = field.get('b', 1)
         field.put('b', [y, y])
         field.multiply('b', 'b', 'square')
         field.subtract('a', 'a', 'b')
-        field.putBytes('b', [qinvKept, qinvKept])
+        field.put('b', [qinvLimbs, qinvLimbs])
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
-        field.putBytes('b', [qKept, qKept])
+        field.put('b', [qLimbs, qLimbs])
         const sum = field.product('a', 'b', 0)
         for (let k = 0; k < y.length; k++) sum[k]! += y[k]!
         try {
@@ -92,14 +93,14 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
         field.place('a', a)
         field.place('b', b)
         field.subtract('a', 'a', 'b')
-        field.putBytes('b', [ONE, ONE])
+        field.put('b', [oneLimbs, oneLimbs])
         field.multiply('a', 'a', 'b')
         field.canonical('a', 'a')
         return field.get('a', 0).every((limb) => limb === 0) && field.get('a', 1).every((limb) => limb === 0)
       }),
     wipe: () => {
       isOpen = false
-      for (const secret of [state, qKept, qinvKept, ...exponents]) secret.fill(0)
+      for (const secret of [state, qLimbs, qinvLimbs, ...exponents]) secret.fill(0)
     },
   }
 }
