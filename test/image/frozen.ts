@@ -1,5 +1,6 @@
 /** A running machine put aside, to go on from the same moment several times: QEMU's migration to a file (QMP reference). */
 
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
@@ -11,6 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Appliance, type BootOptions, boot, type Image, makeDirectory } from './rig.ts'
 
 const FREEZE_MS_MAX = 60_000
+const THAW_MS_MAX = 60_000
 
 interface Freezable extends BootOptions {
   disk: string
@@ -18,7 +20,7 @@ interface Freezable extends BootOptions {
 }
 
 export interface Frozen {
-  /** Another machine that goes on from there, on a disk of its own. */
+  /** Another machine that goes on from there, on a disk of its own, and answers. */
   thaw(): Promise<{ machine: Appliance; options: Freezable }>
 }
 
@@ -40,6 +42,14 @@ export async function bootFreezable(t: TestContext, image: Image, options: Freez
         const thawed = { ...options, disk, variables }
         // The monitor is no part of the machine that is saved.
         const machine = await boot(t, image, { ...thawed, extra: ['-incoming', `exec:cat ${state}`] })
+        const deadline = Date.now() + THAW_MS_MAX
+        for (let alive = false; !alive; await wait(100)) {
+          assert.ok(machine.running() && Date.now() < deadline, machine.output())
+          alive = await machine.call('GET', '/health/alive', { timeoutMs: 5000 }).then(
+            () => true,
+            () => false,
+          )
+        }
         return { machine, options: thawed }
       },
     }
@@ -47,7 +57,7 @@ export async function bootFreezable(t: TestContext, image: Image, options: Freez
   return { machine, freeze }
 }
 
-/** Stops the machine, which keeps its disk as it then is, and writes the rest of it to the file. */
+/** Writes the machine but for its disk to the file; it stops at the end, and the disk stays as it then is. */
 async function migrate(monitor: string, file: string): Promise<void> {
   const socket = connect(monitor)
   await once(socket, 'connect')
@@ -64,7 +74,6 @@ async function migrate(monitor: string, file: string): Promise<void> {
   }
   try {
     await execute('qmp_capabilities')
-    await execute('stop')
     await execute('migrate', { uri: `exec:cat >${file}` })
     for (const deadline = Date.now() + FREEZE_MS_MAX; ; await wait(100)) {
       const { status } = await execute<{ status?: string }>('query-migrate')
