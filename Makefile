@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run image qemu test test-image test-slow build lint bench soak ct clean
+.PHONY: help run image qemu test test-suites test-image test-image-quick test-slow build lint bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -12,7 +12,7 @@ help:
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
-	@echo 'make test-image run every test of the image under QEMU (half an hour)'
+	@echo 'make test-image run every test of the image under QEMU (25 minutes)'
 	@echo 'make test-slow  the arithmetic and the update reader for far longer (about half an hour)'
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
@@ -45,18 +45,20 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
 	  $(IMAGE)/coffer-$(VERSION).img var/qemu
 
-test: node_modules/.package-lock.json
+test: test-suites test-image-quick
+
+test-suites: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
+
+# Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
+QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))
+test-image-quick: node_modules/.package-lock.json
 	$(NODE) --test --test-concurrency=1 $(QUICK)
 
-# Those that need no machine, and one life of a device.
-QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))
-
-# The quick ones alone, for their times count. Then two at a time, each of which keeps about one core busy, the longest first.
+# Then two at a time, each of which keeps about one core busy, the longest first.
 IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
 LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
-test-image: node_modules/.package-lock.json
-	$(NODE) --test --test-concurrency=1 $(QUICK)
+test-image: test-image-quick
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
 	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
 run/%.test.ts:
