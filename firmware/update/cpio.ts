@@ -102,9 +102,10 @@ async function readHeader(source: ByteSource, first: boolean): Promise<Header> {
 
 function explainMagic(magic: string, first: boolean): string {
   const place = first ? 'The image' : 'What follows a member'
-  if (!first && magic.length < MAGIC_BYTES && MAGIC.startsWith(magic))
-    return 'The archive ends within the magic number of a member'
-  if (magic.length < MAGIC_BYTES) return `${place} is shorter than the magic number of an archive`
+  if (magic.length < MAGIC_BYTES) {
+    if (!first && MAGIC.startsWith(magic)) return 'The archive ends within the magic number of a member'
+    return `${place} is shorter than the magic number of an archive`
+  }
   if (magic === '070702') return `${place} is in the crc form of cpio, not in newc`
   if (magic === '070707') return `${place} is in the odc form of cpio, not in newc`
   if (magic.startsWith('\x71\xc7') || magic.startsWith('\xc7\x71'))
