@@ -1,15 +1,14 @@
 /** A running machine put aside, to go on from the same moment several times: QEMU's migration to a file (QMP reference). */
 
-import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Appliance, type BootOptions, boot, type Image, makeDirectory } from './rig.ts'
+import { flash } from '../../tools/qemu/flash.ts'
+import { type Appliance, type BootOptions, boot, type Image, makeDirectory, untilAlive } from './rig.ts'
 
 const FREEZE_MS_MAX = 60_000
 const THAW_MS_MAX = 60_000
@@ -37,19 +36,12 @@ export async function bootFreezable(t: TestContext, image: Image, options: Freez
       thaw: async () => {
         const own = makeDirectory(t)
         const [disk, variables] = [join(own, 'disk.img'), join(own, 'variables.fd')]
-        execFileSync('cp', ['--sparse=always', options.disk, disk])
+        flash(options.disk, disk, statSync(options.disk).size)
         copyFileSync(options.variables, variables)
         const thawed = { ...options, disk, variables }
         // The monitor is no part of the machine that is saved.
         const machine = await boot(t, image, { ...thawed, extra: ['-incoming', `exec:cat ${state}`] })
-        const deadline = Date.now() + THAW_MS_MAX
-        for (let alive = false; !alive; await wait(100)) {
-          assert.ok(machine.running() && Date.now() < deadline, machine.output())
-          alive = await machine.call('GET', '/health/alive', { timeoutMs: 5000 }).then(
-            () => true,
-            () => false,
-          )
-        }
+        await untilAlive(machine, THAW_MS_MAX)
         return { machine, options: thawed }
       },
     }

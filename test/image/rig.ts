@@ -238,20 +238,29 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
     call,
     state: async () => (await expect(200, call('GET', '/health/state'))).json<{ state: string }>().state,
     answers: async (timeoutMs = ANSWER_MS_MAX) => {
-      const deadline = performance.now() + timeoutMs
-      const tail = () => `the console's end:\n${machine.output().slice(-4000)}`
-      // One attempt at a time, and none before the console names the address: early ones hang, many hold up the guest.
-      for (;;) {
-        assert.ok(machine.running(), `the machine ended before it answered; ${tail()}`)
-        assert.ok(performance.now() < deadline, `no answer in ${timeoutMs} ms; ${tail()}`)
-        if (machine.output().includes('https://')) {
-          const reply = await call('GET', '/health/alive', { timeoutMs: ATTEMPT_MS }).catch(() => null) // not yet
-          if (reply !== null) break
-        }
-        await wait(ATTEMPT_EVERY_MS)
-      }
+      // None before the console names the address: early ones hang, many hold up the guest.
+      await untilAlive({ ...machine, call }, timeoutMs, () => machine.output().includes('https://'))
       return Math.round(performance.now() - switchedOn)
     },
+  }
+}
+
+/** Asks one request at a time, and none before `mayAsk`. Fails at once when the machine ends. */
+export async function untilAlive(
+  { call, running, output }: Pick<Appliance, 'call' | 'running' | 'output'>,
+  timeoutMs: number,
+  mayAsk = () => true,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  const tail = () => `the console's end:\n${output().slice(-4000)}`
+  for (;;) {
+    assert.ok(running(), `the machine ended before it answered; ${tail()}`)
+    assert.ok(performance.now() < deadline, `no answer in ${timeoutMs} ms; ${tail()}`)
+    if (mayAsk()) {
+      const reply = await call('GET', '/health/alive', { timeoutMs: ATTEMPT_MS }).catch(() => null) // not yet
+      if (reply !== null) return
+    }
+    await wait(ATTEMPT_EVERY_MS)
   }
 }
 
