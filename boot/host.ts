@@ -37,6 +37,7 @@ export function openHost({ dataDirectory, host, port, httpPort, logLevel, releas
     launcher: [],
     heapMegabytes: HEAP_MEGABYTES,
     lock,
+    early: null,
     sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown

@@ -49,6 +49,7 @@ export function run(platform: Platform): void {
       }
     },
     lock: platform.lock,
+    early: platform.early,
     startMessage: () => {
       wasLocked = false
       terminal.silence()

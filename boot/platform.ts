@@ -1,6 +1,7 @@
 /** The seam between the boot manager and the machine it runs on: a developer's host, or the device image. */
 
 import type { DeviceKey } from './device-key.ts'
+import type { Early } from './firmware-process.ts'
 import type { Network, Settings, ToBoot } from './protocol.ts'
 import type { Slots } from './slots.ts'
 
@@ -16,6 +17,8 @@ export interface Platform {
   readonly heapMegabytes: number
   /** An open descriptor that every firmware inherits: while it is open, nobody else uses this data directory. */
   readonly lock: number | null
+  /** A firmware that was started ahead of time, where opening the platform takes long. */
+  readonly early: Early | null
   /** A terminal that others use too: Ctrl-C ends us, and from the background nothing is read. */
   readonly sharesTerminal: boolean
   /** The installed versions of the firmware. */

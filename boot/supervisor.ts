@@ -1,11 +1,7 @@
-/**
- * Keeps one firmware running: starts it confined, restarts it with back-off when it ends unasked, stops it cleanly.
- *
- * Confined means Node's permission model (Node.js documentation, "Permissions"): the firmware reads its program, reads
- * and writes its store, and has network, threads and the SQLite addon. No other file, no child processes, no debugger.
- */
+/** Keeps one firmware running: starts it, restarts it with back-off when it ends unasked, stops it cleanly. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { adopt, type Command, type Early, launch } from './firmware-process.ts'
 import { splitLines } from './lines.ts'
 import { readMessage } from './messages.ts'
 import type { ToBoot, ToFirmware } from './protocol.ts'
@@ -33,10 +29,6 @@ const PATIENCE: Patience = {
   stopMsMax: 15_000,
 }
 
-// Per thread. The default of 16 makes each thread several times its size in use, for a gain that signing does not show.
-const NURSERY_MEGABYTES = 4
-// Before the first whole collection. What comes over the network counts, too: with less, an upload sees a dozen of them.
-const HEAP_MEGABYTES_FIRST = 32
 const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
 
 export interface SupervisorOptions {
@@ -44,6 +36,8 @@ export interface SupervisorOptions {
   command: () => Command
   /** Inherited by the firmware, see lock.ts. */
   lock: number | null
+  /** Taken for the first start, if it is what that asks for. */
+  early?: Early | null
   /** The first message; its secrets are wiped once it is sent. */
   startMessage: () => Extract<ToFirmware, { type: 'start' }>
   onMessage: (message: ToBoot) => void
@@ -65,6 +59,7 @@ export interface Supervisor {
 
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const patience = options.patience ?? PATIENCE
+  let early = options.early ?? null
   let child: ChildProcess | null = null
   let restart: NodeJS.Timeout | undefined
   let stopping = false
@@ -78,7 +73,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const start = () => {
     stopping = false
     const startedAt = performance.now()
-    const firmware = launch(options.command(), options.lock)
+    const command = options.command()
+    const firmware = adopt(early, command) ?? launch(command, options.lock)
+    early = null
     child = firmware
     let heardAt = startedAt
     const watch = setInterval(() => {
@@ -149,46 +146,4 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       passphrase.fill(0)
     },
   }
-}
-
-export interface Command {
-  /** Put in front of everything, e.g. to change the user. */
-  launcher: readonly string[]
-  /** The file to run. */
-  program: string
-  /** Files and directories (ending in a slash) the firmware may read besides its store. */
-  readable: readonly string[]
-  storeDirectory: string
-  heapMegabytes: number
-}
-
-function launch(
-  { launcher, program, readable, storeDirectory, heapMegabytes }: Command,
-  lock: number | null,
-): ChildProcess {
-  const [file, ...parameters] = [
-    ...launcher,
-    process.execPath,
-    '--permission',
-    ...[...readable, `${storeDirectory}/`].map((path) => `--allow-fs-read=${path}`),
-    `--allow-fs-write=${storeDirectory}/`,
-    '--allow-addons',
-    '--allow-worker',
-    '--allow-net',
-    '--disable-sigusr1',
-    '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
-    '--disable-warning=ExperimentalWarning', // --allow-net
-    `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${NURSERY_MEGABYTES}`,
-    `--initial-old-space-size=${HEAP_MEGABYTES_FIRST}`,
-    program,
-  ]
-  return spawn(file!, parameters, {
-    cwd: storeDirectory,
-    env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock ?? 'ignore'],
-    serialization: 'advanced',
-    // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
-    detached: true,
-  })
 }

@@ -46,6 +46,7 @@ const ENTRIES_MAX = 10_000 // an ESP holds some dozens; a directory that contain
 const CLUSTERS_FAT12 = 4085
 const CLUSTERS_FAT16 = 65_525
 const UNKNOWN = 0xffff_ffff
+const FREE_RUN = 1024 // clusters that are looked at together: most are free, and an emulated processor takes a second for all
 
 /** Throws a FatError when there is no FAT16 or FAT32 at `path`, or an error of the file system. */
 export function openFat(path: string): Fat {
@@ -64,6 +65,7 @@ function openFile(file: number): Fat {
   const table = readAt(file, shape.tableStart, shape.tableBytes)
   const next = (cluster: number) =>
     entryBytes === 2 ? table.readUInt16LE(cluster * 2) : table.readUInt32LE(cluster * 4) & 0x0fff_ffff
+  const zeros = new Uint8Array(FREE_RUN * entryBytes)
   const isCluster = (cluster: number) => cluster >= 2 && cluster < clusters + 2
 
   /** Ends where the chain leads nowhere, or into itself. */
@@ -140,10 +142,15 @@ function openFile(file: number): Fat {
     taken: () => {
       const root = new Set(shape.rootCluster === null ? [] : chain(shape.rootCluster))
       const found: number[] = []
-      for (let cluster = 2; cluster < clusters + 2; cluster++) {
-        const value = next(cluster)
-        const isBad = value === (entryBytes === 2 ? 0xfff7 : 0x0fff_fff7)
-        if (value !== 0 && !isBad && !root.has(cluster)) found.push(cluster)
+      const bad = entryBytes === 2 ? 0xfff7 : 0x0fff_fff7
+      for (let start = 0; start < clusters + 2; start += FREE_RUN) {
+        const end = Math.min(start + FREE_RUN, clusters + 2)
+        const run = table.subarray(start * entryBytes, end * entryBytes)
+        if (run.equals(zeros.subarray(0, run.length))) continue
+        for (let cluster = Math.max(start, 2); cluster < end; cluster++) {
+          const value = next(cluster)
+          if (value !== 0 && value !== bad && !root.has(cluster)) found.push(cluster)
+        }
       }
       return found
     },

@@ -3,6 +3,7 @@
 import { chownSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
+import { launchEarly } from '../firmware-process.ts'
 import { ownFirmware } from '../own-firmware.ts'
 import type { Platform } from '../platform.ts'
 import { readReleaseKey } from '../release-key.ts'
@@ -56,6 +57,10 @@ export async function openDevice(say: (text: string) => void): Promise<Platform>
 }
 
 async function open(say: (text: string) => void): Promise<Platform> {
+  const launcher = launcherFor(FIRMWARE_ID)
+  const heapMegabytes = heapFor(totalmem())
+  // Two cores can load it while its disk is made ready.
+  const early = launchEarly({ launcher, ...ownFirmware(), storeDirectory: STORE, heapMegabytes })
   mountEfiVariables()
   const disk = await findDisk()
   for (const repair of repairEsp(disk.esp)) say(repair)
@@ -112,9 +117,10 @@ async function open(say: (text: string) => void): Promise<Platform> {
         return running
       },
     },
-    launcher: launcherFor(FIRMWARE_ID),
-    heapMegabytes: heapFor(totalmem()),
+    launcher,
+    heapMegabytes,
     lock: null, // when we end, so does the machine
+    early,
     sharesTerminal: false,
     deviceKey: () => minimum.guard(keys.open()),
     applyNetwork: network.apply,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type Command, type Early, launchEarly } from '../../boot/firmware-process.ts'
 import type { ToBoot } from '../../boot/protocol.ts'
 import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor.ts'
 
@@ -29,7 +30,12 @@ interface Scene {
 }
 
 /** A supervisor of a small firmware, given as source text. */
-function stage(t: TestContext, source: string, patience: Partial<Patience> = {}): Scene {
+function stage(
+  t: TestContext,
+  source: string,
+  patience: Partial<Patience> = {},
+  earlyFor: (command: Command) => Early | null = () => null,
+): Scene {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-supervisor-'))
   const program = join(directory, 'program')
   const store = join(directory, 'store')
@@ -40,15 +46,17 @@ function stage(t: TestContext, source: string, patience: Partial<Patience> = {})
   const lock = openSync(join(directory, 'lock'), 'a')
   const deviceKey = new Uint8Array(32).fill(7)
   const [messages, crashes, lines]: [ToBoot[], string[], string[]] = [[], [], []]
+  const command = {
+    launcher: [],
+    program: join(program, 'firmware.js'),
+    readable: [`${program}/`],
+    storeDirectory: store,
+    heapMegabytes: 64,
+  }
   const supervisor = createSupervisor({
-    command: () => ({
-      launcher: [],
-      program: join(program, 'firmware.js'),
-      readable: [`${program}/`],
-      storeDirectory: store,
-      heapMegabytes: 64,
-    }),
+    command: () => command,
     lock,
+    early: earlyFor(command),
     startMessage: () => ({
       type: 'start',
       settings: {
@@ -113,6 +121,45 @@ test('asks for a clean end and does not take it for a crash', async (t) => {
   assert.equal(await supervisor.stop(), true)
   assert.equal(lines.at(-1), 'stopping')
   assert.deepEqual(crashes, [])
+})
+
+const TELLS_ITSELF = `
+  process.on('message', (message) => {
+    if (message.type === 'start') console.log(process.pid)
+    else if (message.type === 'stop') process.exit(0)
+  })`
+
+test('goes on with the firmware that was started ahead of time, once', async (t) => {
+  let early: Early | null = null
+  const { supervisor, lines, crashes, until } = stage(t, TELLS_ITSELF, {}, (command) => {
+    early = launchEarly(command)
+    return early
+  })
+  supervisor.start()
+  await until(() => lines.length === 1)
+  assert.equal(lines[0], String(early!.process.pid))
+  assert.equal(await supervisor.stop(), true)
+  supervisor.start()
+  await until(() => lines.length === 2)
+  assert.notEqual(lines[1], lines[0])
+  assert.deepEqual(crashes, [])
+})
+
+test('ends one that was started otherwise, and starts anew when one has ended', async (t) => {
+  for (const end of ['other', 'ended'] as const) {
+    let early: Early | null = null
+    const { supervisor, lines, crashes, until } = stage(t, TELLS_ITSELF, {}, (command) => {
+      early = launchEarly(end === 'other' ? { ...command, heapMegabytes: 65 } : { ...command, program: '/nowhere.js' })
+      return early
+    })
+    if (end === 'ended') await until(() => early!.process.exitCode !== null)
+    supervisor.start()
+    await until(() => lines.length === 1)
+    assert.notEqual(lines[0], String(early!.process.pid))
+    await until(() => (early!.process.exitCode ?? early!.process.signalCode) !== null)
+    assert.equal(early!.process.signalCode, end === 'other' ? 'SIGKILL' : null)
+    assert.deepEqual(crashes, [])
+  }
 })
 
 test('kills a firmware that does not end when asked', async (t) => {
@@ -199,27 +246,30 @@ test('passes on messages of the protocol and drops others', async (t) => {
 test('the firmware gets nothing but its program, its store, network, threads and addons', async (t) => {
   const source = `
     import { spawnSync } from 'node:child_process'
+    import { once } from 'node:events'
     import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
     import { createServer } from 'node:net'
     import inspector from 'node:inspector'
     import { Worker } from 'node:worker_threads'
+    process.on('message', ({ type }) => type === 'stop' && process.exit())
+    const [start] = await once(process, 'message')
+    const store = start.settings.dataDirectory
     const attempt = async (name, action) => {
       try { await action(); console.log(name + ': allowed') } catch (error) { console.log(name + ': ' + error.code) }
     }
     await attempt('read a system file', () => readFileSync('/etc/passwd'))
-    await attempt('list beside the store', () => readdirSync('..'))
-    await attempt('read beside the store', () => readFileSync('../lock'))
-    await attempt('write beside the store', () => writeFileSync('../x', ''))
+    await attempt('list beside the store', () => readdirSync(store + '/..'))
+    await attempt('read beside the store', () => readFileSync(store + '/../lock'))
+    await attempt('write beside the store', () => writeFileSync(store + '/../x', ''))
     await attempt('change the program', () => writeFileSync(import.meta.filename, ''))
     await attempt('start a process', () => spawnSync('/bin/true'))
     await attempt('open the debugger', () => inspector.open(0))
-    await attempt('write to the store', () => writeFileSync('x', ''))
-    await attempt('read from the store', () => readFileSync('x'))
+    await attempt('write to the store', () => writeFileSync(store + '/x', ''))
+    await attempt('read from the store', () => readFileSync(store + '/x'))
     await attempt('listen', () => new Promise((done) => createServer().listen(0, '127.0.0.1', done)))
     await attempt('start a thread', () => new Promise((done) => new Worker('', { eval: true }).on('exit', done)))
     console.log('environment: ' + Object.keys(process.env))
-    console.log('end')
-    process.on('message', ({ type }) => type === 'stop' && process.exit())`
+    console.log('end')`
   process.env.SECRET_OF_THE_SHELL = 'x'
   t.after(() => delete process.env.SECRET_OF_THE_SHELL)
   const { supervisor, lines, until } = stage(t, source)

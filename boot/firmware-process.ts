@@ -1,0 +1,78 @@
+/**
+ * A firmware process, confined by Node's permission model (Node.js documentation, "Permissions"): the firmware reads its
+ * program, reads and writes its store, and has network, threads and the SQLite addon. No other file, no child processes,
+ * no debugger. It does nothing before it is sent its `start` message.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+// Per thread. The default of 16 makes each thread several times its size in use, for a gain that signing does not show.
+const NURSERY_MEGABYTES = 4
+// Before the first whole collection. What comes over the network counts, too: with less, an upload sees a dozen of them.
+const HEAP_MEGABYTES_FIRST = 32
+
+export interface Command {
+  /** Put in front of everything, e.g. to change the user. */
+  launcher: readonly string[]
+  /** The file to run. */
+  program: string
+  /** Files and directories (ending in a slash) the firmware may read besides its store. */
+  readable: readonly string[]
+  storeDirectory: string
+  heapMegabytes: number
+}
+
+export function launch(
+  { launcher, program, readable, storeDirectory, heapMegabytes }: Command,
+  lock: number | null,
+): ChildProcess {
+  const [file, ...parameters] = [
+    ...launcher,
+    process.execPath,
+    '--permission',
+    ...[...readable, `${storeDirectory}/*`].map((path) => `--allow-fs-read=${path}`),
+    `--allow-fs-write=${storeDirectory}/*`, // the asterisk for a directory that is not there yet
+    '--allow-addons',
+    '--allow-worker',
+    '--allow-net',
+    '--disable-sigusr1',
+    '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
+    '--disable-warning=ExperimentalWarning', // --allow-net
+    `--max-old-space-size=${heapMegabytes}`,
+    `--max-semi-space-size=${NURSERY_MEGABYTES}`,
+    `--initial-old-space-size=${HEAP_MEGABYTES_FIRST}`,
+    program,
+  ]
+  return spawn(file!, parameters, {
+    cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
+    env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock ?? 'ignore'],
+    serialization: 'advanced',
+    // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
+    detached: true,
+  })
+}
+
+/** One that loads its program while it is still being found out whether it is the one to run. */
+export interface Early {
+  command: Command
+  process: ChildProcess
+}
+
+export function launchEarly(command: Command): Early {
+  const process = launch(command, null)
+  process.on('error', () => {}) // adopt sees that it does not run
+  return { command, process }
+}
+
+/** Null when there is none that runs and was started so; one that was started otherwise is ended. */
+export function adopt(early: Early | null, command: Command): ChildProcess | null {
+  if (early === null) return null
+  const { process } = early
+  if (process.pid !== undefined && process.exitCode === null && process.signalCode === null) {
+    if (JSON.stringify(early.command) === JSON.stringify(command)) return process
+    process.kill('SIGKILL')
+  }
+  return null
+}
