@@ -68,6 +68,8 @@ export function missingPackages(architecture: Architecture): string[] {
   return needed.filter(([file]) => !existsSync(file)).map(([, name]) => name)
 }
 
+const CORES = '2'
+
 export const programOf = (architecture: Architecture): string =>
   architecture === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64'
 
@@ -80,7 +82,7 @@ export function argumentsOf(hardware: Hardware): string[] {
   return [
     ['-nodefaults', '-no-user-config', '-display', 'none'],
     machine(hardware),
-    ['-smp', cores(hardware), '-m', String(hardware.memoryMegabytes)],
+    ['-smp', CORES, '-m', String(hardware.memoryMegabytes)],
     boot(hardware),
     disk(hardware),
     network(hardware),
@@ -93,14 +95,9 @@ export function argumentsOf(hardware: Hardware): string[] {
 }
 
 /**
- * One, where it is emulated: with two that run side by side, QEMU 7.2 now and then runs machine code of V8 that has been
- * replaced, and the firmware crashes within a minute.
- */
-const cores = ({ accelerator }: Hardware): string => (accelerator === 'kvm' ? '2' : '1')
-
-/**
  * What can be emulated, without what makes emulation slow: five levels of page tables, each of which is walked in software,
- * and protection keys, whose every change (V8 makes many) empties the emulated TLB.
+ * and protection keys, whose every change (V8 makes many) empties the emulated TLB. With them, two cores side by side also
+ * crashed V8 within a minute.
  */
 const CPU = 'max,la57=off,pku=off'
 
