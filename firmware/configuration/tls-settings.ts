@@ -4,7 +4,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate
 import { checkChain, encodeCertificates, isIssuedBy, isRoot, parseCertificates } from '../crypto/certificates.ts'
 import { createCsr, type Subject } from '../crypto/csr.ts'
 import type { Random } from '../crypto/random.ts'
-import type { Sign } from '../crypto/signature.ts'
+import { type Sign, signData } from '../crypto/signature.ts'
 import { assertServable } from '../crypto/tls-context.ts'
 import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls-identity.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
@@ -78,7 +78,9 @@ export class TlsSettings {
   async generate(type: KeyType, bits?: number): Promise<void> {
     this.#assertNoClusterCa()
     const pair = await this.#services.pool.generate(type, bits)
-    const identity = await this.#withKey(pair, (sign) => identityOf(pair, sign, this.#services.random))
+    const identity = await this.#withKey(pair, (sign) =>
+      identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random),
+    )
     try {
       await this.#changes.run(async () => {
         this.#assertNoClusterCa()

@@ -1,5 +1,6 @@
 /** TLS keys with a certificate they sign themselves, valid as long as X.509 can say. Contract sections 2 and 3.4. */
 
+import { createECDH, createPrivateKey, sign } from 'node:crypto'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {
   BasicConstraints,
@@ -15,15 +16,16 @@ import {
   Version,
 } from '@peculiar/asn1-x509'
 import { CofferError } from '../error.ts'
+import { CURVES } from './algorithms.ts'
 import { nameOf } from './csr.ts'
-import { generateCurveKey, importCurveKey, openCurveKey } from './curves.ts'
+import { importCurveKey } from './curves.ts'
 import { parsePrivateKeyPem } from './import-pem.ts'
 import { encodePem, encodeSecretPem } from './pem.ts'
 import { encodePkcs8 } from './pkcs8.ts'
 import { bufferOf, publicKeyInfo } from './public-key.ts'
 import type { Random } from './random.ts'
 import { computeRsaKey, encodeRsaPrivateKey, wipeRsaKey } from './rsa-key.ts'
-import { type Sign, signatureAlgorithm, signData } from './signature.ts'
+import { signatureAlgorithm } from './signature.ts'
 import type { KeyPair } from './types.ts'
 
 /** Both as PEM, ready for a TLS listener, whose OpenSSL keeps its own copy of the key. */
@@ -36,27 +38,48 @@ export interface TlsIdentity {
 
 const COMMON_NAME = 'coffer'
 
-/** The identity of a fresh appliance: P-256. */
+/**
+ * The identity of a fresh appliance: P-256, made by OpenSSL, which serves with it. Our own curves would first compute tables
+ * that this thread needs for nothing else.
+ */
 export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME): Promise<TlsIdentity> {
-  const pair = generateCurveKey('EC_P256', random)
-  const signer = openCurveKey('EC_P256', pair.private, random)
+  const pair = generatePair()
+  const der = encodePkcs8(pair)
   try {
-    return await identityOf(pair, async (mode, message) => signer.sign(mode, message), random, commonName)
+    const key = createPrivateKey({
+      key: Buffer.from(der.buffer, der.byteOffset, der.length),
+      format: 'der',
+      type: 'pkcs8',
+    })
+    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName)
   } finally {
-    signer.wipe()
+    der.fill(0)
     pair.private.fill(0)
   }
 }
 
-/** The key, which `sign` signs with, and a certificate whose subject is one common name and nothing else. */
+function generatePair(): KeyPair {
+  const curve = createECDH('prime256v1')
+  const point = new Uint8Array(curve.generateKeys())
+  const scalar = curve.getPrivateKey() // without leading zeros
+  const padded = new Uint8Array(CURVES.EC_P256.fieldBytes)
+  padded.set(scalar, padded.length - scalar.length)
+  scalar.fill(0)
+  return { type: 'EC_P256', private: padded, public: { data: point } }
+}
+
+/**
+ * The key, and a certificate whose subject is one common name and nothing else. `signWith` signs with the key as
+ * `signatureAlgorithm` says.
+ */
 export async function identityOf(
   pair: KeyPair,
-  sign: Sign,
+  signWith: (data: Uint8Array) => Promise<Uint8Array>,
   random: Random,
   commonName = COMMON_NAME,
 ): Promise<TlsIdentity> {
   const tbsCertificate = toBeSigned(pair, commonName, random)
-  const signature = await signData(pair.type, new Uint8Array(AsnConvert.serialize(tbsCertificate)), sign)
+  const signature = await signWith(new Uint8Array(AsnConvert.serialize(tbsCertificate)))
   const certificate = new Certificate({
     tbsCertificate,
     signatureAlgorithm: signatureAlgorithm(pair.type),
