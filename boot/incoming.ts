@@ -26,7 +26,7 @@ export interface IncomingOptions extends IncomingSteps {
   inspect?(manifest: Manifest): void
 }
 
-export function createIncoming({ directory, releaseKey, admit, settle, inspect }: IncomingOptions): Incoming {
+export function createIncoming({ directory, releaseKey, inspect, ...steps }: IncomingOptions): Incoming {
   let files: IncomingFiles | null = null
   let verified: Manifest | null = null
 
@@ -47,7 +47,7 @@ export function createIncoming({ directory, releaseKey, admit, settle, inspect }
         case 'begin':
           drop()
           if (releaseKey === null) throw new SlotError('There is no release key')
-          files = openIncoming(directory, step, releaseKey, { admit, settle })
+          files = openIncoming(directory, step, releaseKey, steps)
           break
         case 'write':
           begun().write(step.name, step.bytes)

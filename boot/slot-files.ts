@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { CofferError } from '../firmware/error.ts'
-import { MANIFEST, type Manifest, openManifest, SIGNATURE } from '../firmware/update/manifest.ts'
+import { MANIFEST, type Manifest, type ManifestMember, openManifest, SIGNATURE } from '../firmware/update/manifest.ts'
 import { syncDirectory, writeDurably } from './files.ts'
 import { SlotError } from './slot-error.ts'
 
@@ -36,14 +36,18 @@ export interface IncomingSteps {
   admit(manifest: Manifest): void
   /** After everything is on disk, before it is read back. */
   settle?: (() => void) | undefined
+  /** The block device that takes a member, from its beginning, instead of a file; null for the others. */
+  deviceFor?: ((name: string) => string | null) | undefined
 }
+
+const inFiles = () => null
 
 /** Begins a version in `directory`, which is made anew. Throws a SlotError when the manifest is not a released one. */
 export function openIncoming(
   directory: string,
   head: { manifest: Uint8Array; signature: Uint8Array },
   releaseKey: Uint8Array,
-  { admit, settle }: IncomingSteps,
+  { admit, settle, deviceFor = inFiles }: IncomingSteps,
 ): IncomingFiles {
   const manifest = verifiedManifest(head.manifest, head.signature, releaseKey)
   admit(manifest)
@@ -55,8 +59,11 @@ export function openIncoming(
     files.clear()
   }
   try {
-    for (const { name, size } of manifest.members)
-      files.set(name, { descriptor: openSync(`${directory}/${name}`, 'wx', 0o600), left: size, unflushed: 0 })
+    for (const { name, size } of manifest.members) {
+      const device = deviceFor(name)
+      const descriptor = device === null ? openSync(`${directory}/${name}`, 'wx', 0o600) : openSync(device, 'r+')
+      files.set(name, { descriptor, left: size, unflushed: 0 })
+    }
   } catch (error) {
     close()
     throw error
@@ -82,22 +89,36 @@ export function openIncoming(
       writeDurably(`${directory}/${SIGNATURE}`, head.signature)
       syncDirectory(directory)
       settle?.()
-      verifyVersion(directory, releaseKey)
+      verifyVersion(directory, releaseKey, deviceFor)
     },
   }
 }
 
 /** Reads everything; throws a SlotError unless it is exactly what was released. */
-export function verifyVersion(directory: string, releaseKey: Uint8Array): Manifest {
+export function verifyVersion(
+  directory: string,
+  releaseKey: Uint8Array,
+  deviceFor: (name: string) => string | null = inFiles,
+): Manifest {
   const manifest = verifiedManifest(
     readFileSync(`${directory}/${MANIFEST}`),
     readFileSync(`${directory}/${SIGNATURE}`),
     releaseKey,
   )
-  const expected = [MANIFEST, SIGNATURE, ...manifest.members.map(({ name }) => name)].sort()
+  const names = manifest.members.map(({ name }) => name)
+  const expected = [MANIFEST, SIGNATURE, ...names.filter((name) => deviceFor(name) === null)].sort()
   const found = readdirSync(directory).sort()
   if (expected.join('\0') !== found.join('\0')) throw new SlotError('It does not hold the files its manifest names')
-  for (const { name, size, sha512 } of manifest.members) verifyFile(`${directory}/${name}`, name, size, sha512)
+  for (const member of manifest.members) {
+    const device = deviceFor(member.name)
+    const file = openSync(device ?? `${directory}/${member.name}`, 'r')
+    try {
+      if (device === null) verifySize(file, member)
+      verifyContent(file, member)
+    } finally {
+      closeSync(file)
+    }
+  }
   return manifest
 }
 
@@ -110,21 +131,19 @@ function verifiedManifest(bytes: Uint8Array, signature: Uint8Array, releaseKey: 
   }
 }
 
-function verifyFile(path: string, name: string, size: number, sha512: string): void {
-  const file = openSync(path, 'r')
-  try {
-    const found = fstatSync(file).size
-    if (found !== size) throw new SlotError(`${name} has ${found} bytes on disk instead of ${size}`)
-    const hash = createHash('sha512')
-    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
-    for (let left = size; left > 0; ) {
-      const read = readSync(file, buffer)
-      if (read === 0) throw new SlotError(`${name} could not be read to its end`)
-      hash.update(buffer.subarray(0, read))
-      left -= read
-    }
-    if (hash.digest('hex') !== sha512) throw new SlotError(`${name} was not stored as it was sent`)
-  } finally {
-    closeSync(file)
+function verifySize(file: number, { name, size }: ManifestMember): void {
+  const found = fstatSync(file).size
+  if (found !== size) throw new SlotError(`${name} has ${found} bytes on disk instead of ${size}`)
+}
+
+function verifyContent(file: number, { name, size, sha512 }: ManifestMember): void {
+  const hash = createHash('sha512')
+  const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, size))
+  for (let left = size; left > 0; ) {
+    const read = readSync(file, buffer, 0, Math.min(buffer.length, left), null)
+    if (read === 0) throw new SlotError(`${name} could not be read to its end`)
+    hash.update(buffer.subarray(0, read))
+    left -= read
   }
+  if (hash.digest('hex') !== sha512) throw new SlotError(`${name} was not stored as it was sent`)
 }

@@ -17,11 +17,11 @@ import { openNodeRuntime, partsOfNode } from './node-runtime.ts'
 import { readOptions } from './options.ts'
 import { openPackages } from './packages.ts'
 import { appendSections } from './pe.ts'
-import { COFFER, makeApp, makeBase } from './root.ts'
+import { makeApp, makeBase } from './root.ts'
 import { makeSbom } from './sbom.ts'
 import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
-import { bytesOf } from './tree.ts'
+import { addHashTree } from './verity.ts'
 
 const PRODUCT = 'Coffer'
 const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
@@ -48,12 +48,14 @@ async function build(): Promise<void> {
     const base = makeBase(architecture, packages, node)
     const release = { product: PRODUCT, version, rollbackFloor: options.rollbackFloor }
     const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
-    const initramfs = makeInitramfs(packages)
-    const squashfs = makeSquashfs(base, app, scratch, `${cache}/base`, TIME)
-    const initrd = makeCpio(new Map([...initramfs, ['root.sqfs', bytesOf(squashfs, COFFER)]]))
+    const initramfs = makeInitramfs(architecture, packages)
+    const initrd = makeCpio(initramfs)
+    const root = addHashTree(makeSquashfs(base, app, scratch, `${cache}/base`, TIME))
 
     const programs = openBootPrograms(architecture, packages)
-    const commandLine = `console=${architecture.console} ${architecture.kernelParameters}panic=-1 quiet`
+    const commandLine =
+      `console=${architecture.console} ${architecture.kernelParameters}panic=-1 quiet ` +
+      `coffer.root=${root.blocks}:${root.rootHash}`
     const secureBoot = openSecureBoot(options.secureBootKeys, scratch)
     const unsigned = appendSections(programs.stub.bytes, [
       { name: '.osrel', bytes: Buffer.from(osRelease(version)) },
@@ -69,6 +71,7 @@ async function build(): Promise<void> {
     write('initrd', initrd)
     write('cmdline', `${commandLine}\n`)
     write(`coffer-${version}.efi`, uki)
+    write(`coffer-${version}.root`, root.bytes)
     write(
       `coffer-${version}.cdx.json`,
       makeSbom({
@@ -84,8 +87,11 @@ async function build(): Promise<void> {
     )
     if (options.signingKey !== null) {
       const { minimumVersion, releaseNotes, signingKey } = options
-      const payload = { name: `coffer-${architecture.name}.efi`, bytes: uki }
-      write(`coffer-${version}.update`, makeImage({ ...release, minimumVersion, releaseNotes }, [payload], signingKey))
+      const payload = [
+        { name: `coffer-${architecture.name}.efi`, bytes: uki },
+        { name: `coffer-${architecture.name}.root`, bytes: root.bytes },
+      ]
+      write(`coffer-${version}.update`, makeImage({ ...release, minimumVersion, releaseNotes }, payload, signingKey))
     }
     const files = [
       { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: secureBoot.sign(programs.loader.bytes) },
@@ -94,7 +100,7 @@ async function build(): Promise<void> {
       ...secureBoot.files,
     ]
     const disk = `${output}/coffer-${version}.img`
-    makeDisk(disk, scratch, files, TIME)
+    makeDisk(disk, scratch, { files, root: root.bytes }, TIME)
     console.log(`${disk}: Coffer ${version} for ${architecture.name}`)
   } finally {
     rmSync(scratch, { recursive: true })

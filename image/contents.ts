@@ -7,6 +7,7 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   kernelPackage,
   'systemd-boot-efi',
   'busybox-static',
+  'dmsetup',
   'e2fsprogs',
   'fdisk',
   'util-linux',
@@ -15,13 +16,17 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   'libc6',
   'libcap-ng0',
   'libcom-err2',
+  'libdevmapper1.02.1',
   'libext2fs2',
   'libfdisk1',
   'libgcc-s1',
+  'libpcre2-8-0',
   'libreadline8',
+  'libselinux1',
   'libsmartcols1',
   'libstdc++6',
   'libtinfo6',
+  'libudev1',
   'libuuid1',
 ]
 
@@ -33,10 +38,13 @@ export const PROGRAMS: readonly { package: string; path: string }[] = [
   { package: 'e2fsprogs', path: 'sbin/mke2fs' },
   { package: 'e2fsprogs', path: 'sbin/e2fsck' },
   { package: 'fdisk', path: 'sbin/sfdisk' }, // grows the data partition to the size of the disk
-  { package: 'util-linux', path: 'sbin/blkdiscard' }, // erases it at a factory reset
+  { package: 'util-linux', path: 'usr/bin/partx' }, // and tells the kernel
 ]
 
 export const BUSYBOX = PROGRAMS[0]!
+
+/** In the initramfs, beside busybox. */
+export const DMSETUP = { package: 'dmsetup', path: 'sbin/dmsetup' } // opens the root file system
 
 /** What cannot wait for the root file system, or is not known to the boot manager by name: all are loaded at start. */
 export const MODULES: readonly string[] = [
@@ -53,7 +61,7 @@ export const MODULES: readonly string[] = [
   'nls_cp437',
   'nls_ascii',
   'efivarfs',
-  'loop',
+  'dm_verity',
   'squashfs',
   'tpm_tis',
   'tpm_crb',

@@ -1,18 +1,21 @@
-/** The initramfs: busybox and the kernel's modules. The root file system comes beside them, as root.sqfs. */
+/** The initramfs: the kernel's modules, and what opens the root file system: busybox and dmsetup. */
 
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BUSYBOX, MODULES } from './contents.ts'
+import type { Architecture } from './architecture.ts'
+import { BUSYBOX, DMSETUP, MODULES } from './contents.ts'
+import { addLibraries } from './libraries.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { COFFER } from './root.ts'
 import { bytesOf, directory, fileOf, type Tree } from './tree.ts'
 
-export function makeInitramfs(packages: Packages): Tree {
+export function makeInitramfs(architecture: Architecture, packages: Packages): Tree {
   const tree: Tree = new Map()
   for (const path of ['dev', 'proc', 'root', 'sys']) tree.set(path, directory)
-  const busybox = packages.get(BUSYBOX.package)
-  tree.set('bin/busybox', fileOf(`${busybox.directory}/${BUSYBOX.path}`, busybox.name, true))
+  for (const { package: name, path } of [BUSYBOX, DMSETUP])
+    tree.set(path, fileOf(`${packages.get(name).directory}/${path}`, name, true))
+  addLibraries(tree, architecture, packages)
   tree.set('init', fileOf(fileURLToPath(new URL('init', import.meta.url)), COFFER, true))
   const modules = orderModules(`${packages.kernel.directory}/lib/modules`)
   for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))

@@ -4,11 +4,11 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
 import { PROGRAMS } from './contents.ts'
-import { neededLibraries, stripped } from './elf.ts'
+import { stripped } from './elf.ts'
+import { addLibraries } from './libraries.ts'
 import type { NodeRuntime } from './node-runtime.ts'
 import type { Packages } from './packages.ts'
 import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
@@ -22,8 +22,7 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
   const tree: Tree = new Map()
   for (const path of MOUNT_POINTS) tree.set(path, directory)
   // One place for programs and one for libraries, under the names that programs know them by.
-  for (const path of ['bin', 'sbin', 'lib', 'lib64']) tree.set(path, link(`usr/${path}`))
-  tree.set('usr/lib64', directory)
+  for (const path of ['bin', 'sbin']) tree.set(path, link(`usr/${path}`))
 
   for (const { package: name, path } of PROGRAMS)
     tree.set(`usr/${path.replace(/^usr\//, '')}`, fileOf(`${packages.get(name).directory}/${path}`, name, true))
@@ -63,21 +62,4 @@ const SETTINGS = {
   'etc/group': 'root:x:0:\ncoffer:x:1000:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
-}
-
-/** Adds the libraries that the programs in `tree` ask for, and those that these ask for. */
-function addLibraries(tree: Tree, architecture: Architecture, packages: Packages): void {
-  const linker = basename(architecture.linker)
-  const waiting = [...tree.values()]
-  for (let entry = waiting.pop(); entry !== undefined; entry = waiting.pop()) {
-    if (entry.type !== 'file') continue
-    for (const name of neededLibraries(entry.bytes)) {
-      const path = name === linker ? `usr/${architecture.linker}` : `usr/lib/${architecture.triplet}/${name}`
-      if (tree.has(path)) continue
-      const { package: from, file } = packages.library(name)
-      const library = fileOf(file, from.name, name === linker)
-      tree.set(path, library)
-      waiting.push(library)
-    }
-  }
 }

@@ -21,7 +21,7 @@ import { dirname } from 'node:path'
 import { syncDirectory } from '../files.ts'
 import { createStoreCopy } from '../store-copy.ts'
 import type { OurDisk } from './disk.ts'
-import { DATA, ESP, mountData, mountEsp, unmountData, unmountEsp, withWritableEsp } from './mounts.ts'
+import { DATA, ESP, mountData, unmountData, withWritableEsp } from './mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
 
 export const STORE = `${DATA}/store`
@@ -74,14 +74,12 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
     clearMark()
   }
 
-  /** The kernel takes a new partition table only while nothing of the disk is in use. */
+  /** The disk is in use, so that the kernel does not read its table anew; it is told of this one partition. */
   async function grow(): Promise<void> {
-    unmountEsp()
-    try {
-      await mustRun('/usr/sbin/sfdisk', ['--quiet', '-N', String(disk.dataNumber), disk.disk], ',+\n')
-    } finally {
-      mountEsp(disk.esp)
-    }
+    const number = String(disk.dataNumber)
+    const quietly = ['--quiet', '--no-reread', '--no-tell-kernel']
+    await mustRun('/usr/sbin/sfdisk', [...quietly, '-N', number, disk.disk], ',+\n')
+    await mustRun('/usr/bin/partx', ['--update', '--nr', number, disk.disk])
   }
 
   /**

@@ -13,7 +13,8 @@ export interface Esp {
   hasIncoming(): boolean
   /** Those with content. */
   entries(): BootEntry[]
-  freeBytes(): number
+  /** How much there would be room for without these. */
+  bytesWithout(entries: readonly BootEntry[]): number
   /** To write into the incoming directory or to remove it, until `rest`. */
   open(): void
   /** Read-only again. */
@@ -68,9 +69,9 @@ export function createEsp({ directory, remount, dropCaches = () => {} }: EspOpti
       readdirSync(versions)
         .map(parseEntry)
         .filter((entry) => entry !== null && statSync(pathOf(entry)).size > 0) as BootEntry[],
-    freeBytes: () => {
+    bytesWithout: (entries) => {
       const { bavail, bsize } = statfsSync(directory)
-      return bavail * bsize
+      return entries.reduce((bytes, entry) => bytes + statSync(pathOf(entry)).size, bavail * bsize)
     },
     open: () => {
       remount('rw,async')

@@ -2,6 +2,7 @@
 
 import { SlotError } from '../slot-error.ts'
 import { openPortableExecutable, PeError, type PortableExecutable } from './portable-executable.ts'
+import { isRoot, readRootName } from './root-file-system.ts'
 import { refuseUnsigned, type SecureBoot } from './secure-boot.ts'
 
 export type Architecture = 'x64' | 'arm64'
@@ -12,6 +13,8 @@ const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux'] // systemd-stub(7)
 export interface Expected {
   architecture: Architecture
   version: string
+  /** Where its root file system is: a file or a block device. */
+  root: string
   secureBoot: SecureBoot | null
 }
 
@@ -30,14 +33,18 @@ export function inspectKernelImage(path: string, expected: Expected): void {
   }
 }
 
-function inspect(program: PortableExecutable, { architecture, version, secureBoot }: Expected): void {
+function inspect(program: PortableExecutable, { architecture, version, root, secureBoot }: Expected): void {
   if (program.machine !== MACHINES[architecture]) throw new SlotError('The image is for another kind of processor')
   for (const needed of SECTIONS)
     if (!program.sections.some(({ name }) => name === needed))
       throw new SlotError(`The image cannot be started: it has no section ${needed}`)
+  const read = (section: string) => program.read(program.sections.find(({ name }) => name === section)!)
   // The boot loader sorts by it: with another one, the image would not be started in its turn.
-  const named = releaseVersion(program.read(program.sections.find(({ name }) => name === '.osrel')!))
+  const named = releaseVersion(read('.osrel'))
   if (named !== version) throw new SlotError(`The image says that it is version ${named}, its manifest says ${version}`)
+  const rootName = readRootName(read('.cmdline').toString())
+  if (rootName === null) throw new SlotError('The image cannot be started: its kernel names no root file system')
+  if (!isRoot(root, rootName)) throw new SlotError('The kernel of the image belongs to another root file system')
   if (secureBoot !== null) refuseUnsigned(program, secureBoot)
 }
 

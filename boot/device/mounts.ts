@@ -12,10 +12,8 @@ const ESP_OPTIONS = 'nosuid,nodev,noexec,umask=0077'
 const DATA_OPTIONS = 'nosuid,nodev,noexec,noatime,errors=remount-ro'
 
 const mount = (...parameters: string[]) => mustRunNow(BUSYBOX, ['mount', ...parameters])
-const unmount = (place: string) => mustRunNow(BUSYBOX, ['umount', place])
 
 export const mountEsp = (device: string): void => mount('-t', 'vfat', '-o', `ro,${ESP_OPTIONS}`, device, ESP)
-export const unmountEsp = (): void => unmount(ESP)
 
 /**
  * `rw,sync`: names and what they point to reach the medium in the order of the calls; far too slow for contents, which
@@ -36,7 +34,7 @@ export function withWritableEsp<T>(write: () => T): T {
 }
 
 export const mountData = (device: string): void => mount('-t', 'ext4', '-o', DATA_OPTIONS, device, DATA)
-export const unmountData = (): void => unmount(DATA)
+export const unmountData = (): void => mustRunNow(BUSYBOX, ['umount', DATA])
 
 /** False where the machine was not started through UEFI. */
 export function mountEfiVariables(): boolean {

@@ -94,7 +94,11 @@ async function open(say: (text: string) => void): Promise<Platform> {
     storeDirectory,
     own: { ...ownFirmware(), version },
     releaseKey,
-    boot: loader && { esp: createEsp({ directory: ESP, remount: remountEsp, dropCaches }), loader },
+    boot: loader && {
+      esp: createEsp({ directory: ESP, remount: remountEsp, dropCaches }),
+      loader,
+      spareRoot: disk.spareRoot,
+    },
     architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
     secureBoot: readSecureBoot(variables),
     minimum,

@@ -1,14 +1,15 @@
 /**
  * The versions on a device: unified kernel images on the ESP, of which the boot loader starts the newest one that is
- * good or has tries left.
+ * good or has tries left, and their root file systems in two partitions.
  *
  * The ESP says what is on trial; the record on the data partition says why a try failed, and which version runs. A try
- * is a start of the machine. At most two versions stay: what runs, and what is tried or ran before.
+ * is a start of the machine. At most two versions stay: what runs, and what is tried or ran before. The latter goes as
+ * soon as an upload is admitted, which takes the place of its root.
  */
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import * as z from 'zod'
-import { type Manifest, payloadBytes } from '../../firmware/update/manifest.ts'
+import type { Manifest } from '../../firmware/update/manifest.ts'
 import { isNewer } from '../../firmware/update/version.ts'
 import { createIncoming, type Incoming } from '../incoming.ts'
 import { openRecord } from '../record.ts'
@@ -16,6 +17,7 @@ import { explain, SlotConflict, SlotError } from '../slot-error.ts'
 import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../slots.ts'
 import { createStoreCopy } from '../store-copy.ts'
 import { type BootEntry, type BootLoader, isLastResort, LAST_RESORT, ON_TRIAL, startedOnTrial } from './boot-count.ts'
+import type { OurDisk } from './disk.ts'
 import type { Esp } from './esp.ts'
 import { type Architecture, inspectKernelImage } from './kernel-image.ts'
 import type { MinimumVersion } from './minimum-version.ts'
@@ -25,7 +27,7 @@ export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' 
   /** Root of the data partition. */
   dataDirectory: string
   /** Null when the machine was not started from its ESP: then nobody counts tries, and no update is taken. */
-  boot: { esp: Esp; loader: BootLoader } | null
+  boot: { esp: Esp; loader: BootLoader; spareRoot: OurDisk['spareRoot'] } | null
   architecture: Architecture
   secureBoot: SecureBoot | null
   minimum: Pick<MinimumVersion, 'admit' | 'raise'>
@@ -35,8 +37,6 @@ interface Machine {
   esp: Esp
   loader: BootLoader
   incoming: Incoming
-  /** Name of the only file of an image. */
-  member: string
 }
 
 const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
@@ -51,6 +51,7 @@ const recordSchema = z.object({
 
 export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   const { dataDirectory, storeDirectory, own, minimum, architecture, secureBoot } = options
+  const [kernelMember, rootMember] = [`coffer-${architecture}.efi`, `coffer-${architecture}.root`]
   const fresh = { active: null, trial: null, fallback: null }
   const record = openRecord({
     path: `${dataDirectory}/slots.json`,
@@ -62,32 +63,38 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   const machine = options.boot === null ? null : openMachine(options.boot)
   let running: Running | null = null
 
-  function openMachine({ esp, loader }: NonNullable<DeviceSlotsOptions['boot']>): Machine {
-    const member = `coffer-${architecture}.efi`
+  function openMachine({ esp, loader, spareRoot }: NonNullable<DeviceSlotsOptions['boot']>): Machine {
     const incoming = createIncoming({
       directory: esp.incoming,
       releaseKey: options.releaseKey,
       admit: (manifest) => {
-        admit(manifest, member, esp)
+        admit(manifest, esp, spareRoot.bytes)
+        // From now on their root file system is written over.
+        esp.change(({ remove }) => others(esp).forEach(remove))
         esp.open()
       },
+      deviceFor: (name) => (name === rootMember ? spareRoot.path : null),
       settle: esp.forget,
-      inspect: ({ version }) => inspectKernelImage(`${esp.incoming}/${member}`, { architecture, version, secureBoot }),
+      inspect: ({ version }) => {
+        const expected = { architecture, version, root: spareRoot.path, secureBoot }
+        inspectKernelImage(`${esp.incoming}/${kernelMember}`, expected)
+      },
     })
-    return { esp, loader, incoming, member }
+    return { esp, loader, incoming }
   }
 
-  function admit({ version, members }: Manifest, member: string, esp: Esp): void {
+  function admit({ version, members }: Manifest, esp: Esp, rootBytesMax: number): void {
     if (running!.trial) throw new SlotConflict('The running version is still on trial')
     if (version === own.version) throw new SlotConflict(`Version ${version} is the one that runs`)
     const waiting = others(esp).find(isTried)
     if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} waits for a restart to be tried`)
     minimum.admit(version)
-    if (members.length !== 1 || members[0]!.name !== member)
-      throw new SlotError(`The image does not hold ${member}, and nothing else`)
-    const neededBytes = payloadBytes(members) + ESP_RESERVE_BYTES
-    if (esp.freeBytes() < neededBytes) esp.change(({ remove }) => others(esp).forEach(remove))
-    if (esp.freeBytes() < neededBytes) throw new SlotError('The ESP has no room for it')
+    const [kernel, root] = [kernelMember, rootMember].map((wanted) => members.find(({ name }) => name === wanted))
+    if (members.length !== 2 || kernel === undefined || root === undefined)
+      throw new SlotError(`The image does not hold ${kernelMember} and ${rootMember}, and nothing else`)
+    if (esp.bytesWithout(others(esp)) < kernel.size + ESP_RESERVE_BYTES)
+      throw new SlotError('The ESP has no room for its kernel')
+    if (rootBytesMax < root.size) throw new SlotError('The partition has no room for its root file system')
   }
 
   const entryOf = (esp: Esp): BootEntry | undefined => esp.entries().find(({ version }) => version === own.version)
@@ -162,15 +169,14 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     }
   }
 
-  function activate({ esp, incoming, member }: Machine): void {
+  function activate({ esp, incoming }: Machine): void {
     const { version } = incoming.ready()
     refuseWithoutRoom(dataDirectory, storeDirectory)
     const entry = entryOf(esp)
-    esp.change(({ remove, recount, install }) => {
-      others(esp).forEach(remove)
+    esp.change(({ recount, install }) => {
       // The boot loader takes the newest: an older one gets its turn only when this one stands back.
       if (entry !== undefined && isNewer(own.version, version)) recount(entry, LAST_RESORT)
-      install(member, version, ON_TRIAL)
+      install(kernelMember, version, ON_TRIAL)
     })
     incoming.taken()
   }

@@ -7,6 +7,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { DiskError, findDisk } from '../../boot/device/disk.ts'
 
 const NO_WAIT_MS = 0
+const SECTORS = 2048
+
+/** Of a disk of ours, named as those of SCSI disks are. */
+const partitionsOf = (disk: string): [name: string, label: string][] =>
+  ['coffer-esp', 'coffer-root-a', 'coffer-root-b', 'coffer-data'].map((label, index) => [`${disk}${index + 1}`, label])
+
+const holder = (root: string, disk: string, partition: string) =>
+  mkdirSync(join(root, `devices/pci0/block/${disk}/${partition}/holders/dm-0`))
 
 /** A sysfs as the kernel makes it: `class/block` holds links into the devices. */
 function makeSysfs(t: TestContext): { root: string; add: typeof add } {
@@ -16,6 +24,8 @@ function makeSysfs(t: TestContext): { root: string; add: typeof add } {
   const place = (name: string, path: string, uevent: string) => {
     mkdirSync(join(root, path), { recursive: true })
     writeFileSync(join(root, path, 'uevent'), uevent)
+    writeFileSync(join(root, path, 'size'), `${SECTORS}\n`)
+    mkdirSync(join(root, path, 'holders'))
     symlinkSync(join('../..', path), join(root, 'class/block', name))
   }
   function add(disk: string, partitions: [name: string, label: string | null][]): void {
@@ -28,38 +38,43 @@ function makeSysfs(t: TestContext): { root: string; add: typeof add } {
   return { root, add }
 }
 
-test('finds both partitions by their labels, whatever the disk is called', async (t) => {
+test('finds the partitions by their labels, whatever the disk is called', async (t) => {
   const { root, add } = makeSysfs(t)
   add('vda', [['vda1', 'something else']])
-  add('nvme0n1', [
-    ['nvme0n1p1', 'coffer-esp'],
-    ['nvme0n1p2', 'coffer-data'],
-  ])
+  add('nvme0n1', partitionsOf('nvme0n1p'))
+  holder(root, 'nvme0n1', 'nvme0n1p2')
   assert.deepEqual(await findDisk(root, NO_WAIT_MS), {
     disk: '/dev/nvme0n1',
     esp: '/dev/nvme0n1p1',
-    data: '/dev/nvme0n1p2',
-    dataNumber: 2,
+    spareRoot: { path: '/dev/nvme0n1p3', bytes: SECTORS * 512 },
+    data: '/dev/nvme0n1p4',
+    dataNumber: 4,
   })
+})
+
+test('what runs is left alone: spare is the root partition that no device lies on', async (t) => {
+  const { root, add } = makeSysfs(t)
+  add('sda', partitionsOf('sda'))
+  holder(root, 'sda', 'sda3')
+  assert.equal((await findDisk(root, NO_WAIT_MS)).spareRoot.path, '/dev/sda2')
+  holder(root, 'sda', 'sda2')
+  await assert.rejects(findDisk(root, NO_WAIT_MS), DiskError)
 })
 
 test('does not put together partitions of different disks', async (t) => {
   const { root, add } = makeSysfs(t)
-  add('sda', [['sda1', 'coffer-esp']])
-  add('sdb', [['sdb1', 'coffer-data']])
+  const partitions = partitionsOf('sda')
+  add('sda', partitions.slice(0, 2))
+  add('sdb', partitions.slice(2))
   await assert.rejects(
     findDisk(root, NO_WAIT_MS),
-    new DiskError('no disk has the partitions coffer-esp and coffer-data'),
+    new DiskError('no disk has the partitions coffer-esp, coffer-root-a, coffer-root-b and coffer-data'),
   )
 })
 
 test('does not choose between two disks', async (t) => {
   const { root, add } = makeSysfs(t)
-  for (const disk of ['sda', 'sdb'])
-    add(disk, [
-      [`${disk}1`, 'coffer-esp'],
-      [`${disk}2`, 'coffer-data'],
-    ])
+  for (const disk of ['sda', 'sdb']) add(disk, partitionsOf(disk))
   await assert.rejects(
     findDisk(root, NO_WAIT_MS),
     new DiskError('/dev/sda and /dev/sdb both hold a Coffer; remove all but one'),
@@ -68,10 +83,7 @@ test('does not choose between two disks', async (t) => {
 
 test('a disk whose label has an equals sign in it is only another disk', async (t) => {
   const { root, add } = makeSysfs(t)
-  add('sda', [
-    ['sda1', 'coffer-esp=1'],
-    ['sda2', null],
-  ])
+  add('sda', [['sda1', 'coffer-esp=1'], ...partitionsOf('sda').slice(1), ['sda5', null]])
   await assert.rejects(findDisk(root, NO_WAIT_MS), DiskError)
 })
 
@@ -79,9 +91,6 @@ test('waits for a disk that comes late', async (t) => {
   const { root, add } = makeSysfs(t)
   const found = findDisk(root, 10_000)
   await wait(300)
-  add('sda', [
-    ['sda1', 'coffer-esp'],
-    ['sda2', 'coffer-data'],
-  ])
-  assert.equal((await found).data, '/dev/sda2')
+  add('sda', partitionsOf('sda'))
+  assert.equal((await found).data, '/dev/sda4')
 })

@@ -1,4 +1,4 @@
-/** Kernel images for tests: the real stub of systemd with small sections behind it, and keys to sign them. */
+/** Kernel images for tests: the real stub of systemd with small sections behind it, their roots, and keys to sign them. */
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { appendSections } from '../../image/pe.ts'
+import { addHashTree, type VerifiedRoot } from '../../image/verity.ts'
 
 const STUB = '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'
 const isMissing = !existsSync(STUB) || !existsSync('/usr/bin/sbsign')
@@ -15,10 +16,14 @@ export const onStub = { skip: isMissing && process.env.CI !== 'true' && 'install
 
 export const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux']
 
+/** Of 147 blocks, so that its tree has two levels. */
+export const rootImage = (version: string): VerifiedRoot => addHashTree(Buffer.alloc(600_000, `root of ${version} `))
+
 export function kernelImage(version: string, sections = SECTIONS): Buffer {
+  const { blocks, rootHash } = rootImage(version)
   const contents: Record<string, Buffer> = {
     '.osrel': Buffer.from(`NAME=Coffer\nID=coffer\nPRETTY_NAME="Coffer ${version}"\nVERSION_ID=${version}\n`),
-    '.cmdline': Buffer.from('console=ttyS0\0'),
+    '.cmdline': Buffer.from(`console=ttyS0 quiet coffer.root=${blocks}:${rootHash}\0`),
     '.initrd': Buffer.alloc(3000, version),
     '.linux': Buffer.alloc(5000, `kernel of ${version}`),
   }

@@ -9,12 +9,13 @@ import { inspectKernelImage } from '../../boot/device/kernel-image.ts'
 import { openPortableExecutable, PeError } from '../../boot/device/portable-executable.ts'
 import { parseSignatureLists, readSecureBoot, refuseUnsigned, type SecureBoot } from '../../boot/device/secure-boot.ts'
 import { SlotError } from '../../boot/slot-error.ts'
-import { kernelImage, makeSigner, onStub, SECTIONS, signatureLists } from './kernel-images.ts'
+import { kernelImage, makeSigner, onStub, rootImage, SECTIONS, signatureLists } from './kernel-images.ts'
 
 function bench(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-secure-boot-'))
   t.after(() => rmSync(directory, { recursive: true }))
-  const path = join(directory, 'image.efi')
+  const [path, root] = [join(directory, 'image.efi'), join(directory, 'partition')]
+  writeFileSync(root, rootImage('1.0.0').bytes)
   const open = (bytes: Uint8Array) => {
     writeFileSync(path, bytes)
     return openPortableExecutable(path)
@@ -29,9 +30,9 @@ function bench(t: TestContext) {
   }
   const inspect = (bytes: Uint8Array, version = '1.0.0') => {
     writeFileSync(path, bytes)
-    inspectKernelImage(path, { architecture: 'x64', version, secureBoot: null })
+    inspectKernelImage(path, { architecture: 'x64', version, root, secureBoot: null })
   }
-  return { open, check, inspect }
+  return { open, check, inspect, root }
 }
 
 const none = { certificates: [], hashes: new Set<string>() }
@@ -129,8 +130,8 @@ test('variables of the firmware: off, on, and lists that are cut off', () => {
   }
 })
 
-test('an image is inspected before it is started: kind, sections, version, completeness', onStub, (t) => {
-  const { inspect } = bench(t)
+test('an image is inspected before it is started: kind, sections, version, completeness, root', onStub, (t) => {
+  const { inspect, root } = bench(t)
   const image = kernelImage('1.0.0')
   inspect(image)
   for (const missing of SECTIONS) {
@@ -147,4 +148,14 @@ test('an image is inspected before it is started: kind, sections, version, compl
   for (const bytes of [0, 1, 63, 64, 100, 200, 500, 1000, 50_000, image.length - 1])
     assert.throws(() => inspect(image.subarray(0, bytes)), refused(/cannot be started/), `${bytes} bytes`)
   assert.throws(() => inspect(Buffer.from('#!/bin/sh\n')), refused(/no program/))
+  const nameless = Buffer.from(image)
+  nameless.write('coffer.rood', image.indexOf('coffer.root'))
+  assert.throws(() => inspect(nameless), refused(/names no root file system/))
+  const whole = rootImage('1.0.0')
+  const top = Buffer.from(whole.bytes)
+  top[whole.blocks * 4096]! ^= 1
+  for (const other of [rootImage('1.0.1').bytes, top, whole.bytes.subarray(0, whole.blocks * 4096), Buffer.alloc(0)]) {
+    writeFileSync(root, other)
+    assert.throws(() => inspect(image), refused(/belongs to another root file system/))
+  }
 })

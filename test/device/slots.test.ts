@@ -18,22 +18,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type BootEntry, type BootLoader, entryName, parseEntry } from '../../boot/device/boot-count.ts'
-import { createEsp } from '../../boot/device/esp.ts'
+import { createEsp, type Esp } from '../../boot/device/esp.ts'
 import { createMinimumVersion } from '../../boot/device/minimum-version.ts'
 import { openDeviceSlots } from '../../boot/device/slots.ts'
 import { SlotConflict, SlotError } from '../../boot/slot-error.ts'
 import type { Running, Slots } from '../../boot/slots.ts'
 import { isNewer } from '../../firmware/update/version.ts'
 import { head, releasePublicKey } from '../update/archives.ts'
-import { kernelImage, onStub } from './kernel-images.ts'
+import { kernelImage, onStub, rootImage } from './kernel-images.ts'
 
-const MEMBER = 'coffer-x64.efi'
+const KERNEL = 'coffer-x64.efi'
+const ROOT = 'coffer-x64.root'
+const PARTITION_BYTES = 1024 * 1024
+const ESP_BYTES = 4 * 1024 * 1024
 const FIRST = '1.0.0'
 
 interface Device {
   directory: string
   store: string
   versions(): string[]
+  /** Whether the root of this version is whole on the partition that the running one is not on, or the other one. */
+  holdsRoot(version: string): boolean
   /** A start of the machine, up to the choice of the firmware. `chosen` is picked in the boot loader's menu. */
   start(chosen?: string): { slots: Slots; running: Running }
   /** How the ESP was last mounted. */
@@ -55,31 +60,43 @@ function makeDevice(t: TestContext, { floors = {}, loader = (said) => said }: Op
   ]
   for (const path of [store, linux]) mkdirSync(path, { recursive: true })
   writeFileSync(join(linux, entryName(FIRST, null)), kernelImage(FIRST))
+  const partitions = ['root-a', 'root-b'].map((name) => join(directory, name))
+  for (const path of partitions) writeFileSync(path, Buffer.alloc(PARTITION_BYTES))
+  writeFileSync(partitions[0]!, rootImage(FIRST).bytes, { flag: 'r+' })
+  const isOn = (path: string, version: string) => readFileSync(path).indexOf(rootImage(version).bytes) === 0
   const device: Device = {
     directory,
     store,
     access: 'ro',
     versions: () => readdirSync(linux).sort(),
+    holdsRoot: (version) => partitions.some((path) => isOn(path, version)),
     start: (chosen) => {
       const { version, said } = bootLoader(linux, chosen)
+      const spare = partitions.find((path) => !isOn(path, version))!
+      assert.ok(device.holdsRoot(version), `the root of ${version} is gone`)
       const minimum = createMinimumVersion({
         path: join(data, 'minimum-version'),
         storeDirectory: store,
         version,
         rollbackFloor: floors[version] ?? '0.0',
       })
-      const esp = createEsp({
-        directory: join(directory, 'esp'),
-        remount: (access) => {
-          device.access = access
-        },
-      })
+      const remount = (access: string) => {
+        device.access = access
+      }
+      const stored = (file: string) => statSync(join(linux, file)).size
+      const esp: Esp = {
+        ...createEsp({ directory: join(directory, 'esp'), remount }),
+        bytesWithout: (entries) =>
+          readdirSync(linux)
+            .filter((name) => !entries.some(({ file }) => file === name))
+            .reduce((left, name) => left - stored(name), ESP_BYTES),
+      }
       const slots = openDeviceSlots({
         dataDirectory: data,
         storeDirectory: store,
         own: { version, program: 'own.js', readable: ['own/'] },
         releaseKey: releasePublicKey,
-        boot: { esp, loader: loader(said) },
+        boot: { esp, loader: loader(said), spareRoot: { path: spare, bytes: PARTITION_BYTES } },
         architecture: 'x64',
         secureBoot: null,
         minimum,
@@ -114,25 +131,33 @@ function bootLoader(linux: string, chosen?: string): { version: string; said: Bo
 interface Image {
   version: string
   bytes?: Buffer
+  root?: Buffer
   name?: string
   manifest?: object
 }
 
-function upload(slots: Slots, { version, bytes = kernelImage(version), name = MEMBER, manifest = {} }: Image): void {
-  const sha512 = createHash('sha512').update(bytes).digest('hex')
+function upload(slots: Slots, image: Image): void {
+  const { version, bytes = kernelImage(version), root = rootImage(version).bytes, name = KERNEL, manifest } = image
+  const files = [
+    { name, bytes },
+    { name: ROOT, bytes: root },
+  ]
   const [first, second] = head({
     product: 'Coffer',
     version,
     minimumVersion: '1.0',
     releaseNotes: '',
-    members: [{ name, size: bytes.length, sha512 }],
+    members: files.map(({ name, bytes }) => ({ name, size: bytes.length, sha512: hashOf(bytes) })),
     ...manifest,
   })
   slots.take({ do: 'begin', manifest: first!.bytes!, signature: second!.bytes! })
-  for (let at = 0; at < bytes.length; at += 10_000)
-    slots.take({ do: 'write', name, bytes: bytes.subarray(at, at + 10_000) })
+  for (const { name, bytes } of files)
+    for (let at = 0; at < bytes.length; at += 10_000)
+      slots.take({ do: 'write', name, bytes: bytes.subarray(at, at + 10_000) })
   slots.take({ do: 'finish' })
 }
+
+const hashOf = (bytes: Buffer) => createHash('sha512').update(bytes).digest('hex')
 
 function install(slots: Slots, version: string): void {
   upload(slots, { version })
@@ -290,7 +315,7 @@ test('a version below the floor of one that was good is refused; on trial a floo
 const conflict = (message: RegExp) => (error: unknown) => error instanceof SlotConflict && message.test(error.message)
 
 const REFUSED: [what: string, image: Image, message: RegExp][] = [
-  ['another member', { version: '1.1.0', name: 'firmware.js' }, /does not hold coffer-x64\.efi/],
+  ['another member', { version: '1.1.0', name: 'firmware.js' }, /does not hold coffer-x64\.efi and coffer-x64\.root/],
   ['what is no kernel image', { version: '1.1.0', bytes: randomBytes(5000) }, /cannot be started: it is no program/],
   [
     'an image of another version',
@@ -298,12 +323,26 @@ const REFUSED: [what: string, image: Image, message: RegExp][] = [
     /says that it is version 1\.2\.0/,
   ],
   ['a truncated one', { version: '1.1.0', bytes: kernelImageOf('1.1.0').subarray(0, 60_000) }, /is cut off/],
+  ['more than there is room for', { version: '1.1.0', manifest: membersOf(ESP_BYTES, 4096) }, /The ESP has no room/],
   [
-    'more than there is room for',
-    { version: '1.1.0', manifest: { members: [{ name: MEMBER, size: 2 ** 29, sha512: '0'.repeat(128) }] } },
-    /more was sent|no room|stored|has \d+ bytes/i,
+    'a root larger than its partition',
+    { version: '1.1.0', manifest: membersOf(4096, PARTITION_BYTES + 1) },
+    /The partition has no room/,
+  ],
+  [
+    'the root of another version',
+    { version: '1.1.0', root: rootImage('1.2.0').bytes },
+    /belongs to another root file system/,
   ],
 ]
+
+function membersOf(kernelBytes: number, rootBytes: number): object {
+  const sizes = [
+    { name: KERNEL, size: kernelBytes },
+    { name: ROOT, size: rootBytes },
+  ]
+  return { members: sizes.map((member) => ({ ...member, sha512: '0'.repeat(128) })) }
+}
 
 function kernelImageOf(version: string): Buffer {
   return onStub.skip === false ? kernelImage(version) : Buffer.alloc(0)

@@ -1,11 +1,12 @@
 /** The list of parts against what is really on the image: nothing missing in either direction, every byte as listed. */
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { findPartition, readBytes } from './replay.ts'
 import { buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
 
 interface Component {
@@ -50,7 +51,7 @@ function found(directory: string): Record<string, string> {
   return Object.fromEntries(files.sort().map((path) => [path, sha256(readFileSync(join(directory, path)))]))
 }
 
-/** Unpacked by the tools of others: the initramfs, and the root file system that is in it. */
+/** Unpacked by the tools of others: the initramfs and the root file system. */
 function unpack(directory: string): { initramfs: string; root: string } {
   const [initramfs, root] = [join(directory, 'initramfs'), join(directory, 'root')]
   mkdirSync(initramfs)
@@ -60,7 +61,7 @@ function unpack(directory: string): { initramfs: string; root: string } {
     stdio: [archive, 'pipe'],
   })
   closeSync(archive)
-  execFileSync('unsquashfs', ['-quiet', '-no-progress', '-dest', root, join(initramfs, 'root.sqfs')])
+  execFileSync('unsquashfs', ['-quiet', '-no-progress', '-dest', root, image.root])
   return { initramfs, root }
 }
 
@@ -69,9 +70,45 @@ const sorted = (record: Record<string, string>) => Object.fromEntries(Object.ent
 test('the list has every file of the root file system and of the initramfs, and no other', onMachines(), (t) => {
   const { initramfs, root } = unpack(makeDirectory(t))
   assert.deepEqual(found(root), sorted(listed('root')))
-  const { 'root.sqfs': _, ...rest } = found(initramfs)
-  assert.deepEqual(rest, sorted(listed('initramfs')))
+  assert.deepEqual(found(initramfs), sorted(listed('initramfs')))
 })
+
+test(
+  'the hash tree over the root file system is one for other programs, too, and starts with the command line',
+  onMachines(),
+  (t) => {
+    const [, blocks, rootHash] = /\bcoffer\.root=(\d+):([0-9a-f]{64})$/.exec(image.kernel.commandLine)!
+    const treeStart = Number(blocks) * 4096
+    const verify = (root: string) =>
+      spawnSync(
+        'veritysetup',
+        [
+          'verify',
+          '--no-superblock',
+          '--salt=-',
+          `--data-blocks=${blocks}`,
+          `--hash-offset=${treeStart}`,
+          root,
+          root,
+          rootHash!,
+        ],
+        { encoding: 'utf8', env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` } },
+      )
+    const good = verify(image.root)
+    assert.equal(good.status, 0, good.stderr)
+    const bytes = readFileSync(image.root)
+    const copy = join(makeDirectory(t), 'root')
+    for (const at of [0, treeStart - 1, treeStart, bytes.length - 1 - 4096]) {
+      const changed = Buffer.from(bytes)
+      changed[at]! ^= 1
+      writeFileSync(copy, changed)
+      assert.notEqual(verify(copy).status, 0, `with byte ${at} changed`)
+    }
+    assert.notEqual(readFileSync(image.uki).indexOf(`${image.kernel.commandLine}\0`), -1, 'signed with the kernel')
+    const { start } = findPartition(image.disk, 'coffer-root-a')
+    assert.ok(readBytes(image.disk, start, bytes.length).equals(bytes), 'as it is on the disk')
+  },
+)
 
 test('the list has what runs before them: boot loader, stub and kernel', onMachines(), () => {
   const { loader, stub, kernel, ...others } = listed('boot')

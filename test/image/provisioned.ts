@@ -43,7 +43,7 @@ export async function makeProvisionedDisk(
   cpSync(join(data, 'store'), storeDirectory, { recursive: true })
 
   const disk = makeDisk(t, image, bytes)
-  execFileSync('sfdisk', ['--quiet', '-N', '2', disk], { input: ',+\n', stdio: 'pipe' })
+  execFileSync('sfdisk', ['--quiet', '-N', '4', disk], { input: ',+\n', stdio: 'pipe' }) // the last one
   const partition = findPartition(disk, 'coffer-data')
   const file = join(content, '../data.img')
   writeFileSync(file, '')

@@ -74,6 +74,18 @@ export function writePieces(path: string, pieces: Piece[]): void {
   }
 }
 
+export function readBytes(path: string, position: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  const file = openSync(path, 'r')
+  try {
+    if (readSync(file, bytes, 0, length, position) !== length)
+      throw new Error(`${path} ends before ${position + length}`)
+    return bytes
+  } finally {
+    closeSync(file)
+  }
+}
+
 /** Finds a partition by its name. GUID partition table: UEFI 2.10 section 5.3. */
 export function findPartition(disk: string, name: string): Partition {
   const file = openSync(disk, 'r')

@@ -60,6 +60,7 @@ const TOOLS = {
   sfdisk: 'fdisk',
   sgdisk: 'gdisk',
   tpm2_getcap: 'tpm2-tools',
+  veritysetup: 'cryptsetup-bin',
 }
 
 function toolsMissing(): string[] {
@@ -85,6 +86,8 @@ export interface Image {
   version: string
   disk: string
   uki: string
+  /** The root file system that it names, and its hash tree. */
+  root: string
   /** The signed update image. */
   update: string
   kernel: Kernel
@@ -150,6 +153,7 @@ function describeImage(directory: string, version: string): Image {
     version,
     disk: path(`coffer-${version}.img`),
     uki: path(`coffer-${version}.efi`),
+    root: path(`coffer-${version}.root`),
     update: path(`coffer-${version}.update`),
     kernel: { image: path('vmlinuz'), initrd: path('initrd'), commandLine },
   }

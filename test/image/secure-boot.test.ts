@@ -21,6 +21,7 @@ import {
   provision,
   UNLOCK_PASSPHRASE,
 } from './rig.ts'
+import { commitOffline } from './versions.ts'
 
 const KEYS = join(import.meta.dirname, '../../dist/test-image/keys/secure-boot')
 const START_MS_MAX = 240_000 // SMM and two starts in a row, in software, on a busy computer
@@ -175,7 +176,7 @@ test(
     )
 
     await t.test('nothing of that has harmed it: a signed update opens the device key', async (t) => {
-      espOf(t, device.disk).put(`EFI/Linux/coffer_${second.version}+3-0.efi`, readFileSync(second.uki))
+      commitOffline(device.disk, second)
       await start(t, device, (appliance) => assertOpens(appliance, SECOND_SHOWN))
     })
   },

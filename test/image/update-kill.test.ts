@@ -15,6 +15,7 @@ import {
   contentOf,
   FIRST,
   firstImage,
+  holdsRoot,
   info,
   prepare,
   SECOND,
@@ -77,14 +78,16 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000)
   }
 })
 
-/** It runs, with its key, and every version on its ESP is as it was released. Returns the one that runs. */
+/** It runs, with its key, and every version on its ESP is as it was released, root included. Returns the one that runs. */
 async function checkWhole(device: Appliance, disk: string): Promise<string> {
   await device.answers(START_MS_MAX)
   await device.see(/: (started unattended, )?Operational/, START_MS_MAX) // after its trial, if it is on one
   await checkKey(device)
   for (const file of versionsOn(disk)) {
     const { version } = parseEntry(file)!
-    assert.ok(contentOf(disk, file).equals(readFileSync(images.get(version)!.uki)), file)
+    const image = images.get(version)!
+    assert.ok(contentOf(disk, file).equals(readFileSync(image.uki)), file)
+    assert.ok(holdsRoot(disk, image), `the root of ${file}`)
   }
   return (await info(device)).softwareVersion === '1.1' ? FIRST : SECOND
 }

@@ -38,9 +38,13 @@ before(async () => {
 
 function refusedImages(good: Buffer): [what: string, image: Uint8Array, status: number, message: RegExp][] {
   const stranger = generateKeyPairSync('ed25519').privateKey
-  const files = [{ name: 'coffer-x64.efi', bytes: Buffer.from('not to be read') }]
+  const [kernel, root] = ['coffer-x64.efi', 'coffer-x64.root'].map((name) => ({
+    name,
+    bytes: Buffer.from('not to be read'),
+  }))
+  const files = [kernel!, root!]
   const release = { product: 'Coffer', version: SECOND, minimumVersion: '1.0', releaseNotes: '' }
-  const tampered = Buffer.from(good) // to its end on the ESP before it is found out
+  const tampered = Buffer.from(good) // to its end on the disk before it is found out
   tampered[good.length - 100_000]! ^= 1
   const key = createPrivateKey(readFileSync(releaseKey().path))
   const unsigned = makeArchive([{ name: MANIFEST, bytes: Buffer.from('{}') }, ...files])
@@ -51,6 +55,7 @@ function refusedImages(good: Buffer): [what: string, image: Uint8Array, status: 
     ['below the floor', makeImage({ ...release, version: '1.0.4' }, files, key), 409, /1\.0\.4 is older than 1\.0\.5/],
     ['of the running version', makeImage({ ...release, version: FIRST }, files, key), 409, /is the one that runs/],
     ['of an older major', makeImage({ ...release, version: '0.9' }, files, key), 409, /older major version/],
+    ['without its root', makeImage(release, [kernel!], key), 400, /does not hold coffer-x64\.efi and coffer-x64\.root/],
     ['no kernel image', makeImage(release, files, key), 400, /cannot be started: it is no program/],
     ['tampered with', tampered, 400, /not the one the manifest names/],
   ]
@@ -92,6 +97,7 @@ test(
     assert.deepEqual(versionsOn(disk).sort(), [`coffer_${FIRST}.efi`, `coffer_${SECOND}.efi`])
 
     await expect(200, upload(device, readFileSync(broken.update)))
+    assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}.efi`], 'the older root is written over')
     await commit(device)
     for (let n = 1; n <= 3; n++) {
       await device.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { bundle } from '../../tools/build.ts'
 import { copyVariables } from '../../tools/qemu/machine.ts'
 import type { Reply } from '../accept/client.ts'
+import { findPartition, readBytes, writePieces } from './replay.ts'
 import { ADMIN, type Appliance, buildImage, expect, type Image } from './rig.ts'
 
 export const FIRST = '1.1.0'
@@ -69,9 +70,18 @@ export function listEsp(disk: string): string[] {
 export const versionsOn = (disk: string): string[] =>
   listEsp(disk).flatMap((line) => /^EFI\/Linux\/(\S+) \d+$/.exec(line)?.[1] ?? [])
 
-/** Puts a version on the ESP of a disk whose machine is off, as if it had been committed. */
-export function commitOffline(disk: string, image: Image): void {
-  mtool('mcopy', disk, image.uki, `::EFI/Linux/coffer_${image.version}+3-0.efi`)
+/** Puts a version on a freshly flashed disk whose machine is off, as if it had been committed. */
+export function commitOffline(disk: string, { version, uki, root }: Image): void {
+  writePieces(disk, [{ position: findPartition(disk, 'coffer-root-b').start, data: readFileSync(root) }])
+  mtool('mcopy', disk, uki, `::EFI/Linux/coffer_${version}+3-0.efi`)
+}
+
+/** Whether the root of this version is on one of the partitions for it, whole. */
+export function holdsRoot(disk: string, { root }: Image): boolean {
+  const expected = readFileSync(root)
+  return ['coffer-root-a', 'coffer-root-b'].some((name) =>
+    readBytes(disk, findPartition(disk, name).start, expected.length).equals(expected),
+  )
 }
 
 export function contentOf(disk: string, file: string): Buffer {
@@ -86,7 +96,7 @@ const TOOLS = { ...process.env, MTOOLS_SKIP_CHECK: '1', LC_ALL: 'C' }
 const mtool = (program: string, disk: string, ...parameters: string[]): string =>
   execFileSync(program, ['-i', `${disk}@@1M`, ...parameters], { encoding: 'utf8', env: TOOLS })
 
-const UPLOAD_MS_MAX = 300_000 // software emulation of TLS for some 60 MB
+const UPLOAD_MS_MAX = 300_000 // software emulation of TLS for some 80 MB
 
 export const upload = (appliance: Pick<Appliance, 'call'>, body: Uint8Array): Promise<Reply> =>
   appliance.call('POST', '/system/update', {
