@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, verify } from 'node:crypto'
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { makeProvisionedDisk } from './provisioned.ts'
+import { findPartition } from './replay.ts'
 import {
   ADMIN,
   type Appliance,
@@ -136,6 +137,35 @@ test('a device with 512 MB signs the largest message there is, and goes on', onM
   await expect(200, appliance.call('POST', '/keys/mail/sign', { as: OPERATOR, json, timeoutMs: 300_000 }))
   await checkKeys(appliance)
   assert.doesNotMatch(appliance.output(), /The firmware ended/)
+})
+
+test('256 MB are enough to start through UEFI', onMachines(), async (t) => {
+  const appliance = await boot(t, image, { disk: makeDisk(t, image), firmware: 'ovmf', memoryMegabytes: 256 })
+  await appliance.answers()
+  assert.equal(await appliance.state(), 'Unprovisioned')
+})
+
+/** A field that nobody reads: without a check of every block the device would start. SquashFS 4.0, superblock. */
+const MODIFICATION_TIME = 8
+/** How each of our programs begins; text that is new is stored as it is. */
+const PROGRAM_START = 'import { createRequire } from'
+
+test('of a root file system in which one byte was changed, nothing runs that was changed', onMachines(), async (t) => {
+  const root = readFileSync(image.root)
+  const changes: [at: number, refusal: RegExp][] = [
+    [MODIFICATION_TIME, /Coffer does not start: its root file system cannot be opened\./],
+    [root.indexOf(PROGRAM_START), /verity: .*data block \d+ is corrupted/], // of device.js, the first by its name
+  ]
+  for (const [at, refusal] of changes) {
+    assert.ok(at > 0)
+    const disk = makeDisk(t, image, DISK_BYTES)
+    const position = findPartition(disk, 'coffer-root-a').start + at
+    writeAt(disk, position, Buffer.of(readAt(disk, position, 1)[0]! ^ 1))
+    const machine = await boot(t, image, { disk })
+    await machine.see(refusal)
+    await machine.ended
+    assert.doesNotMatch(machine.output(), /data partition|https:/)
+  }
 })
 
 async function makeKeys(appliance: Pick<Appliance, 'call'>): Promise<void> {
