@@ -31,6 +31,8 @@ export interface Hardware {
   /** Socket of swtpm. */
   tpmSocket?: string | undefined
   memoryMegabytes: number
+  /** Emulated ones take one of this computer's each. */
+  cores: number
   /** `tcg` emulates in software, `kvm` needs /dev/kvm. */
   accelerator: string
   /** A watchdog that resets the machine (i6300esb). */
@@ -68,8 +70,6 @@ export function missingPackages(architecture: Architecture): string[] {
   return needed.filter(([file]) => !existsSync(file)).map(([, name]) => name)
 }
 
-const CORES = '2'
-
 export const programOf = (architecture: Architecture): string =>
   architecture === 'x64' ? 'qemu-system-x86_64' : 'qemu-system-aarch64'
 
@@ -82,7 +82,7 @@ export function argumentsOf(hardware: Hardware): string[] {
   return [
     ['-nodefaults', '-no-user-config', '-display', 'none'],
     machine(hardware),
-    ['-smp', CORES, '-m', String(hardware.memoryMegabytes)],
+    ['-smp', String(hardware.cores), '-m', String(hardware.memoryMegabytes)],
     boot(hardware),
     disk(hardware),
     network(hardware),
