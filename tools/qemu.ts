@@ -60,7 +60,6 @@ async function main(): Promise<number> {
     variables: join(home, 'variables.fd'),
     tpm: device.tpm ? join(home, 'tpm') : undefined,
     memoryMegabytes: Number(values.memory),
-    cores: 2,
     apiPort: Number(values.port),
     isolated: false,
     watchdog: true,

@@ -12,12 +12,11 @@ import { ADMIN, boot, buildImage, expect, makeDisk, onMachines, provision, UNLOC
 const FIRST_START_MS_MAX = 20_000 // UEFI, boot loader, data partition and keys made
 const DIRECT_START_MS_MAX = 10_000
 const MEGABYTES = 512
-const CORES = 2
 
 test('the image starts, keeps its keys over a shutdown, and starts again', onMachines(), async (t) => {
   const image = await buildImage()
   const disk = makeDisk(t, image)
-  const first = await boot(t, image, { disk, firmware: 'ovmf', memoryMegabytes: MEGABYTES, cores: CORES })
+  const first = await boot(t, image, { disk, firmware: 'ovmf', memoryMegabytes: MEGABYTES })
   await checkTime(t, 'first start through UEFI', await first.answers(), FIRST_START_MS_MAX)
   assert.equal(await first.state(), 'Unprovisioned')
   await provision(first)
@@ -31,7 +30,7 @@ test('the image starts, keeps its keys over a shutdown, and starts again', onMac
   await expect(204, first.call('POST', '/system/shutdown', { as: ADMIN }))
   assert.equal(await first.ended, 0, 'the machine powers itself off')
 
-  const again = await boot(t, image, { disk, cores: CORES })
+  const again = await boot(t, image, { disk })
   await checkTime(t, 'start without UEFI', await again.answers(), DIRECT_START_MS_MAX)
   assert.equal(await again.state(), 'Locked')
   await expect(204, again.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))

@@ -13,7 +13,6 @@ import { type Console, createConsole } from './console.ts'
 export const API_PORT = 8443
 const GUEST_ADDRESS = '192.168.1.1' // of a fresh appliance
 const MEMORY_MEGABYTES = 512
-const CORES = 1 // tests start two machines at a time
 
 type Chosen = Omit<Hardware, 'tpmSocket' | 'forwards'>
 
@@ -56,7 +55,6 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
     for (const [i, guest] of guestPorts.entries()) forwards.push([others[i]!, guest])
     const hardware: Hardware = {
       memoryMegabytes: MEMORY_MEGABYTES,
-      cores: CORES,
       accelerator: accelerator(),
       guestAddress: GUEST_ADDRESS,
       isolated: true,
