@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync }
 import { run } from './run.ts'
 import { modeOf, sortedEntries, type Tree, writeTree } from './tree.ts'
 
-const BLOCK_BYTES = 256 * 1024 // larger ones save little, and each read of a page unpacks one
+const BLOCK_BYTES = 128 * 1024 // larger ones save little, and each read of a page checks and unpacks one
 const COMPRESSION = ['-comp', 'lz4', '-Xhc'] // an emulated processor unpacks zstd for seconds at each start
 
 /** `base` and, in directories that `base` does not have, `app`. `time` is of every file, in seconds. */
