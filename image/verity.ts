@@ -6,6 +6,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { ROOT_BLOCK_BYTES } from '../boot/device/root-file-system.ts'
 
 export interface VerifiedRoot {
   /** The file system, and its tree right behind it. */
@@ -16,7 +17,6 @@ export interface VerifiedRoot {
   rootHash: string
 }
 
-const BLOCK_BYTES = 4096
 const HASH_BYTES = 32 // SHA-256
 
 export function addHashTree(fileSystem: Buffer): VerifiedRoot {
@@ -30,18 +30,18 @@ export function addHashTree(fileSystem: Buffer): VerifiedRoot {
   }
   return {
     bytes: Buffer.concat([data, ...levels]),
-    blocks: data.length / BLOCK_BYTES,
+    blocks: data.length / ROOT_BLOCK_BYTES,
     rootHash: hashes.toString('hex'),
   }
 }
 
-const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, new Uint8Array(-bytes.length & (BLOCK_BYTES - 1))])
+const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, new Uint8Array(-bytes.length & (ROOT_BLOCK_BYTES - 1))])
 
 function hashBlocks(bytes: Buffer): Buffer {
-  const hashes = Buffer.alloc((bytes.length / BLOCK_BYTES) * HASH_BYTES)
-  for (let at = 0, to = 0; at < bytes.length; at += BLOCK_BYTES, to += HASH_BYTES)
+  const hashes = Buffer.alloc((bytes.length / ROOT_BLOCK_BYTES) * HASH_BYTES)
+  for (let at = 0, to = 0; at < bytes.length; at += ROOT_BLOCK_BYTES, to += HASH_BYTES)
     createHash('sha256')
-      .update(bytes.subarray(at, at + BLOCK_BYTES))
+      .update(bytes.subarray(at, at + ROOT_BLOCK_BYTES))
       .digest()
       .copy(hashes, to)
   return hashes

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, verify } from 'node:crypto'
-import { closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { makeProvisionedDisk } from './provisioned.ts'
-import { findPartition } from './replay.ts'
+import { findPartition, readBytes, writePieces } from './replay.ts'
 import {
   ADMIN,
   type Appliance,
@@ -107,7 +107,7 @@ test(
     const disk = makeDisk(t, image, DISK_BYTES)
     const rubbish = Buffer.alloc(4 * MEBIBYTE, 'rubbish ')
     const { startBytes } = findData(disk)
-    writeAt(disk, startBytes, rubbish)
+    writePieces(disk, [{ position: startBytes, data: rubbish }])
 
     const machine = await boot(t, image, { disk, exitOnRestart: false })
     await machine.see(/The file system of the data partition cannot be mended\. /)
@@ -115,7 +115,7 @@ test(
     await machine.answers()
     assert.equal(await machine.state(), 'Failed')
     await expect(412, machine.call('POST', '/provision', { json: {} }))
-    assert.deepEqual(readAt(disk, startBytes, rubbish.length), rubbish)
+    assert.deepEqual(readBytes(disk, startBytes, rubbish.length), rubbish)
 
     await expect(204, machine.call('POST', '/system/factory-reset'))
     await machine.see(/Factory reset: done\.\r?\n/)
@@ -160,7 +160,7 @@ test('of a root file system in which one byte was changed, nothing runs that was
     assert.ok(at > 0)
     const disk = makeDisk(t, image, DISK_BYTES)
     const position = findPartition(disk, 'coffer-root-a').start + at
-    writeAt(disk, position, Buffer.of(readAt(disk, position, 1)[0]! ^ 1))
+    writePieces(disk, [{ position, data: Buffer.of(readBytes(disk, position, 1)[0]! ^ 1) }])
     const machine = await boot(t, image, { disk })
     await machine.see(refusal)
     await machine.ended
@@ -223,25 +223,5 @@ function findData(disk: string): { startBytes: number; endBytes: number } {
 /** Whether the text is anywhere on the data partition. */
 function holds(disk: string, text: string): boolean {
   const { startBytes, endBytes } = findData(disk)
-  return readAt(disk, startBytes, endBytes - startBytes).includes(text)
-}
-
-function readAt(path: string, offset: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length)
-  const file = openSync(path, 'r')
-  try {
-    assert.equal(readSync(file, bytes, 0, length, offset), length)
-    return bytes
-  } finally {
-    closeSync(file)
-  }
-}
-
-function writeAt(path: string, offset: number, bytes: Uint8Array): void {
-  const file = openSync(path, 'r+')
-  try {
-    writeSync(file, bytes, 0, bytes.length, offset)
-  } finally {
-    closeSync(file)
-  }
+  return readBytes(disk, startBytes, endBytes - startBytes).includes(text)
 }
