@@ -25,6 +25,8 @@ import {
 } from './versions.ts'
 
 const KILLS = Number(process.env.COFFER_UPDATE_KILLS ?? 20)
+const UPLOAD_KILLS = Math.floor(KILLS / 2)
+const COMMIT_KILLS = KILLS - UPLOAD_KILLS
 const START_MS_MAX = 240_000
 const UPLOAD_MS = 40_000 // until one was seen to its end
 const COMMIT_MS = 5000 // renames within the first half second, then the end of the firmware and the restart
@@ -45,7 +47,7 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000)
   const options = bootOptions(disk)
 
   let uploadMs = UPLOAD_MS
-  for (let kill = 1; kill <= KILLS / 2; kill++) {
+  for (let kill = 1; kill <= UPLOAD_KILLS; kill++) {
     const device = await boot(t, first, options)
     assert.equal(await checkWhole(device, disk), FIRST)
     const momentMs = Math.random() * uploadMs
@@ -62,8 +64,8 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000)
   assert.equal(await checkWhole(device, disk), FIRST)
   await expect(200, upload(device, update))
   const uploaded = await freeze()
-  for (let kill = 1; kill <= KILLS / 2; kill++) {
-    const isLast = kill === KILLS / 2
+  for (let kill = 1; kill <= COMMIT_KILLS; kill++) {
+    const isLast = kill === COMMIT_KILLS
     const { machine, options } = await uploaded.thaw()
     const momentMs = Math.random() ** 2 * COMMIT_MS // the half of them in the first quarter
     commit(machine).catch(() => {})
