@@ -1,8 +1,9 @@
 /**
  * The audit log: every administrative change and every use of a key as one line of a hash chain. Contract section 7.6.
  *
- * Lines are committed in groups, so that the disk does not set the pace of signing: a crash loses the lines of the last
- * group, at most a second old. A line that must be `onDisk` takes the group with it, and its promise waits for the disk.
+ * Lines are committed in groups, so that the disk does not set the pace of signing: a power cut loses lines that are at
+ * most a second old. Between two groups that are synced to the disk, full ones are only written: they survive the end of
+ * the process. A line that must be `onDisk` takes those before it along, and its promise waits for the disk.
  */
 
 import type { Random } from '../crypto/random.ts'
@@ -22,9 +23,9 @@ export const LINES_MAX = 10_000_000
 export const LINES_DEFAULT = 100_000
 
 const GROUP_MS_MIN = 400
-const GROUP_MS_MAX = 1000 // what a crash may lose
-const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: writing takes 2 % of the time
-const GROUP_LINES_MAX = 512 // then it is written at once: no request waits behind more than a few milliseconds of sealing
+const GROUP_MS_MAX = 1000 // what a power cut may lose
+const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: syncing takes 2 % of the time
+const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behind more than a millisecond of sealing
 
 /** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
 const WAITING_LINES_MAX = 10_000
@@ -76,8 +77,9 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   let waiting: string[] = [] // lines as texts, which cost the collector least
   let witnesses: PromiseWithResolvers<void>[] = []
   let skipped = 0
-  let timer: NodeJS.Timeout | NodeJS.Immediate | undefined
-  let urgent = false
+  let timer: NodeJS.Timeout | undefined // until the next sync
+  let urgent: NodeJS.Immediate | undefined
+  let written = false // something that is not synced
   let lastMs = 0
   let failing = false
   let cutting = false // more rows are to be removed than were at once
@@ -85,10 +87,10 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   let open = true
 
   const unschedule = (): void => {
-    clearTimeout(timer as NodeJS.Timeout | undefined)
-    clearImmediate(timer as NodeJS.Immediate | undefined)
+    clearTimeout(timer)
+    clearImmediate(urgent)
     timer = undefined
-    urgent = false
+    urgent = undefined
   }
 
   const schedule = (): void => {
@@ -97,33 +99,33 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
   /** Once everything that arrived together has been recorded. */
   const scheduleNow = (): void => {
-    if (urgent) return
-    unschedule()
-    urgent = true
-    timer = setImmediate(tryFlush)
+    urgent ??= setImmediate(() => {
+      urgent = undefined
+      tryFlush(witnesses.length > 0)
+    })
   }
 
   const groupMs = (): number => Math.min(GROUP_MS_MAX, Math.max(GROUP_MS_MIN, lastMs * GROUP_SHARE))
 
-  function tryFlush(): void {
+  function tryFlush(synced = true): void {
     try {
-      flush()
+      write(synced)
     } catch {
       if (open) schedule() // reported already
     }
   }
 
-  function flush(): void {
-    unschedule()
+  function write(synced: boolean): void {
+    if (synced) unschedule()
     const started = monotonicMs()
-    if (waiting.length === 0 && !cutting) return
+    if (waiting.length === 0 && !cutting && !(synced && written)) return
     try {
       const next = { ...state }
       store.record(() => {
         appendAll(next)
         cut(next)
         blocks.putState(next)
-      })
+      }, synced)
       state = next
     } catch (error) {
       settle((witness) => witness.reject(error))
@@ -133,9 +135,10 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     }
     waiting = []
     failing = false
-    lastMs = monotonicMs() - started
+    written = !synced
+    if (synced) lastMs = monotonicMs() - started
     settle((witness) => witness.resolve())
-    if (cutting) schedule()
+    if (cutting || written) schedule()
   }
 
   function appendAll(next: typeof state): void {
@@ -209,8 +212,8 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       waiting.push(lineText(sequence, skipped === 0 ? event : { ...event, skipped }))
       skipped = 0
       if (weight !== 'onDisk') {
+        schedule()
         if (waiting.length >= GROUP_LINES_MAX && !failing) scheduleNow()
-        else schedule()
         return undefined
       }
       const witness = Promise.withResolvers<void>()
@@ -219,7 +222,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       return witness.promise
     },
     expectRoom,
-    flush,
+    flush: () => write(true),
     async page(query) {
       expectOpen()
       tryFlush()
@@ -247,7 +250,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     close() {
       if (!open) return
       try {
-        flush()
+        write(true)
       } catch {
         // Reported already; there is nothing left to try.
       }

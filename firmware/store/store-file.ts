@@ -24,8 +24,11 @@ export interface StoreFile {
   readonly database: Database
   /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
   transaction(changes: () => void): void
-  /** The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. */
-  record(changes: () => void): void
+  /**
+   * The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. Not `synced`
+   * they survive the end of the process at once, and a power cut with the next transaction that is.
+   */
+  record(changes: () => void, synced: boolean): void
   /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
   claim(): Claim
   /** Transactions since the start, for the metrics. */
@@ -133,13 +136,21 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   let writes = 0
   let claimed = false
 
-  const record = (changes: () => void): void => {
+  const commit = (changes: () => void): void => {
     onDisk(() => database.transaction(changes).immediate())
     writes++
   }
   const transaction = (changes: () => void): void => {
-    record(changes)
+    commit(changes)
     checkpointLater()
+  }
+  const record = (changes: () => void, synced: boolean): void => {
+    if (!synced) database.pragma('synchronous = NORMAL') // the log of SQLite is synced before it is moved
+    try {
+      commit(changes)
+    } finally {
+      if (!synced) database.pragma('synchronous = FULL')
+    }
   }
   const expectUnclaimed = (): void => {
     if (claimed) throw new CofferError('busy', 'A backup is being restored, try again')

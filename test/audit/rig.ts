@@ -18,6 +18,8 @@ export interface AuditRig extends StoreRig {
   /** Errors in the system log. */
   errors: string[]
   nowMs: number
+  /** Of each transaction of the log, whether it waited for the disk. */
+  synced: boolean[]
   /** While true every transaction fails as on a full disk. */
   full: boolean
   /** Closes and opens again; `between` may do something to the store meanwhile. */
@@ -31,9 +33,10 @@ export function createAuditRig(t: TestContext): AuditRig {
     openAuditLog({
       store: {
         ...store,
-        record(changes) {
+        record(changes, synced) {
           if (rig.full) throw new CofferError('storage', 'The disk is full')
-          store.record(changes)
+          store.record(changes, synced)
+          rig.synced.push(synced)
         },
       },
       deviceKey: DEVICE_KEY,
@@ -43,7 +46,7 @@ export function createAuditRig(t: TestContext): AuditRig {
       monotonicMs: () => rig.nowMs,
     })
   const store = storeRig.open()
-  const rig = { ...storeRig, store, errors, nowMs: 0, full: false } as AuditRig
+  const rig = { ...storeRig, store, errors, synced: [] as boolean[], nowMs: 0, full: false } as AuditRig
   rig.log = openLog(store)
   rig.reopen = (between) => {
     rig.log.close()
