@@ -10,6 +10,9 @@ import { inspectStore } from './inspect.ts'
 import { MIGRATIONS, type Migration, migrate } from './schema.ts'
 
 const LOCK_WAIT_MS = 1000 // a predecessor that was killed needs a moment to be gone
+/** A transaction ends when it is on disk, or when the log of SQLite has it, which is synced before it is moved. */
+const SYNCED = 'synchronous = FULL'
+const WRITTEN = 'synchronous = NORMAL'
 const CHECKPOINT_DELAY_MS = 1000 // how long a removed record may still be read from the log
 
 export interface StoreOptions {
@@ -119,7 +122,7 @@ function configure(database: Database): void {
   for (const setting of [
     'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file
     'journal_mode = WAL',
-    'synchronous = FULL',
+    SYNCED,
     'secure_delete = ON', // removed records are overwritten, not only unlinked
     'temp_store = MEMORY',
     'cell_size_check = ON',
@@ -145,11 +148,11 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     checkpointLater()
   }
   const record = (changes: () => void, synced: boolean): void => {
-    if (!synced) database.pragma('synchronous = NORMAL') // the log of SQLite is synced before it is moved
+    if (!synced) database.pragma(WRITTEN)
     try {
       commit(changes)
     } finally {
-      if (!synced) database.pragma('synchronous = FULL')
+      if (!synced) database.pragma(SYNCED)
     }
   }
   const expectUnclaimed = (): void => {
