@@ -32,10 +32,8 @@ const ARCHITECTURES: readonly Architecture[] = [
     console: 'ttyS0',
     // On a busy computer an emulated timer fails a check that no real one has failed in decades, and the start ends there.
     // And there the processor's clock is given up for one whose reading is a fifth of the start.
-    // The kernel's tests of its own cryptography take an emulated processor a second; what of it is used, SHA-256, is
-    // tested by the root file system: it does not open otherwise. A key derivation that nothing uses is left out, since its
-    // test cannot be.
-    kernelParameters: 'no_timer_check tsc=reliable cryptomgr.notests initcall_blacklist=crypto_kdf108_init ',
+    // A key derivation that nothing uses is left out: cryptomgr.notests does not reach its test, of half a second.
+    kernelParameters: 'no_timer_check tsc=reliable initcall_blacklist=crypto_kdf108_init ',
     stub: 'linuxx64.efi.stub',
     loader: 'systemd-bootx64.efi',
     defaultLoader: 'BOOTX64.EFI',
@@ -48,7 +46,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     linker: 'lib/ld-linux-aarch64.so.1',
     kernelPackage: 'linux-image-cloud-arm64',
     console: 'ttyAMA0',
-    kernelParameters: 'cryptomgr.notests ',
+    kernelParameters: '',
     stub: 'linuxaa64.efi.stub',
     loader: 'systemd-bootaa64.efi',
     defaultLoader: 'BOOTAA64.EFI',
