@@ -10,10 +10,10 @@ import { inspectStore } from './inspect.ts'
 import { MIGRATIONS, type Migration, migrate } from './schema.ts'
 
 const LOCK_WAIT_MS = 1000 // a predecessor that was killed needs a moment to be gone
+const CHECKPOINT_DELAY_MS = 1000 // how long a removed record may still be read from the log
 /** A transaction ends when it is on disk, or when the log of SQLite has it, which is synced before it is moved. */
 const SYNCED = 'synchronous = FULL'
 const WRITTEN = 'synchronous = NORMAL'
-const CHECKPOINT_DELAY_MS = 1000 // how long a removed record may still be read from the log
 
 export interface StoreOptions {
   dataDirectory: string
