@@ -31,6 +31,10 @@ export class RsaOperation {
 
   /** Exactly as many bytes as n has. `number` is below n and has at most that many. */
   power(number: Uint8Array): Uint8Array {
+    return this.#arithmetic.use(() => this.#power(number))
+  }
+
+  #power(number: Uint8Array): Uint8Array {
     const arithmetic = this.#arithmetic
     const blinding = this.#nextBlinding()
     const base = arithmetic.enter(number)

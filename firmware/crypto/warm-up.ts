@@ -50,11 +50,13 @@ function rsaStep(engine: Engine, bits: number): void {
   const p = new Uint8Array(bits / 16).fill(0xff)
   const q = p.with(p.length - 1, 0xfd)
   const arithmetic = engine.openRsa({ n: product(p, q), p, q, dp: p, dq: q, qinv: q })
-  let number = arithmetic.enter(p)
-  for (let i = 0; i < 2; i++) {
-    number = arithmetic.privatePower(number)
-    number = arithmetic.publicPower(arithmetic.multiply(number, number), Uint8Array.of(1, 0, 1))
-  }
-  arithmetic.leave(number)
+  arithmetic.use(() => {
+    let number = arithmetic.enter(p)
+    for (let i = 0; i < 2; i++) {
+      number = arithmetic.privatePower(number)
+      number = arithmetic.publicPower(arithmetic.multiply(number, number), Uint8Array.of(1, 0, 1))
+    }
+    arithmetic.leave(number)
+  })
   arithmetic.wipe()
 }

@@ -64,25 +64,27 @@ export function checkMultiplication(engine: Engine, bits: number, rounds: number
     const n = p * q
     const arithmetic = engine.openRsa(numbers)
     const bytes = numbers.n.length
-    for (let i = 0; i < 100; i++, round++) {
-      const [a, b] = [operand(n), operand(n)]
-      const [left, right] = [arithmetic.enter(toBytes(a, bytes)), arithmetic.enter(toBytes(b, bytes))]
-      const ab = arithmetic.multiply(left, right)
-      assert.equal(toBigInt(arithmetic.leave(left)), a)
-      assert.equal(toBigInt(arithmetic.leave(ab)), (a * b) % n)
-      // A chain of squares, without leaving the engine's form, and a public power on top.
-      let square = ab
-      let expected = (a * b) % n
-      for (let k = 0; k < 3; k++) {
-        square = arithmetic.multiply(square, square)
-        expected = (expected * expected) % n
+    arithmetic.use(() => {
+      for (let i = 0; i < 100; i++, round++) {
+        const [a, b] = [operand(n), operand(n)]
+        const [left, right] = [arithmetic.enter(toBytes(a, bytes)), arithmetic.enter(toBytes(b, bytes))]
+        const ab = arithmetic.multiply(left, right)
+        assert.equal(toBigInt(arithmetic.leave(left)), a)
+        assert.equal(toBigInt(arithmetic.leave(ab)), (a * b) % n)
+        // A chain of squares, without leaving the engine's form, and a public power on top.
+        let square = ab
+        let expected = (a * b) % n
+        for (let k = 0; k < 3; k++) {
+          square = arithmetic.multiply(square, square)
+          expected = (expected * expected) % n
+        }
+        if (i % 10 === 0) {
+          square = arithmetic.publicPower(square, exponent)
+          expected = powerOf(expected, 65537n, n)
+        }
+        assert.deepEqual(arithmetic.leave(square), toBytes(expected, bytes))
       }
-      if (i % 10 === 0) {
-        square = arithmetic.publicPower(square, exponent)
-        expected = powerOf(expected, 65537n, n)
-      }
-      assert.deepEqual(arithmetic.leave(square), toBytes(expected, bytes))
-    }
+    })
     arithmetic.wipe()
   }
 }
@@ -98,7 +100,9 @@ export function checkPrivatePower(engine: Engine, pBits: number, qBits: number, 
     const arithmetic = engine.openRsa(numbers)
     const base = operand(p * q)
     const result = toBigInt(
-      arithmetic.leave(arithmetic.privatePower(arithmetic.enter(toBytes(base, numbers.n.length)))),
+      arithmetic.use(() =>
+        arithmetic.leave(arithmetic.privatePower(arithmetic.enter(toBytes(base, numbers.n.length)))),
+      ),
     )
     assert.ok(result < p * q)
     assert.equal(result % p, powerOf(base, dp, p), `base ${base}, dp ${dp}, p ${p}`)

@@ -1,9 +1,9 @@
 /**
- * Signatures, decryptions and new keys against node:crypto, on one core: both in turn, so that a change of the machine's
- * speed meets both, and the median ratio of the rounds. Once as the processor is, once with OpenSSL's IFMA masked, as on
+ * Signatures, decryptions and new keys against node:crypto, on one core: both in turn, and all operations in each round, so
+ * that a change of the machine's speed meets all of them, and the median ratio of the rounds. Once as the processor is, once with OpenSSL's IFMA masked, as on
  * the many processors without it (RSA signatures and decryptions only: OpenSSL uses it for nothing else here).
  *
- * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=15] [--generate=40] [--json=dist/bench/primitives.json]
+ * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=45] [--generate=40] [--json=dist/bench/primitives.json]
  */
 
 import { spawnSync } from 'node:child_process'
@@ -49,7 +49,7 @@ const FLOORS: Readonly<Record<string, readonly [asIs: number, masked: number]>> 
 /** OpenSSL's name of the processor's feature word 2, bit 21: AVX512-IFMA. */
 const MASKED = { OPENSSL_ia32cap: ':~0x200000' }
 
-const ROUND_MS = 60 // of each side
+const ROUND_MS = 20 // of each side of each operation
 const WARM_UP_MS = 400 // until the optimising compiler has done its part
 
 interface Subject {
@@ -70,7 +70,7 @@ interface Result {
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '15' },
+    rounds: { type: 'string', default: '45' },
     generate: { type: 'string', default: '40' },
     json: { type: 'string', default: 'dist/bench/primitives.json' },
     measure: { type: 'boolean', default: false },
@@ -79,9 +79,8 @@ const { values: options } = parseArgs({
 
 if (options.measure) {
   const masked = process.env.OPENSSL_ia32cap === MASKED.OPENSSL_ia32cap
-  for (const subject of subjects(masked)) {
-    if (subject.name.includes(options.only)) console.log(JSON.stringify(measure(subject, masked)))
-  }
+  const chosen = subjects(masked).filter(({ name }) => name.includes(options.only))
+  for (const measured of measure(chosen, masked)) console.log(JSON.stringify(measured))
   for (const bits of masked ? [] : RSA_SIZES) {
     const name = `RSA-${bits} generate`
     if (Number(options.generate) > 0 && name.includes(options.only)) {
@@ -110,16 +109,17 @@ function runApart(masked: boolean): Result[] {
     .map((line) => JSON.parse(line) as Result)
 }
 
-function measure({ name, ours, openssl }: Subject, masked: boolean): Result {
-  const [oursRepeats, opensslRepeats] = [ours, openssl].map((work) => Math.ceil(ROUND_MS / warmUp(work))) as [
-    number,
-    number,
-  ]
-  const times: [number, number][] = []
+function measure(subjects: readonly Subject[], masked: boolean): Result[] {
+  const repeats = (work: () => unknown): number => Math.ceil(ROUND_MS / warmUp(work))
+  const running = subjects.map(({ name, ours, openssl }) => {
+    const [oursRepeats, opensslRepeats] = [repeats(ours), repeats(openssl)]
+    const times: [number, number][] = []
+    return { name, times, run: () => times.push([timeOf(ours, oursRepeats), timeOf(openssl, opensslRepeats)]) }
+  })
   for (let round = 0; round < Number(options.rounds); round++) {
-    times.push([timeOf(ours, oursRepeats), timeOf(openssl, opensslRepeats)])
+    for (const { run } of running) run()
   }
-  return result(name, masked, times)
+  return running.map(({ name, times }) => result(name, masked, times))
 }
 
 /** A key's time varies widely with luck: the mean counts. */
@@ -158,11 +158,11 @@ function warmUp(work: () => unknown): number {
   return fastest
 }
 
-/** Milliseconds of this thread: what else runs on the machine does not count. */
+/** Milliseconds of processor time: what else runs on the machine does not count. The system counts a thread's time by ticks only. */
 function timeOf(work: () => unknown, repeats: number): number {
-  const start = process.threadCpuUsage()
+  const start = process.cpuUsage()
   for (let i = 0; i < repeats; i++) work()
-  const { user, system } = process.threadCpuUsage(start)
+  const { user, system } = process.cpuUsage(start)
   return (user + system) / 1000 / repeats
 }
 

@@ -45,7 +45,7 @@ export const randomMessage = (): Uint8Array => Uint8Array.from([0, ...randomByte
 
 export function encrypt(engine: Engine, key: RsaPrivateKey, block: Uint8Array): Uint8Array {
   const arithmetic = engine.openRsa(key)
-  return arithmetic.leave(arithmetic.publicPower(arithmetic.enter(block), key.e))
+  return arithmetic.use(() => arithmetic.leave(arithmetic.publicPower(arithmetic.enter(block), key.e)))
 }
 
 /** Each makes a block that does not decode. */

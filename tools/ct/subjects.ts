@@ -39,7 +39,7 @@ export function controls(engine: Engine): Subject[] {
   const prime = newPrime(engine)
   const base = randomNumber()
   const arithmetic = engine.openRsa(generateRsa(8 * MODULUS_BYTES, undefined, engine))
-  const residue = arithmetic.enter(base)
+  const residue = arithmetic.use(() => arithmetic.enter(base))
   const random = () => pool(randomNumber)
   const power = (exponent: Uint8Array) => engine.powers([prime, prime], [base, base], [exponent, exponent])
   const defective = () => pool(PKCS1_DEFECTS['block type']!)
@@ -48,7 +48,9 @@ export function controls(engine: Engine): Subject[] {
     subject('control: random exponents in both classes', [random(), random()], power),
     subject('control: the same defect in both classes', [defective(), defective()], decodePkcs1),
     {
-      ...subject('control: square and multiply, leaks', leaky, (exponent) => arithmetic.publicPower(residue, exponent)),
+      ...subject('control: square and multiply, leaks', leaky, (exponent) =>
+        arithmetic.use(() => arithmetic.publicPower(residue, exponent)),
+      ),
       leaks: true,
     },
   ]
@@ -103,13 +105,13 @@ function privatePowers(engine: Engine): Subject[] {
   const opened = openRsa(key, undefined, engine)
   const enterWithKey = (encoded: Uint8Array) => {
     const opened = engine.openRsa(decodeRsaPrivateKey(encoded))
-    return { opened, base: opened.enter(number) }
+    return { opened, base: opened.use(() => opened.enter(number)) }
   }
-  const bare = (value: Uint8Array) => arithmetic.privatePower(arithmetic.enter(value))
+  const bare = (value: Uint8Array) => arithmetic.use(() => arithmetic.privatePower(arithmetic.enter(value)))
   const whole = (value: Uint8Array) => opened.decrypt('RAW', value)
   return [
     preparedSubject('private power, not blinded: one key / many', keys, enterWithKey, ({ opened, base }) =>
-      opened.privatePower(base),
+      opened.use(() => opened.privatePower(base)),
     ),
     subject('private power, not blinded: one base / many', [copies(number), pool(randomMessage)], bare),
     subject('private power, not blinded: multiple of p / any', [copies(multipleOfP), pool(randomMessage)], bare),

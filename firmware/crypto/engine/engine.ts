@@ -22,6 +22,8 @@ export type Residue = Uint8Array
 
 /** Arithmetic modulo one RSA modulus. Without blinding or checks: those are the caller's (rsa.ts). */
 export interface RsaArithmetic {
+  /** All of these but `wipe` are called inside of `work`, of one key at a time; nothing of it stays in memory afterwards. */
+  use<T>(work: () => T): T
   /** Of a number below n, of any length. */
   enter(number: Uint8Array): Residue
   /** The number below n, as exactly as many bytes as n has. */

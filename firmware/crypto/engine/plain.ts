@@ -89,6 +89,11 @@ class PlainRsa implements RsaArithmetic {
     this.#qinv = qinv.slice()
   }
 
+  /** Each operation puts into memory what it needs, and wipes it. */
+  use<T>(work: () => T): T {
+    return work()
+  }
+
   enter(number: Uint8Array): Residue {
     return this.#work(() => {
       put(X, number, this.#limbs)

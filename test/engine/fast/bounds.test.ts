@@ -83,7 +83,7 @@ const OPERATIONS: Readonly<Record<string, (m: Checker, n: Modulus<number>) => vo
     doubleIf(m, n.limbs, RESULT, { kind: 'bits', low: -1n, high: 0n })
   },
   'product without reduction': (m, n) => {
-    product(m, n, WIDE, A, B)
+    product(m, n, WIDE, A, B, A)
     for (const k of range(n.limbs)) m.store(RESULT, k, m.load(WIDE, n.limbs + k))
   },
   'take the canonical number': (m, n) => canonical(m, n.limbs, RESULT, A, n.modulus),

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { Field, limbsFor, type Slot } from '../../../firmware/crypto/engine/fast/field.ts'
+import { Field, limbsFor, type Slot, windowsOf } from '../../../firmware/crypto/engine/fast/field.ts'
 import { type Format, SIGNED, UNSIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
-import { bytesToLimbs, limbsToBytes } from '../../../firmware/crypto/engine/fast/limbs.ts'
 import { range } from '../../../firmware/crypto/engine/fast/montgomery.ts'
 import { whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
 import { toBigInt, toBytes } from '../../crypto/rsa-keys.ts'
@@ -13,6 +12,16 @@ const OPERATIONS = process.env.COFFER_SLOW === undefined ? 2000 : 100_000 // for
 
 const value = (limbs: Float64Array, { radix }: Format): bigint =>
   limbs.reduceRight((sum, limb) => (sum << radix) + BigInt(limb), 0n)
+
+/** Limbs from -B / 2 or zero up, but for the last. */
+function toLimbs(number: bigint, limbs: number, { radix, half, mask }: Format): Float64Array {
+  let rest = number
+  return Float64Array.from(range(limbs), (_, k) => {
+    const limb = k === limbs - 1 ? rest : ((rest + half) & mask) - half
+    rest = (rest - limb) >> radix
+    return Number(limb)
+  })
+}
 
 /** How far operands may be from zero, in multiples of the modulus, and results of multiplications are. */
 const bounds = ({ isSigned }: Format): { operand: bigint; result: bigint } =>
@@ -70,7 +79,7 @@ for (const { bits, name, format, products, skip } of KINDS) {
         const numbers = (n: bigint) => {
           if (i % 3 === 0) return extremeLimbs(limbs, most.operand * n, format)
           const number = i % 3 === 1 ? operand(n) : operand(most.operand * n)
-          return bytesToLimbs(toBytes(number, bytes + 1), limbs, format)
+          return toLimbs(number, limbs, format)
         }
         const a = pair.map(numbers) as [Float64Array, Float64Array]
         const b = pair.map(numbers) as [Float64Array, Float64Array]
@@ -117,8 +126,8 @@ test('canonical numbers at the edges: around each multiple of the modulus', { sk
       const bytes = toBytes(n, Math.ceil(bits / 8))
       field.setModuli([bytes, bytes])
       for (const number of [0n, 1n, n - 1n, n, n + 1n, 2n * n - 1n, 2n * n, 2n * n + 1n, 3n * n - 1n]) {
-        const a = bytesToLimbs(toBytes(number, bytes.length + 1), limbs, UNSIGNED)
-        field.put('a', [a, a])
+        const a = toBytes(number, bytes.length + 1)
+        field.putBytes('a', [a, a])
         field.canonical('b', 'a')
         assert.equal(toBigInt(field.getBytes('b', 1, bytes.length)), number % n)
       }
@@ -129,15 +138,20 @@ test('canonical numbers at the edges: around each multiple of the modulus', { sk
 test('bytes become limbs and bytes again, at every length', () => {
   for (const format of [SIGNED, UNSIGNED]) {
     for (let length = 1; length <= 300; length++) {
-      for (const bytes of [
-        new Uint8Array(randomBytes(length)),
-        new Uint8Array(length).fill(255),
-        new Uint8Array(length),
-      ]) {
-        const limbs = bytesToLimbs(bytes, Math.ceil((8 * length + 1) / Number(format.radix)), format)
-        assert.equal(value(limbs, format), toBigInt(bytes))
-        assert.deepEqual(limbsToBytes(limbs, length, format), bytes)
+      const limbs = limbsFor(8 * length, format)
+      const field = new Field(limbs, format, undefined, 'exact')
+      const fill = (byte: number) => new Uint8Array(length).fill(byte)
+      for (const bytes of [new Uint8Array(randomBytes(length)), fill(255), fill(0)]) {
+        const other = new Uint8Array(randomBytes(length))
+        field.putBytes('a', [bytes, other])
+        assert.deepEqual(field.get('a', 0), toLimbs(toBigInt(bytes), limbs, format))
+        assert.deepEqual(field.getBytes('a', 0, length), bytes)
+        assert.deepEqual(field.getBytes('a', 1, length), other)
+        assert.deepEqual(field.getBytes('a', 0, length + 1), Uint8Array.of(0, ...bytes))
       }
+      const long = Uint8Array.of(...fill(0), ...fill(0), ...fill(0), ...fill(3))
+      field.putBytes('a', [long, long])
+      assert.deepEqual(field.getBytes('a', 1, length), fill(3))
     }
   }
 })
@@ -146,7 +160,8 @@ test('nothing of a key stays in memory after a wipe', () => {
   const field = new Field(limbsFor(256, UNSIGNED), UNSIGNED)
   const odd = new Uint8Array(randomBytes(32)).fill(1, 31)
   field.setModuli([odd, odd])
-  field.power('a', 'square', [odd, odd])
+  field.putBytes('a', [odd, odd])
+  field.power('a', 'square', windowsOf([odd, odd]))
   assert.ok(field.secrets.some((byte) => byte !== 0))
   field.wipe()
   assert.ok(field.secrets.every((byte) => byte === 0))

@@ -4,12 +4,9 @@
  * length. BigInt is for the curves' constants only.
  */
 
-import { copySecret } from '../../secret.ts'
-import { BYTES_MARGIN, bytesFor } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
 import { Field, type FieldState, limbsFor, type Slot } from './field.ts'
 import { SIGNED } from './format.ts'
-import { bytesToLimbs } from './limbs.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { select } from './masks.ts'
 import {
@@ -50,8 +47,6 @@ interface Exports {
   /** An entry of the table from X, Y, Z. */
   makeEntry: (to: number) => void
   inverse: (to: number, a: number) => void
-  enter: (to: number, from: number, limbs: number) => void
-  leave: (to: number, from: number, limbs: number) => void
 }
 
 export class BasePoint {
@@ -64,7 +59,6 @@ export class BasePoint {
   readonly #formulas: Formulas
   readonly #windows: number
   readonly #code: Exports
-  readonly #memory: Uint8Array
   readonly #forPoints: FieldState
   readonly #forScalars: FieldState
 
@@ -77,7 +71,6 @@ export class BasePoint {
     this.#field = new Field(limbs, SIGNED, pointExtension(formulas, limbs, bits), products)
     this.#points = pointLayout(formulas, this.#windows, this.#field.layout)
     this.#code = this.#field.code as unknown as Exports
-    this.#memory = new Uint8Array(this.#field.code.memory.buffer)
     const bytes = (value: bigint): Uint8Array => toBytes(value, this.bytes)
     this.order = bytes(n)
     this.#field.setModuli([bytes(p), this.order])
@@ -85,9 +78,8 @@ export class BasePoint {
     this.#field.setModuli([bytes(p), bytes(p)])
     this.#forPoints = this.#field.state()
 
-    const toLimbs = (value: bigint): Float64Array => bytesToLimbs(bytes(value), limbs, SIGNED)
     const put = (slot: number, values: readonly [bigint, bigint]): void =>
-      this.#field.put(slot, values.map(toLimbs) as [Float64Array, Float64Array])
+      this.#field.putBytes(slot, [bytes(values[0]), bytes(values[1])])
     const inner = (value: bigint): bigint => (((value % p) + p) << (SIGNED.radix * BigInt(limbs))) % p
     put(this.#points.at.B!, [inner(B), inner(B)])
     put(this.#points.unit, [1n, 1n])
@@ -118,9 +110,7 @@ export class BasePoint {
 
   /** A number of up to twice `bytes`, modulo n. */
   reduce(number: Uint8Array): Uint8Array {
-    const { layout, limbs } = this.#field
-    this.#enter(layout.wide, number, 2 * limbs)
-    this.#field.code.reduceWide(layout.slots.a * LIMB_BYTES)
+    this.#field.reduce('a', number)
     this.#field.multiply('a', 'a', 'square')
     return this.#leave('a', 1)
   }
@@ -253,23 +243,13 @@ export class BasePoint {
 
   /** Into lane 1. */
   #enterNumber(slot: Slot, number: Uint8Array): void {
-    this.#enter(this.#slot(slot), number, this.#field.limbs)
-  }
-
-  #enter(position: number, number: Uint8Array, limbs: number): void {
-    const from = this.#points.bytes * LIMB_BYTES
-    const memory = this.#memory
-    memory.fill(0, from, from + bytesFor(limbs) + BYTES_MARGIN)
-    for (let i = 0; i < number.length; i++) memory[from + i] = number[number.length - 1 - i]!
-    this.#code.enter(position * LIMB_BYTES + LANE_BYTES, from, limbs)
+    this.#field.enter(this.#slot(slot), [1], number)
   }
 
   /** Of a result of multiplication. */
   #leave(slot: Slot, lane: 0 | 1): Uint8Array {
-    const to = this.#points.bytes * LIMB_BYTES
     this.#field.canonical(slot, slot)
-    this.#code.leave(to, this.#at(slot) + lane * LANE_BYTES, this.#field.limbs)
-    return copySecret(this.#memory.subarray(to, to + this.bytes)).reverse()
+    return this.#field.getBytes(slot, lane, this.bytes)
   }
 
   #copyLane(to: Slot, from: Slot, lane: 0 | 1): void {
@@ -286,8 +266,6 @@ export class BasePoint {
     return this.#slot(slot) * LIMB_BYTES
   }
 }
-
-const LANE_BYTES = LIMB_BYTES / 2
 
 function toBytes(value: bigint, length: number): Uint8Array {
   return new Uint8Array(Buffer.from(value.toString(16).padStart(2 * length, '0'), 'hex'))

@@ -1,22 +1,21 @@
 /** Little-endian bytes to limbs of one lane and back. The same instructions for every value. */
 
 import { f64, i32, i64, memoryFill, repeatWhile, type WasmModule } from '../wasm.ts'
-import { SIGNED } from './format.ts'
-import { LIMB_BYTES, LOW_MAGIC } from './machine.ts'
-
-const { radix, mask, half } = SIGNED
-
-/** Eight bytes at once are read, up to so many beyond the last that counts. */
-export const BYTES_MARGIN = 8
-
-/** Bytes that the limbs cover. */
-export const bytesFor = (limbs: number): number => Math.ceil((limbs * Number(radix)) / 8)
+import type { Format } from './format.ts'
+import { LIMB_BYTES } from './machine.ts'
 
 /**
- * `enter(to, from, limbs)`: limbs from -2^50 to 2^50 - 1.
- * `leave(to, from, limbs)`: of a canonical number. Addresses of limbs are those of the lane.
+ * Room for the bytes of a number of twice as many limbs, in limbs of 16 bytes. Eight bytes at once are read and written, some
+ * of them beyond those that the limbs cover.
  */
-export function defineBytes(module: WasmModule): void {
+export const byteLimbs = (limbs: number): number => limbs + 1
+
+/**
+ * `enter(to, from, limbs)`: limbs from -B / 2 to B / 2 - 1 but for the last if signed, from zero up if not.
+ * `leave(to, from, limbs)`: of a canonical number, or limbs from zero up. Addresses of limbs are those of the lane.
+ */
+export function defineBytes(module: WasmModule, { radix, mask, half, isSigned, limbMagic }: Format): void {
+  const magic = isSigned ? 3 * 2 ** 51 : 2 ** 52
   module.define('enter', ['i32', 'i32', 'i32'], [], ([to, from, limbs], local) => {
     const bit = local('i32')
     const [sum, up] = [local('i64'), local('i64')]
@@ -28,7 +27,7 @@ export function defineBytes(module: WasmModule): void {
           sum.set(i64.add(digit, up)),
           up.set(i64.shrU(i64.add(sum, half), radix)),
           sum.set(i64.sub(sum, i64.shl(up, radix))),
-          f64.store(to!, f64.sub(f64.reinterpretI64(i64.add(sum, LOW_MAGIC)), 3 * 2 ** 51)),
+          f64.store(to!, f64.sub(f64.reinterpretI64(i64.add(sum, limbMagic)), magic)),
           to!.set(i32.add(to!, LIMB_BYTES)),
           bit.set(i32.add(bit, Number(radix))),
         ],
@@ -40,10 +39,10 @@ export function defineBytes(module: WasmModule): void {
     const bit = local('i32')
     const at = local('i32')
     const sum = local('i64')
-    const integer = i64.sub(i64.reinterpretF64(f64.add(f64.load(from!), 3 * 2 ** 51)), LOW_MAGIC)
+    const integer = i64.sub(i64.reinterpretF64(f64.add(f64.load(from!), magic)), limbMagic)
     const shifted = i64.shl(i64.and(sum, mask), i64.extendI32U(i32.and(bit, 7)))
     return [
-      memoryFill(to!, 0, i32.add(i32.shl(limbs!, 3), BYTES_MARGIN)),
+      memoryFill(to!, 0, i32.shl(i32.add(limbs!, 1), 3)),
       repeatWhile(
         [
           sum.set(i64.add(sum, integer)),

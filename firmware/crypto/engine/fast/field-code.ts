@@ -12,6 +12,7 @@ import {
   v128,
   WasmModule,
 } from '../wasm.ts'
+import { byteLimbs, defineBytes } from './bytes-code.ts'
 import { add, canonical, doubleIf, subtract } from './carry.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import type { Format } from './format.ts'
@@ -76,6 +77,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const table = take(WINDOW_ENTRIES * limbs)
   const windowsMax = Math.ceil((limbs * LIMB_BITS_MAX) / WINDOW_BITS) + 1
   const windows = take(windowsMax)
+  const bytes = take(byteLimbs(limbs))
   const moreSecret = take(more.secretLimbs)
   const secretEnd = end
   const morePublic = take(more.publicLimbs)
@@ -93,6 +95,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
     table,
     windows,
     windowsMax,
+    bytes,
     moreSecret,
     secretEnd,
     morePublic,
@@ -142,8 +145,9 @@ export function emitField(
   const addCode = define('add', 3, (m, [to, a, b]) => add(m, limbs, to!, a!, b!))
   const subtractCode = define('subtract', 3, (m, [to, a, b]) => subtract(m, limbs, to!, a!, b!, n.modulus))
   define('canonical', 2, (m, [to, a]) => canonical(m, limbs, to!, a!, n.modulus))
-  define('product', 2, (m, [a, b]) => product(m, n, fixed(layout.wide), a!, b!))
+  define('product', 3, (m, [a, b, plus]) => product(m, n, fixed(layout.wide), a!, b!, plus!))
   define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
+  defineBytes(module, format)
   const table = layout.table * LIMB_BYTES
   const choice = layout.wide * LIMB_BYTES
   const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {

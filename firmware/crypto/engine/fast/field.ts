@@ -3,12 +3,14 @@
  * of limbs. README.md explains the numbers; here is the memory they live in.
  */
 
+import { copySecret } from '../../secret.ts'
 import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
+import { byteLimbs } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
 import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
 import type { Format } from './format.ts'
-import { bytesToLimbs, limbsToBytes, modulusLimbs } from './limbs.ts'
+import { modulusLimbs } from './limbs.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
 
@@ -25,7 +27,9 @@ export interface FieldExports {
   add: (to: number, a: number, b: number) => undefined
   subtract: (to: number, a: number, b: number) => undefined
   canonical: (to: number, a: number) => undefined
-  product: (a: number, b: number) => undefined
+  product: (a: number, b: number, plus: number) => undefined
+  enter: (to: number, from: number, limbs: number) => undefined
+  leave: (to: number, from: number, limbs: number) => undefined
   reduceWide: (to: number) => undefined
   /** Windows first to last are at `windows`. */
   power: (to: number, windows: number, count: number) => undefined
@@ -36,15 +40,19 @@ export interface FieldExports {
 /** Everything that depends on the moduli, in both lanes; keep it as secret as they are. */
 export type FieldState = Float64Array
 
+/** Those of two exponents, first to last, as they lie in memory; as secret as the exponents. */
+export type Windows = Uint32Array
+
 export class Field {
   readonly limbs: number
   readonly format: Format
   /** The part of the memory that is not the same for every key. */
   readonly secrets: Float64Array
   readonly layout: Layout
-  /** The whole memory: doubles, and words of 32 bits. */
+  /** The whole memory: doubles, words of 32 bits, and bytes. */
   readonly numbers: Float64Array
   readonly words: Uint32Array
+  readonly bytes: Uint8Array
   readonly code: FieldExports
 
   constructor(limbs: number, format: Format, more?: Extension, products: Products = 'fused') {
@@ -55,6 +63,7 @@ export class Field {
     const memory = this.code.memory.buffer
     this.numbers = new Float64Array(memory)
     this.words = new Uint32Array(memory)
+    this.bytes = new Uint8Array(memory)
     this.secrets = this.numbers.subarray(0, 2 * this.layout.secretEnd)
     const biases = new BigUint64Array(memory)
     for (const kind of ['square', 'multiply', 'product', 'none'] as const) {
@@ -133,22 +142,20 @@ export class Field {
   }
 
   /** A number of up to twice as many limbs, divided by B^limbs. */
-  reduce(to: Slot, wide: Float64Array): void {
-    this.numbers.fill(0, 2 * this.layout.wide, 2 * (this.layout.wide + 2 * this.limbs))
-    for (const lane of LANES) this.#write(this.layout.wide, lane, wide)
+  reduce(to: Slot, number: Uint8Array): void {
+    this.enter(this.layout.wide, LANES, number, 2 * this.limbs)
     this.code.reduceWide(this.#at(to))
   }
 
-  /** a b in one lane, not reduced: twice as many limbs. */
-  product(a: Slot, b: Slot, lane: 0 | 1): Float64Array {
-    this.code.product(this.#at(a), this.#at(b))
-    return this.#get(this.layout.wide, lane, 2 * this.limbs)
+  /** The last `length` bytes of a b + c in one lane; a, b and c are from zero up. */
+  product(a: Slot, b: Slot, c: Slot, lane: 0 | 1, length: number): Uint8Array {
+    this.code.product(this.#at(a), this.#at(b), this.#at(c))
+    return this.leave(this.layout.wide, lane, 2 * this.limbs, length)
   }
 
   /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
-  power(to: Slot, base: Slot, exponents: Pair<Uint8Array>): void {
-    const { table, windows } = this.layout
-    const count = this.#putWindows(exponents)
+  power(to: Slot, base: Slot, windows: Windows): void {
+    const { table } = this.layout
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
     this.#copy(table, this.#slot('one'))
     this.#copy(table + this.limbs, this.#slot(base))
@@ -156,31 +163,20 @@ export class Field {
       if (i % 2 === 0) this.code.square(entry(i), entry(i / 2))
       else this.code.multiply(entry(i), entry(i - 1), entry(1))
     }
-    this.code.power(this.#at(to), windows * LIMB_BYTES, count)
+    this.code.power(this.#at(to), ...this.#putWindows(windows))
   }
 
   /** 2^exponents[lane], in the same way. */
-  twoToThe(to: Slot, exponents: Pair<Uint8Array>): void {
-    const count = this.#putWindows(exponents)
+  twoToThe(to: Slot, windows: Windows): void {
     this.copy(to, 'one')
-    this.code.twoToThe(this.#at(to), this.layout.windows * LIMB_BYTES, count)
+    this.code.twoToThe(this.#at(to), ...this.#putWindows(windows))
   }
 
-  /** Puts the windows into memory, first to last, and gives their number. */
-  #putWindows(exponents: Pair<Uint8Array>): number {
-    const { windows } = this.layout
-    const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
+  #putWindows(windows: Windows): [at: number, count: number] {
+    const count = windows.length / WINDOW_WORDS
     if (count > this.layout.windowsMax) throw new Error('exponent: longer than the modulus can be')
-    for (const lane of LANES) {
-      const bytes = exponents[lane]
-      const byte = (index: number): number => bytes[bytes.length - 1 - index] ?? 0
-      for (let i = 0; i < count; i++) {
-        const [index, shift] = [(WINDOW_BITS * i) >> 3, (WINDOW_BITS * i) & 7]
-        const window = ((byte(index) | (byte(index + 1) << 8)) >> shift) & (WINDOW_ENTRIES - 1)
-        this.words[4 * (windows + count - 1 - i) + 2 * lane] = window
-      }
-    }
-    return count
+    this.words.set(windows, WINDOW_WORDS * this.layout.windows)
+    return [this.layout.windows * LIMB_BYTES, count]
   }
 
   put(slot: Slot, numbers: Pair<Float64Array>): void {
@@ -196,34 +192,59 @@ export class Field {
   }
 
   putBytes(slot: Slot, numbers: Pair<Uint8Array>): void {
-    const first = bytesToLimbs(numbers[0], this.limbs, this.format)
-    this.put(slot, [first, numbers[1] === numbers[0] ? first : bytesToLimbs(numbers[1], this.limbs, this.format)])
+    for (const lane of LANES) this.enter(this.#slot(slot), [lane], numbers[lane])
+  }
+
+  /** One lane of a number, in both. */
+  spread(to: Slot, from: Slot, lane: 0 | 1): void {
+    const [target, source] = [2 * this.#slot(to), 2 * this.#slot(from) + lane]
+    for (let k = 0; k < 2 * this.limbs; k += 2) {
+      this.numbers[target + k] = this.numbers[source + k]!
+      this.numbers[target + k + 1] = this.numbers[source + k]!
+    }
   }
 
   get(slot: Slot, lane: 0 | 1): Float64Array {
-    return this.#get(this.#slot(slot), lane, this.limbs)
+    const at = 2 * this.#slot(slot) + lane
+    return Float64Array.from({ length: this.limbs }, (_, k) => this.numbers[at + 2 * k]!)
   }
 
   /** Both lanes as they lie in memory. */
-  take(slot: Slot): Uint8Array {
+  take(slot: Slot): Float64Array {
     const at = 2 * this.#slot(slot)
-    return new Uint8Array(this.numbers.slice(at, at + 2 * this.limbs).buffer)
+    return this.numbers.slice(at, at + 2 * this.limbs)
   }
 
-  place(slot: Slot, lanes: Uint8Array): void {
-    const limbs = new Float64Array(lanes.buffer, lanes.byteOffset, 2 * this.limbs)
-    this.numbers.set(limbs, 2 * this.#slot(slot))
+  place(slot: Slot, lanes: Float64Array): void {
+    this.numbers.set(lanes, 2 * this.#slot(slot))
+  }
+
+  /** Of a canonical number: in both lanes. */
+  isZero(slot: Slot): boolean {
+    const at = 2 * this.#slot(slot)
+    return this.numbers.subarray(at, at + 2 * this.limbs).every((limb) => limb === 0)
   }
 
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
-    return limbsToBytes(this.get(slot, lane), length, this.format)
+    return this.leave(this.#slot(slot), lane, this.limbs, length)
   }
 
-  #get(at: number, lane: 0 | 1, count: number): Float64Array {
-    const limbs = new Float64Array(count)
-    for (let k = 0; k < count; k++) limbs[k] = this.numbers[2 * (at + k) + lane]!
-    return limbs
+  /** Big-endian bytes to so many limbs of these lanes, from a position on. What the limbs cannot hold is left out. */
+  enter(at: number, lanes: readonly (0 | 1)[], number: Uint8Array, limbs = this.limbs): void {
+    const from = this.layout.bytes * LIMB_BYTES
+    const end = from + byteLimbs(this.limbs) * LIMB_BYTES
+    const count = Math.min(end - from, number.length)
+    for (let i = 0; i < count; i++) this.bytes[from + i] = number[number.length - 1 - i]!
+    this.bytes.fill(0, from + count, end)
+    for (const lane of lanes) this.code.enter(at * LIMB_BYTES + lane * LANE_BYTES, from, limbs)
+  }
+
+  /** The other way, the last `length` bytes: of a canonical number, or of limbs from zero up. */
+  leave(at: number, lane: 0 | 1, limbs: number, length: number): Uint8Array {
+    const to = this.layout.bytes * LIMB_BYTES
+    this.code.leave(to, at * LIMB_BYTES + lane * LANE_BYTES, limbs)
+    return copySecret(this.bytes.subarray(to, to + length)).reverse()
   }
 
   #write(at: number, lane: 0 | 1, limbs: Float64Array): void {
@@ -246,7 +267,26 @@ export class Field {
 export const limbsFor = (bits: number, { radix }: Format): number =>
   Math.max(ROWS + 1, Math.ceil((bits + SPARE_BITS) / Number(radix)))
 
+/** Read little by little from the exponents' ends, so that addresses depend on their lengths only. */
+export function windowsOf(exponents: Pair<Uint8Array>): Windows {
+  const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
+  const windows = new Uint32Array(WINDOW_WORDS * count)
+  for (const lane of LANES) {
+    const bytes = exponents[lane]
+    const byte = (index: number): number => bytes[bytes.length - 1 - index] ?? 0
+    for (let i = 0; i < count; i++) {
+      const [index, shift] = [(WINDOW_BITS * i) >> 3, (WINDOW_BITS * i) & 7]
+      const window = ((byte(index) | (byte(index + 1) << 8)) >> shift) & (WINDOW_ENTRIES - 1)
+      windows[WINDOW_WORDS * (count - 1 - i) + 2 * lane] = window
+    }
+  }
+  return windows
+}
+
 const LANES = [0, 1] as const
+const LANE_BYTES = LIMB_BYTES / 2
+/** A window for each lane, of 64 bits. */
+const WINDOW_WORDS = 4
 
 export function bitLength(bytes: Uint8Array): number {
   const first = bytes.findIndex((byte) => byte !== 0)

@@ -1,6 +1,6 @@
 /**
- * Between bytes and limbs, and the constants of a modulus, on pieces of limbs. Everything here may be secret: the
- * same operations for every value, and no BigInt.
+ * The constants of a modulus, computed on pieces of limbs. They are as secret as it is: the same operations for every value,
+ * and no BigInt.
  */
 
 import { type Format, SIGNED, UNSIGNED } from './format.ts'
@@ -21,42 +21,9 @@ function pieces({ radix, isSigned }: Format, count: number): Pieces {
   return { bits, base: 2 ** bits, count, radix: 2 ** Number(radix), isSigned }
 }
 
-/** Between bytes, a piece and the bits before it in its first byte are 32 at most: 17 + 7, or 26 + 6. */
-const SIGNED_PIECES = pieces(SIGNED, 3)
-const UNSIGNED_PIECES = pieces(UNSIGNED, 2)
-const piecesOf = ({ isSigned }: Format): Pieces => (isSigned ? SIGNED_PIECES : UNSIGNED_PIECES)
-
 /** Products of pieces, some dozens of them, must stay below 2^53. */
-const UNSIGNED_FACTORS = pieces(UNSIGNED, 4)
-const factorsOf = ({ isSigned }: Format): Pieces => (isSigned ? SIGNED_PIECES : UNSIGNED_FACTORS)
-
-/** Big-endian bytes below 2^(radix limbs) to limbs, least significant first; if signed around zero but for the last. */
-export function bytesToLimbs(bytes: Uint8Array, limbs: number, format: Format): Float64Array {
-  const pieces = piecesOf(format)
-  return join(bytesToPieces(bytes, limbs * pieces.count, pieces), limbs, pieces)
-}
-
-/** The big-endian bytes of a number that is not negative and fits; its limbs may be of either sign, and below 2^53. */
-export function limbsToBytes(limbs: Float64Array, length: number, format: Format): Uint8Array {
-  const bytes = new Uint8Array(length)
-  const { bits: pieceBits, base, count } = piecesOf(format)
-  let at = length - 1
-  let [buffer, bits, up] = [0, 0, 0]
-  for (let i = 0; i < limbs.length; i++) {
-    let rest = limbs[i]! + up
-    for (let k = 0; k < count; k++) {
-      const above = Math.floor(rest / base)
-      buffer |= (rest - above * base) << bits
-      for (bits += pieceBits; bits >= 8; bits -= 8) {
-        if (at >= 0) bytes[at--] = buffer
-        buffer >>>= 8
-      }
-      rest = above
-    }
-    up = rest
-  }
-  return bytes
-}
+const SIGNED_PIECES = pieces(SIGNED, 3)
+const UNSIGNED_PIECES = pieces(UNSIGNED, 4)
 
 /**
  * The modulus, c = -1/modulus mod B^digits, if signed taken around zero, and (c modulus + 1) / B^digits; for an odd modulus.
@@ -67,7 +34,7 @@ export function modulusLimbs(
   digits: number,
   format: Format,
 ): { modulus: Float64Array; scaled: Float64Array; inverse: Float64Array } {
-  const pieces = factorsOf(format)
+  const pieces = format.isSigned ? SIGNED_PIECES : UNSIGNED_PIECES
   const n = bytesToPieces(bytes, limbs * pieces.count, pieces)
   const count = digits * pieces.count
   const low = n.subarray(0, count)

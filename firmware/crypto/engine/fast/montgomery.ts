@@ -56,10 +56,13 @@ export function multiply<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P,
   reduce(m, n, result)
 }
 
-/** a b, not reduced: twice as many limbs. */
-export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P): void {
+/** a b + c, not reduced: twice as many limbs. */
+export function product<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a: P, b: P, c: P): void {
   addProduct(m, n, a, b, n.productBiases)
-  carry(m, 2 * n.limbs, result, (k) => m.load(n.columns, k))
+  carry(m, 2 * n.limbs, result, (k) => {
+    const column = m.load(n.columns, k)
+    return k < n.limbs ? m.add(column, toBits(m, m.load(c, k))) : column
+  })
 }
 
 function addProduct<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P, b: P, biases: P): void {

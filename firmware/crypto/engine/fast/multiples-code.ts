@@ -4,7 +4,6 @@
  */
 
 import { type Callee, type Code, i32, i64x2, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
-import { BYTES_MARGIN, bytesFor, defineBytes } from './bytes-code.ts'
 import type { Extension, FieldCode, Layout } from './field-code.ts'
 import { defineInverse, inverseLimbs } from './inverse-code.ts'
 import { LIMB_BYTES } from './machine.ts'
@@ -52,7 +51,6 @@ export interface PointLayout {
   choices: number
   inverse: number
   /** Bytes on their way in or out. */
-  bytes: number
   /** Two points, while the table is made. */
   swap: number
   unit: number
@@ -65,9 +63,6 @@ export interface PointLayout {
 
 /** B, one as a number, and factors for the affine coordinates on their way out. */
 const CONSTANTS = 4
-
-/** Bytes of two numbers' length, in limbs of 16 bytes. */
-const byteLimbs = (limbs: number): number => Math.ceil((bytesFor(2 * limbs) + BYTES_MARGIN) / LIMB_BYTES)
 
 const namesOf = ({ point, entry, others }: Formulas): string[] => [
   ...new Set([...point, ...point.map((name) => `${name}2`), ...entry, ...others]),
@@ -89,8 +84,7 @@ export function pointLayout(
     },
     choices,
     inverse,
-    bytes: inverse + inverseLimbs(limbs),
-    swap: inverse + inverseLimbs(limbs) + byteLimbs(limbs),
+    swap: inverse + inverseLimbs(limbs),
     unit: morePublic + limbs,
     outX: morePublic + 2 * limbs,
     outY: morePublic + 3 * limbs,
@@ -107,7 +101,6 @@ export function pointExtension(formulas: Formulas, limbs: number, bits: number):
       namesOf(formulas).length * limbs +
       windows * CHOICE_LIMBS +
       inverseLimbs(limbs) +
-      byteLimbs(limbs) +
       2 * formulas.point.length * limbs,
     publicLimbs: (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs,
     define: (code, layout) => {
@@ -116,7 +109,6 @@ export function pointExtension(formulas: Formulas, limbs: number, bits: number):
       code.module.define('addPoint', [], [], () => formulas.addPoint(on))
       defineMultiples(code, points, formulas, windows)
       defineEntries(code, points, formulas, defineInverse(code, layout, points.inverse, bits))
-      defineBytes(code.module)
     },
   }
 }

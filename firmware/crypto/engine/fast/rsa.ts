@@ -1,108 +1,111 @@
 /** RSA on the fast field: lane 0 works modulo p, lane 1 modulo q. A residue is both, as they lie in memory. */
 
-import type { Pair, RsaArithmetic, RsaNumbers } from '../engine.ts'
-import { bitLength, Field, limbsFor } from './field.ts'
+import type { Pair, Residue, RsaArithmetic, RsaNumbers } from '../engine.ts'
+import { bitLength, Field, limbsFor, windowsOf } from './field.ts'
 import { UNSIGNED } from './format.ts'
-import { bytesToLimbs, limbsToBytes } from './limbs.ts'
 
 const ONE = Uint8Array.of(1)
 
+/** The key in use: its numbers are in the memory of its field. */
+let current: RsaArithmetic | undefined
+
 export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmetic {
   const field = fieldOf(limbsFor(Math.max(bitLength(p), bitLength(q)), UNSIGNED))
-  const bytes = n.length
-  const exponents: Pair<Uint8Array> = [dp.slice(), dq.slice()]
-  const toLimbs = (number: Uint8Array): Float64Array => bytesToLimbs(number, field.limbs, UNSIGNED)
-  const [oneLimbs, qLimbs, qinvLimbs] = [toLimbs(ONE), toLimbs(q), toLimbs(qinv)]
   field.setModuli([p, q])
   const state = field.state()
+  const inBothLanes = (number: Uint8Array): Float64Array => {
+    field.putBytes('a', [number, number])
+    return field.take('a')
+  }
+  const [unit, qLanes, qinvLanes] = [inBothLanes(ONE), inBothLanes(q), inBothLanes(qinv)]
+  field.square('a', 'square')
+  const cube = field.take('a')
   field.wipe()
-
+  const windows = windowsOf([dp, dq])
+  const secrets = [state, qLanes, qinvLanes, cube, windows]
   let isOpen = true
-  const use = <T>(work: () => T): T => {
-    if (!isOpen) throw new Error('The key is no longer open')
-    field.restore(state)
-    try {
-      return work()
-    } finally {
-      field.wipe()
-    }
+
+  /** Both lanes, with nothing around them. */
+  const residue = (): Residue => new Uint8Array(field.take('a').buffer)
+  const place = (slot: 'a' | 'b', { buffer, byteOffset }: Residue): void => {
+    if (current !== arithmetic) throw new Error('The key is not in use')
+    field.place(slot, new Float64Array(buffer, byteOffset, 2 * field.limbs))
   }
 
-  return {
-    enter: (number) =>
-      use(() => {
-        field.reduce('a', bytesToLimbs(number, 2 * field.limbs, UNSIGNED))
-        // that has divided by B^limbs
-        field.square('b', 'square')
-        field.multiply('a', 'a', 'b')
-        return field.take('a')
-      }),
+  const arithmetic: RsaArithmetic = {
+    use: (work) => {
+      if (!isOpen) throw new Error('The key is no longer open')
+      if (current !== undefined) throw new Error('Another key is in use')
+      current = arithmetic
+      field.restore(state)
+      try {
+        return work()
+      } finally {
+        field.wipe()
+        current = undefined
+      }
+    },
+    enter: (number) => {
+      if (current !== arithmetic) throw new Error('The key is not in use')
+      field.reduce('a', number)
+      field.place('b', cube) // that has divided by B^limbs
+      field.multiply('a', 'a', 'b')
+      return residue()
+    },
     // Garner: with x modulo p and y modulo q it is y + q ((x - y) / q modulo p)
-    leave: (residue) =>
-      use(() => {
-        field.place('a', residue)
-        field.put('b', [oneLimbs, oneLimbs])
-        field.multiply('b', 'a', 'b')
-        field.canonical('b', 'b')
-        const y = field.get('b', 1)
-        field.put('b', [y, y])
-        field.multiply('b', 'b', 'square')
-        field.subtract('a', 'a', 'b')
-        field.put('b', [qinvLimbs, qinvLimbs])
+    leave: (number) => {
+      place('a', number)
+      field.place('b', unit)
+      field.multiply('b', 'a', 'b')
+      field.canonical('b', 'b')
+      field.spread('c', 'b', 1)
+      field.multiply('b', 'c', 'square')
+      field.subtract('a', 'a', 'b')
+      field.place('b', qinvLanes)
+      field.multiply('a', 'a', 'b')
+      field.canonical('a', 'a')
+      field.place('b', qLanes)
+      return field.product('a', 'b', 'c', 0, n.length)
+    },
+    multiply: (a, b) => {
+      place('a', a)
+      if (a === b) field.square('a', 'a')
+      else {
+        place('b', b)
         field.multiply('a', 'a', 'b')
-        field.canonical('a', 'a')
-        field.put('b', [qLimbs, qLimbs])
-        const sum = field.product('a', 'b', 0)
-        for (let k = 0; k < y.length; k++) sum[k]! += y[k]!
-        try {
-          return limbsToBytes(sum, bytes, UNSIGNED)
-        } finally {
-          y.fill(0)
-          sum.fill(0)
-        }
-      }),
-    multiply: (a, b) =>
-      use(() => {
-        field.place('a', a)
-        if (a === b) field.square('a', 'a')
-        else {
-          field.place('b', b)
-          field.multiply('a', 'a', 'b')
-        }
-        return field.take('a')
-      }),
-    publicPower: (base, publicExponent) =>
-      use(() => {
-        field.place('a', base)
-        field.place('b', base)
-        for (let bit = bitLength(publicExponent) - 2; bit >= 0; bit--) {
-          field.square('a', 'a')
-          const byte = publicExponent[publicExponent.length - 1 - (bit >> 3)]!
-          if ((byte >> (bit & 7)) & 1) field.multiply('a', 'a', 'b')
-        }
-        return field.take('a')
-      }),
-    privatePower: (base) =>
-      use(() => {
-        field.place('a', base)
-        field.power('a', 'a', exponents)
-        return field.take('a')
-      }),
-    isSame: (a, b) =>
-      use(() => {
-        field.place('a', a)
-        field.place('b', b)
-        field.subtract('a', 'a', 'b')
-        field.put('b', [oneLimbs, oneLimbs])
-        field.multiply('a', 'a', 'b')
-        field.canonical('a', 'a')
-        return field.get('a', 0).every((limb) => limb === 0) && field.get('a', 1).every((limb) => limb === 0)
-      }),
+      }
+      return residue()
+    },
+    publicPower: (base, publicExponent) => {
+      place('a', base)
+      field.copy('b', 'a')
+      for (let bit = bitLength(publicExponent) - 2; bit >= 0; bit--) {
+        field.square('a', 'a')
+        const byte = publicExponent[publicExponent.length - 1 - (bit >> 3)]!
+        if ((byte >> (bit & 7)) & 1) field.multiply('a', 'a', 'b')
+      }
+      return residue()
+    },
+    privatePower: (base) => {
+      place('a', base)
+      field.power('a', 'a', windows)
+      return residue()
+    },
+    isSame: (a, b) => {
+      place('a', a)
+      place('b', b)
+      field.subtract('a', 'a', 'b')
+      field.place('b', unit)
+      field.multiply('a', 'a', 'b')
+      field.canonical('a', 'a')
+      return field.isZero('a')
+    },
     wipe: () => {
       isOpen = false
-      for (const secret of [state, qLimbs, qinvLimbs, ...exponents]) secret.fill(0)
+      for (const secret of secrets) secret.fill(0)
     },
   }
+  return arithmetic
 }
 
 export function fastPowers(
@@ -111,13 +114,14 @@ export function fastPowers(
   exponents: Pair<Uint8Array>,
 ): Pair<Uint8Array> {
   const field = fieldOf(limbsFor(Math.max(...moduli.map(bitLength)), UNSIGNED))
+  const windows = windowsOf(exponents)
   try {
     field.setModuli(moduli)
-    if (bases === 2) field.twoToThe('a', exponents)
+    if (bases === 2) field.twoToThe('a', windows)
     else {
       field.putBytes('a', bases)
       field.multiply('a', 'a', 'square')
-      field.power('a', 'a', exponents)
+      field.power('a', 'a', windows)
     }
     field.putBytes('b', [ONE, ONE])
     field.multiply('a', 'a', 'b')
@@ -125,6 +129,7 @@ export function fastPowers(
     return [field.getBytes('a', 0, moduli[0].length), field.getBytes('a', 1, moduli[1].length)]
   } finally {
     field.wipe()
+    windows.fill(0)
   }
 }
 
