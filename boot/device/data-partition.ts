@@ -181,9 +181,10 @@ function findLosses(): string | null {
 
 function beginsWithZeros(device: string): boolean {
   const bytes = Buffer.alloc(FLASHED_ZERO_BYTES, 0xff)
+  const zeros = Buffer.alloc(FLASHED_ZERO_BYTES) // compared as a whole: we are interpreted
   const file = openSync(device, 'r')
   try {
-    return readSync(file, bytes, 0, bytes.length, 0) === bytes.length && bytes.every((byte) => byte === 0)
+    return readSync(file, bytes, 0, bytes.length, 0) === bytes.length && bytes.equals(zeros)
   } finally {
     closeSync(file)
   }

@@ -34,8 +34,7 @@ function repair(fat: Fat): string[] {
     done.push(`${entry.path} is removed`)
   }
   if (removed.size > 0) fat.sync() // a name that points to free clusters must not exist at any time
-  const reached = fat.clustersOf(entries.filter((entry) => !removed.has(entry)))
-  const lost = fat.taken().filter((cluster) => !reached.has(cluster))
+  const lost = fat.lost(entries.filter((entry) => !removed.has(entry)))
   const differ = fat.copiesDiffer()
   if (lost.length > 0 || differ) {
     fat.free(lost)

@@ -19,10 +19,8 @@ export interface FatEntry {
 export interface Fat {
   /** Every name below the root, without those in directories that `skip` names. */
   list(skip?: (path: string) => boolean): FatEntry[]
-  /** The clusters that `entries` reach. */
-  clustersOf(entries: readonly FatEntry[]): Set<number>
-  /** Clusters that are taken; those that the root directory has are not told. */
-  taken(): number[]
+  /** Clusters that are taken, and that neither these entries nor the root directory reach. */
+  lost(entries: readonly FatEntry[]): number[]
   /** Its name goes, what it pointed to stays. */
   removeName(entry: FatEntry): void
   /** In all copies of the table, which are then equal. */
@@ -63,8 +61,9 @@ function openFile(file: number): Fat {
   const shape = readShape(readAt(file, 0, 512))
   const { clusterBytes, clusters, entryBytes } = shape
   const table = readAt(file, shape.tableStart, shape.tableBytes)
-  const next = (cluster: number) =>
-    entryBytes === 2 ? table.readUInt16LE(cluster * 2) : table.readUInt32LE(cluster * 4) & 0x0fff_ffff
+  // Little-endian, like all processors we run on. A version has some ten thousand clusters, and we are interpreted.
+  const links = entryBytes === 2 ? new Uint16Array(table.buffer) : new Uint32Array(table.buffer)
+  const next = (cluster: number) => links[cluster]! & 0x0fff_ffff
   const zeros = new Uint8Array(FREE_RUN * entryBytes)
   const isCluster = (cluster: number) => cluster >= 2 && cluster < clusters + 2
 
@@ -138,9 +137,12 @@ function openFile(file: number): Fat {
       }
       return found
     },
-    clustersOf: (entries) => new Set(entries.flatMap(({ firstCluster }) => chain(firstCluster))),
-    taken: () => {
-      const root = new Set(shape.rootCluster === null ? [] : chain(shape.rootCluster))
+    lost: (entries) => {
+      const reached = new Uint8Array(clusters + 2)
+      for (const first of [shape.rootCluster ?? 0, ...entries.map(({ firstCluster }) => firstCluster)]) {
+        for (let cluster = first; isCluster(cluster) && reached[cluster] === 0; cluster = next(cluster))
+          reached[cluster] = 1
+      }
       const found: number[] = []
       const bad = entryBytes === 2 ? 0xfff7 : 0x0fff_fff7
       for (let start = 0; start < clusters + 2; start += FREE_RUN) {
@@ -148,8 +150,9 @@ function openFile(file: number): Fat {
         const run = table.subarray(start * entryBytes, end * entryBytes)
         if (run.equals(zeros.subarray(0, run.length))) continue
         for (let cluster = Math.max(start, 2); cluster < end; cluster++) {
+          if (reached[cluster] === 1) continue
           const value = next(cluster)
-          if (value !== 0 && value !== bad && !root.has(cluster)) found.push(cluster)
+          if (value !== 0 && value !== bad) found.push(cluster)
         }
       }
       return found
