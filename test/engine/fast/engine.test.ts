@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { engineChoice } from '../../../firmware/crypto/engine/choice.ts'
+import type { RsaArithmetic } from '../../../firmware/crypto/engine/engine.ts'
 import { fastEngine } from '../../../firmware/crypto/engine/fast/fast.ts'
 import { limbsFor } from '../../../firmware/crypto/engine/fast/field.ts'
 import { UNSIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
 import { FUSED_CASES, whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
 import { engine } from '../../../firmware/crypto/engine/select.ts'
-import { checkMultiplication, checkPowers, checkPrivatePower } from '../differential.ts'
+import { checkMultiplication, checkPowers, checkPrivatePower, rsaLike } from '../differential.ts'
 
 const skip = whyNotFused() ?? false
 const rounds = (count: number): number => (process.env.COFFER_SLOW === undefined ? count : 50 * count)
@@ -44,6 +45,36 @@ test('powers agree with BigInt', { skip }, () => {
   checkPowers(fastEngine, [4096, 4096], 4, rounds(10))
   checkPowers(fastEngine, [64, 65], 8, rounds(200))
 })
+
+test('a key works while it is in use, which is one key at a time, and not after its end', { skip }, () => {
+  const [first, second] = [key(512), key(512)]
+  const number = first.use(() => first.enter(Uint8Array.of(5)))
+  const operations: (() => unknown)[] = [
+    () => first.enter(Uint8Array.of(5)),
+    () => first.leave(number),
+    () => first.multiply(number, number),
+    () => first.publicPower(number, Uint8Array.of(3)),
+    () => first.privatePower(number),
+    () => first.isSame(number, number),
+  ]
+  for (const work of operations) {
+    assert.throws(work, /not in use/)
+    assert.throws(() => second.use(work), /not in use/)
+  }
+  for (const work of [() => second.use(() => {}), () => key(512), () => checkPowers(fastEngine, [512, 512], 4, 1)])
+    assert.throws(() => first.use(work), /Another key is in use/)
+  assert.equal(
+    first.use(() => first.leave(number).at(-1)),
+    5,
+  )
+  first.wipe()
+  assert.throws(() => first.use(() => first.leave(number)), /no longer open/)
+})
+
+function key(bits: number): RsaArithmetic {
+  const [p, q] = [(1n << BigInt(bits)) - 1n, (1n << BigInt(bits)) - 3n]
+  return fastEngine.openRsa(rsaLike(p, q, 1n, 1n)!)
+}
 
 test('the cases of the probe come out differently when rounded twice', () => {
   const result = new Float64Array(1)

@@ -135,8 +135,9 @@ export function fastPowers(
 
 const fields = new Map<number, Field>()
 
-/** Numbers of so many limbs; emitted and compiled at the first use. */
+/** Numbers of so many limbs; emitted and compiled at the first use. Its memory is a key's while that is in use. */
 function fieldOf(limbs: number): Field {
+  if (current !== undefined) throw new Error('Another key is in use')
   const field = fields.get(limbs) ?? new Field(limbs, UNSIGNED)
   fields.set(limbs, field)
   return field
