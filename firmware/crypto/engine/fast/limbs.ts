@@ -39,11 +39,15 @@ export function modulusLimbs(
   const count = digits * pieces.count
   const low = n.subarray(0, count)
   // Newton: from x = 1/n mod 2^k to x (2 - n x) = 1/n mod 2^2k; n itself is right in three bits
-  let x: Float64Array = low.slice()
+  let x: Float64Array = low.slice(0, 1)
   for (let bits = 3; bits < pieces.bits * count; bits *= 2) {
-    const error = remainder(product(low, x, count, pieces), pieces).map((piece) => -piece)
+    const right = Math.min(Math.ceil((2 * bits) / pieces.bits), count)
+    const error = remainder(product(low, x, right, pieces), pieces)
+    for (let i = 0; i < right; i++) error[i] = -error[i]!
     error[0]! += 2
-    x = remainder(product(error, x, count, pieces), pieces)
+    const better = remainder(product(error, x, right, pieces), pieces)
+    for (const secret of [error, x]) secret.fill(0)
+    x = better
   }
   const c = remainder(product(Float64Array.of(-1), x, count, pieces), pieces)
   const { base, isSigned } = pieces
