@@ -100,7 +100,15 @@ function privatePowers(engine: Engine): Subject[] {
   const keys = [copies(encodeRsaPrivateKey(key)), pool(() => encodeRsaPrivateKey(newKey()))] as const
   const number = randomMessage()
   const multipleOfP = Uint8Array.from([...new Uint8Array(PRIME_BYTES), ...key.p])
-  const resultTwo = encrypt(engine, key, smallNumber(2, MODULUS_BYTES))
+  // As long as the modulus: an encrypted number without its leading zeros is not secret.
+  const encrypted = (number: () => Uint8Array): Uint8Array => {
+    for (;;) {
+      const block = encrypt(engine, key, number())
+      if (block[0] !== 0) return block
+    }
+  }
+  let small = 1
+  const ofSmall = encrypted(() => smallNumber(++small, MODULUS_BYTES))
   const arithmetic = engine.openRsa(key)
   const opened = openRsa(key, undefined, engine)
   const enterWithKey = (encoded: Uint8Array) => {
@@ -116,7 +124,7 @@ function privatePowers(engine: Engine): Subject[] {
     subject('private power, not blinded: one base / many', [copies(number), pool(randomMessage)], bare),
     subject('private power, not blinded: multiple of p / any', [copies(multipleOfP), pool(randomMessage)], bare),
     subject('whole operation: one message / many', [copies(number), pool(randomMessage)], whole),
-    subject('whole operation: result 2 / random', [copies(resultTwo), pool(randomMessage)], whole),
+    subject('whole operation: small result / random', [copies(ofSmall), pool(() => encrypted(randomMessage))], whole),
   ]
 }
 
