@@ -40,7 +40,7 @@ export interface FieldExports {
 /** Everything that depends on the moduli, in both lanes; keep it as secret as they are. */
 export type FieldState = Float64Array
 
-/** Those of two exponents, first to last, as they lie in memory; as secret as the exponents. */
+/** Of two exponents, first to last, as they lie in memory; as secret as the exponents. */
 export type Windows = Uint32Array
 
 export class Field {
@@ -267,7 +267,7 @@ export class Field {
 export const limbsFor = (bits: number, { radix }: Format): number =>
   Math.max(ROWS + 1, Math.ceil((bits + SPARE_BITS) / Number(radix)))
 
-/** Read little by little from the exponents' ends, so that addresses depend on their lengths only. */
+/** Two exponents, cut into windows. Time and addresses depend on their lengths only. */
 export function windowsOf(exponents: Pair<Uint8Array>): Windows {
   const count = Math.ceil((8 * Math.max(...exponents.map((e) => e.length))) / WINDOW_BITS)
   const windows = new Uint32Array(WINDOW_WORDS * count)
