@@ -1,7 +1,8 @@
 /**
  * Signatures, decryptions and new keys against node:crypto, on one core: both in turn, and all operations in each round, so
- * that a change of the machine's speed meets all of them, and the median ratio of the rounds. Once as the processor is, once with OpenSSL's IFMA masked, as on
- * the many processors without it (RSA signatures and decryptions only: OpenSSL uses it for nothing else here).
+ * that a change of the machine's speed meets all of them, and the median ratio of the rounds. Once as the processor is,
+ * once with OpenSSL's IFMA masked, as on the many processors without it (RSA signatures and decryptions only: OpenSSL uses
+ * it for nothing else here).
  *
  * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=45] [--generate=40] [--json=dist/bench/primitives.json]
  */
@@ -158,7 +159,7 @@ function warmUp(work: () => unknown): number {
   return fastest
 }
 
-/** Milliseconds of processor time: what else runs on the machine does not count. The system counts a thread's time by ticks only. */
+/** Milliseconds of this process: what else runs does not count. A thread's own time may be counted in ticks only. */
 function timeOf(work: () => unknown, repeats: number): number {
   const start = process.cpuUsage()
   for (let i = 0; i < repeats; i++) work()

@@ -154,8 +154,8 @@ export class BasePoint {
     field.restore(this.#forScalars)
     this.#enterNumber('a', scalar)
     field.multiply('a', 'a', 'square')
-    this.#copyLane('a', Z, 0)
-    this.#code.inverse(this.#at('b'), this.#at('a'))
+    field.copyLane('a', Z, 0)
+    this.#code.inverse(field.at('b'), field.at('a'))
     field.multiply('c', 'b', unit)
     const inverse = this.#leave('c', 1)
     field.multiply(X, X, 'b')
@@ -243,27 +243,13 @@ export class BasePoint {
 
   /** Into lane 1. */
   #enterNumber(slot: Slot, number: Uint8Array): void {
-    this.#field.enter(this.#slot(slot), [1], number)
+    this.#field.enter(slot, [1], number)
   }
 
   /** Of a result of multiplication. */
   #leave(slot: Slot, lane: 0 | 1): Uint8Array {
     this.#field.canonical(slot, slot)
     return this.#field.getBytes(slot, lane, this.bytes)
-  }
-
-  #copyLane(to: Slot, from: Slot, lane: 0 | 1): void {
-    const { numbers, limbs } = this.#field
-    const [target, source] = [2 * this.#slot(to) + lane, 2 * this.#slot(from) + lane]
-    for (let k = 0; k < limbs; k++) numbers[target + 2 * k] = numbers[source + 2 * k]!
-  }
-
-  #slot(slot: Slot): number {
-    return typeof slot === 'number' ? slot : this.#field.layout.slots[slot]
-  }
-
-  #at(slot: Slot): number {
-    return this.#slot(slot) * LIMB_BYTES
   }
 }
 

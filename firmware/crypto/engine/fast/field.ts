@@ -92,7 +92,7 @@ export class Field {
     for (let i = bits; i < this.limbs * radix; i++) {
       this.add('one', 'one', 'one')
       // so that it is as small as a canonical number's origin may be
-      if (this.format.isSigned) this.code.subtract(this.#at('one'), this.#at('one'), this.layout.modulus * LIMB_BYTES)
+      if (this.format.isSigned) this.code.subtract(this.at('one'), this.at('one'), this.layout.modulus * LIMB_BYTES)
       this.canonical('one', 'one')
     }
     this.powerOfTwo('square', this.limbs * radix)
@@ -121,35 +121,35 @@ export class Field {
   }
 
   square(to: Slot, a: Slot): void {
-    this.code.square(this.#at(to), this.#at(a))
+    this.code.square(this.at(to), this.at(a))
   }
 
   multiply(to: Slot, a: Slot, b: Slot): void {
-    this.code.multiply(this.#at(to), this.#at(a), this.#at(b))
+    this.code.multiply(this.at(to), this.at(a), this.at(b))
   }
 
   add(to: Slot, a: Slot, b: Slot): void {
-    this.code.add(this.#at(to), this.#at(a), this.#at(b))
+    this.code.add(this.at(to), this.at(a), this.at(b))
   }
 
   subtract(to: Slot, a: Slot, b: Slot): void {
-    this.code.subtract(this.#at(to), this.#at(a), this.#at(b))
+    this.code.subtract(this.at(to), this.at(a), this.at(b))
   }
 
   /** From 0 to n - 1, of a result of multiplication. */
   canonical(to: Slot, a: Slot): void {
-    this.code.canonical(this.#at(to), this.#at(a))
+    this.code.canonical(this.at(to), this.at(a))
   }
 
   /** A number of up to twice as many limbs, divided by B^limbs. */
   reduce(to: Slot, number: Uint8Array): void {
     this.enter(this.layout.wide, LANES, number, 2 * this.limbs)
-    this.code.reduceWide(this.#at(to))
+    this.code.reduceWide(this.at(to))
   }
 
   /** The last `length` bytes of a b + c in one lane; a, b and c are from zero up. */
   product(a: Slot, b: Slot, c: Slot, lane: 0 | 1, length: number): Uint8Array {
-    this.code.product(this.#at(a), this.#at(b), this.#at(c))
+    this.code.product(this.at(a), this.at(b), this.at(c))
     return this.leave(this.layout.wide, lane, 2 * this.limbs, length)
   }
 
@@ -157,19 +157,19 @@ export class Field {
   power(to: Slot, base: Slot, windows: Windows): void {
     const { table } = this.layout
     const entry = (i: number): number => (table + i * this.limbs) * LIMB_BYTES
-    this.#copy(table, this.#slot('one'))
-    this.#copy(table + this.limbs, this.#slot(base))
+    this.copy(table, 'one')
+    this.copy(table + this.limbs, base)
     for (let i = 2; i < WINDOW_ENTRIES; i++) {
       if (i % 2 === 0) this.code.square(entry(i), entry(i / 2))
       else this.code.multiply(entry(i), entry(i - 1), entry(1))
     }
-    this.code.power(this.#at(to), ...this.#putWindows(windows))
+    this.code.power(this.at(to), ...this.#putWindows(windows))
   }
 
   /** 2^exponents[lane], in the same way. */
   twoToThe(to: Slot, windows: Windows): void {
     this.copy(to, 'one')
-    this.code.twoToThe(this.#at(to), ...this.#putWindows(windows))
+    this.code.twoToThe(this.at(to), ...this.#putWindows(windows))
   }
 
   #putWindows(windows: Windows): [at: number, count: number] {
@@ -183,16 +183,18 @@ export class Field {
     for (const lane of LANES) this.#write(this.#slot(slot), lane, numbers[lane])
   }
 
-  putLane(slot: Slot, lane: 0 | 1, limbs: Float64Array): void {
-    this.#write(this.#slot(slot), lane, limbs)
-  }
-
   copy(to: Slot, from: Slot): void {
-    this.#copy(this.#slot(to), this.#slot(from))
+    const source = 2 * this.#slot(from)
+    this.numbers.copyWithin(2 * this.#slot(to), source, source + 2 * this.limbs)
   }
 
   putBytes(slot: Slot, numbers: Pair<Uint8Array>): void {
-    for (const lane of LANES) this.enter(this.#slot(slot), [lane], numbers[lane])
+    for (const lane of LANES) this.enter(slot, [lane], numbers[lane])
+  }
+
+  copyLane(to: Slot, from: Slot, lane: 0 | 1): void {
+    const [target, source] = [2 * this.#slot(to) + lane, 2 * this.#slot(from) + lane]
+    for (let k = 0; k < 2 * this.limbs; k += 2) this.numbers[target + k] = this.numbers[source + k]!
   }
 
   /** One lane of a number, in both. */
@@ -227,23 +229,23 @@ export class Field {
 
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
-    return this.leave(this.#slot(slot), lane, this.limbs, length)
+    return this.leave(slot, lane, this.limbs, length)
   }
 
   /** Big-endian bytes to so many limbs of these lanes, from a position on. What the limbs cannot hold is left out. */
-  enter(at: number, lanes: readonly (0 | 1)[], number: Uint8Array, limbs = this.limbs): void {
+  enter(to: Slot, lanes: readonly (0 | 1)[], number: Uint8Array, limbs = this.limbs): void {
     const from = this.layout.bytes * LIMB_BYTES
     const end = from + byteLimbs(this.limbs) * LIMB_BYTES
     const count = Math.min(end - from, number.length)
     for (let i = 0; i < count; i++) this.bytes[from + i] = number[number.length - 1 - i]!
     this.bytes.fill(0, from + count, end)
-    for (const lane of lanes) this.code.enter(at * LIMB_BYTES + lane * LANE_BYTES, from, limbs)
+    for (const lane of lanes) this.code.enter(this.at(to) + lane * LANE_BYTES, from, limbs)
   }
 
   /** The other way, the last `length` bytes: of a canonical number, or of limbs from zero up. */
-  leave(at: number, lane: 0 | 1, limbs: number, length: number): Uint8Array {
+  leave(from: Slot, lane: 0 | 1, limbs: number, length: number): Uint8Array {
     const to = this.layout.bytes * LIMB_BYTES
-    this.code.leave(to, at * LIMB_BYTES + lane * LANE_BYTES, limbs)
+    this.code.leave(to, this.at(from) + lane * LANE_BYTES, limbs)
     return copySecret(this.bytes.subarray(to, to + length)).reverse()
   }
 
@@ -251,15 +253,12 @@ export class Field {
     for (let k = 0; k < limbs.length; k++) this.numbers[2 * (at + k) + lane] = limbs[k]!
   }
 
-  #copy(to: number, from: number): void {
-    this.numbers.copyWithin(2 * to, 2 * from, 2 * (from + this.limbs))
-  }
-
   #slot(slot: Slot): number {
     return typeof slot === 'number' ? slot : this.layout.slots[slot]
   }
 
-  #at(slot: Slot): number {
+  /** Its address. */
+  at(slot: Slot): number {
     return this.#slot(slot) * LIMB_BYTES
   }
 }
