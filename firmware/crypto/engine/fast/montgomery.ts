@@ -47,7 +47,6 @@ export function square<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: P, a
   })
   const x = range(ROWS + rest).map((k) => m.load(end[0]!, k))
   addRows(m, end[1]!, { x, y: end[0]!, full: { times: 0, rest: 1 - x.length }, fresh: end[2]!, isSquare: true })
-  if (!m.format.isSigned) addDiagonal(m, n, a)
   reduce(m, n, result)
 }
 
@@ -89,25 +88,6 @@ export function reduceWide<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, result: 
   reduce(m, n, result)
 }
 
-/** To columns with what is right of a square's diagonal: twice that, and the diagonal. */
-function addDiagonal<V, P, I>(m: Machine<V, P, I>, n: Modulus<P>, a: P): void {
-  const walk = [
-    { from: a, step: ROWS },
-    { from: n.columns, step: 2 * ROWS },
-  ]
-  const add = (from: P, to: P, k: number): void => {
-    const limb = m.load(from, k)
-    const { high, low } = m.split(limb, limb)
-    const [even, odd] = [m.load(to, 2 * k), m.load(to, 2 * k + 1)]
-    m.store(to, 2 * k, addLow(m, m.add(even, even), low))
-    m.store(to, 2 * k + 1, m.add(m.add(odd, odd), high))
-  }
-  const [from, to] = m.repeat(Math.floor(n.limbs / ROWS), walk, ([from, to]) => {
-    for (let k = 0; k < ROWS; k++) add(from!, to!, k)
-  })
-  for (let k = 0; k < n.limbs % ROWS; k++) add(from!, to!, k)
-}
-
 /** A low part rides on a double: on a negative one, its bits fall as it grows. */
 function addLow<V, P, I>(m: Machine<V, P, I>, sum: V, low: V): V {
   return m.format.isSigned ? m.add(sum, low) : m.sub(sum, low)
@@ -132,19 +112,16 @@ interface Rows<V, P, I> {
   isSquare?: boolean
 }
 
-/** Which rows have a product in a column, and whether one of them is the diagonal's. */
+/** What a column gets: which rows have a product in it. */
 interface Part {
   isWanted: (k: number) => boolean
+  /** The row whose product is the square's diagonal. */
   diagonal?: number
+  /** It is complete but for the diagonal, and then counts twice. */
+  isDoubled?: boolean
 }
 
 const WHOLE: Part = { isWanted: () => true }
-
-/** Column j of a square: twice what is right of the diagonal, and where factors are doubled the diagonal itself. */
-function partOfSquare(j: number, isSigned: boolean): Part {
-  if (!isSigned) return { isWanted: (k) => j > 2 * k }
-  return { isWanted: (k) => j >= 2 * k, diagonal: j / 2 }
-}
 
 /** Adds to the columns at `t` the products of x and the limbs at `y`, row k one column further up than row k - 1. */
 function addRows<V, P, I>(m: Machine<V, P, I>, t: P, { x, y, full, fresh, isSquare = false }: Rows<V, P, I>): void {
@@ -153,24 +130,37 @@ function addRows<V, P, I>(m: Machine<V, P, I>, t: P, { x, y, full, fresh, isSqua
   const { isSigned } = m.format
   const twice = isSquare && isSigned ? x.map((value) => m.plus(value, value)) : x
   let highs: V | undefined
+  let diagonalHigh: V | undefined
   /** The limbs at j, j - 1, ... of y, as many as there are rows. */
   let window: (V | undefined)[] = []
   /** Column c of `to`, from what it starts with, gets the products x[k] y[j - k]; `highs` goes from each column to the next. */
-  const column = (start: P, to: P, c: number, next: V | undefined, { isWanted, diagonal }: Part): void => {
+  const column = (start: P, to: P, c: number, next: V | undefined, { isWanted, diagonal, isDoubled }: Part): void => {
     window = [next, ...window.slice(0, rows - 1)]
     let sum = m.load(start, c)
     if (highs !== undefined) sum = m.add(sum, highs)
     highs = undefined
     for (let k = 0; k < rows; k++) {
       const limb = window[k]
-      if (limb === undefined || !isWanted(k)) continue
-      const { high, low } = k === diagonal ? m.split(x[k]!, x[k]!) : m.split(twice[k]!, limb)
+      if (limb === undefined || k === diagonal || !isWanted(k)) continue
+      const { high, low } = m.split(twice[k]!, limb)
       sum = addLow(m, sum, low)
       highs = highs === undefined ? high : m.add(highs, high)
     }
+    if (isDoubled) sum = m.add(sum, sum)
+    if (diagonalHigh !== undefined) sum = m.add(sum, diagonalHigh)
+    diagonalHigh = undefined
+    if (diagonal !== undefined) {
+      const { high, low } = m.split(x[diagonal]!, x[diagonal]!)
+      sum = addLow(m, sum, low)
+      diagonalHigh = high
+    }
     m.store(to, c, sum)
   }
-  const part = (j: number): Part => (isSquare ? partOfSquare(j, isSigned) : WHOLE)
+  /** Of a square, what is right of the diagonal, twice: long factors cannot be doubled, so columns are. */
+  const part = (j: number): Part => {
+    if (!isSquare || j >= 2 * rows) return WHOLE
+    return { isWanted: (k) => j > 2 * k, isDoubled: !isSigned, ...(j % 2 === 0 && { diagonal: j / 2 }) }
+  }
   const lead = (isSquare ? 2 * rows : rows) - 1 + full.rest
   for (let c = 0; c < lead; c++) column(t, t, c, m.load(y, c), part(c))
   let to = m.at(t, lead)
