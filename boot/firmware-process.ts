@@ -12,6 +12,10 @@ const NURSERY_MEGABYTES = 4
 // Before the first whole collection. What comes over the network counts, too: with less, an upload sees a dozen of them.
 const HEAP_MEGABYTES_FIRST = 32
 
+// Machine code of WebAssembly that better one has replaced is not freed: QEMU 7.2, emulating several cores, may follow a
+// jump into it that another core has redirected.
+const KEEP_REPLACED_CODE = '--no-wasm-code-gc'
+
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */
   launcher: readonly string[]
@@ -42,6 +46,7 @@ export function launch(
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${NURSERY_MEGABYTES}`,
     `--initial-old-space-size=${HEAP_MEGABYTES_FIRST}`,
+    KEEP_REPLACED_CODE,
     program,
   ]
   return spawn(file!, parameters, {

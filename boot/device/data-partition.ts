@@ -21,12 +21,9 @@ import { dirname } from 'node:path'
 import { syncDirectory } from '../files.ts'
 import { createStoreCopy } from '../store-copy.ts'
 import type { OurDisk } from './disk.ts'
-import { DATA, ESP, mountData, unmountData, withWritableEsp } from './mounts.ts'
+import { FIRMWARE_ID } from './launcher.ts'
+import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
-
-export const STORE = `${DATA}/store`
-/** The firmware's user and group. */
-export const FIRMWARE_ID = 1000
 
 const MARK = `${ESP}/EFI/coffer/make-data`
 const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there

@@ -6,6 +6,9 @@
 
 import { BUSYBOX } from './programs.ts'
 
+/** The firmware's user and group. */
+export const FIRMWARE_ID = 1000
+
 const DESCRIPTORS_MAX = 4096 // connections of clients, of which the listener allows far fewer
 // When memory runs out the kernel ends the firmware, which comes back, and never the boot manager (oom_score_adj is -1000).
 const SACRIFICE = 500

@@ -1,8 +1,10 @@
 /** The boot manager on the device. Its exit code tells /sbin/init what comes next: 0 power off, anything else a restart. */
 
 import { preventCoreFiles } from '../core-files.ts'
-import { run } from '../manager.ts'
-import { openDevice } from './platform.ts'
+import { launchFirmware } from './early.ts'
 
 preventCoreFiles()
-run(await openDevice((text) => console.log(text)))
+const early = launchFirmware()
+const { run } = await import('../manager.ts')
+const { openDevice } = await import('./platform.ts')
+run(await openDevice(early, (text) => console.log(text)))

@@ -1,24 +1,23 @@
 /** The device platform: the appliance's own machine, started from its image. */
 
 import { chownSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
-import { launchEarly } from '../firmware-process.ts'
+import type { Early } from '../firmware-process.ts'
 import { ownFirmware } from '../own-firmware.ts'
 import type { Platform } from '../platform.ts'
 import { readReleaseKey } from '../release-key.ts'
 import { readBootLoader } from './boot-count.ts'
 import { keepTime } from './clock.ts'
-import { createDataPartition, FIRMWARE_ID, STORE } from './data-partition.ts'
+import { createDataPartition } from './data-partition.ts'
 import { eraseDeviceKey, openDeviceKeys } from './device-key.ts'
 import { DiskError, findDisk } from './disk.ts'
 import { efiVariables } from './efi-variables.ts'
 import { createEsp, dropCaches } from './esp.ts'
 import { repairEsp } from './esp-repair.ts'
 import { hardenKernel } from './hardening.ts'
-import { launcherFor } from './launcher.ts'
+import { FIRMWARE_ID } from './launcher.ts'
 import { createMinimumVersion } from './minimum-version.ts'
-import { DATA, ESP, mountEfiVariables, mountEsp, remountEsp } from './mounts.ts'
+import { DATA, ESP, mountEfiVariables, mountEsp, remountEsp, STORE } from './mounts.ts'
 import { createNetwork } from './network.ts'
 import { paceLines } from './pace.ts'
 import { readRelease } from './release.ts'
@@ -32,22 +31,16 @@ const NOWHERE = '/run/no-data' // stands for the data partition when that is unu
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
 
-// What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
-const HEAP_SHARE = 1 / 3
-const HEAP_MEGABYTES_MIN = 96
-const HEAP_MEGABYTES_MAX = 1024
-const MEGABYTE = 1024 * 1024
-
 const POWER_OFF = { exitCode: 0 }
 const RESTART = { exitCode: 1 }
 
 const READ_MS = 30_000 // long enough to read what stands on the console before the machine restarts
 
 /** What is wrong with the machine is said on the console; then it is tried again, by a restart. */
-export async function openDevice(say: (text: string) => void): Promise<Platform> {
+export async function openDevice(early: Early, say: (text: string) => void): Promise<Platform> {
   feedWatchdog()
   try {
-    return await open(say)
+    return await open(early, say)
   } catch (error) {
     say(`Coffer does not start: ${error instanceof Error ? error.message : 'no reason given'}.`)
     if (!(error instanceof DiskError)) console.error(error)
@@ -56,11 +49,7 @@ export async function openDevice(say: (text: string) => void): Promise<Platform>
   }
 }
 
-async function open(say: (text: string) => void): Promise<Platform> {
-  const launcher = launcherFor(FIRMWARE_ID)
-  const heapMegabytes = heapFor(totalmem())
-  // Two cores can load it while its disk is made ready.
-  const early = launchEarly({ launcher, ...ownFirmware(), storeDirectory: STORE, heapMegabytes })
+async function open(early: Early, say: (text: string) => void): Promise<Platform> {
   mountEfiVariables()
   const disk = await findDisk()
   for (const repair of repairEsp(disk.esp)) say(repair)
@@ -121,8 +110,8 @@ async function open(say: (text: string) => void): Promise<Platform> {
         return running
       },
     },
-    launcher,
-    heapMegabytes,
+    launcher: early.command.launcher,
+    heapMegabytes: early.command.heapMegabytes,
     lock: null, // when we end, so does the machine
     early,
     sharesTerminal: false,
@@ -146,9 +135,6 @@ async function open(say: (text: string) => void): Promise<Platform> {
     },
   }
 }
-
-export const heapFor = (memoryBytes: number): number =>
-  Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * HEAP_SHARE, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
 
 function makeNowhere(storeDirectory: string): void {
   mkdirSync(storeDirectory, { recursive: true, mode: 0o711 })

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { keepTime, type SystemClock } from '../../boot/device/clock.ts'
+import { heapFor } from '../../boot/device/early.ts'
 import { hardenKernel } from '../../boot/device/hardening.ts'
-import { heapFor } from '../../boot/device/platform.ts'
 import { mustRun, ProgramError, runProgram } from '../../boot/device/programs.ts'
 
 function makeDirectory(t: TestContext): string {

@@ -80,7 +80,7 @@ export function argumentsOf(hardware: Hardware): string[] {
   return [
     ['-nodefaults', '-no-user-config', '-display', 'none'],
     machine(hardware),
-    ['-smp', cores(hardware), '-m', String(hardware.memoryMegabytes)],
+    ['-smp', CORES, '-m', String(hardware.memoryMegabytes)],
     boot(hardware),
     disk(hardware),
     network(hardware),
@@ -92,17 +92,14 @@ export function argumentsOf(hardware: Hardware): string[] {
   ].flat()
 }
 
-/**
- * One, where it is emulated: with two that run side by side, QEMU 7.2 now and then runs machine code of V8 that has been
- * replaced, and the firmware crashes within a minute.
- */
-const cores = ({ accelerator }: Hardware): string => (accelerator === 'kvm' ? '2' : '1')
+const CORES = '2'
 
 /**
  * What can be emulated, without what makes emulation slow: five levels of page tables, each of which is walked in software,
- * and protection keys, whose every change (V8 makes many) empties the emulated TLB.
+ * protection keys, whose every change (V8 makes many) empties the emulated TLB, and fast copies of strings, because a
+ * kernel that sees them copies and clears memory by single bytes.
  */
-const CPU = 'max,la57=off,pku=off'
+const CPU = 'max,la57=off,pku=off,erms=off'
 
 function machine({ architecture, firmware, accelerator }: Hardware): string[] {
   if (architecture === 'arm64') {

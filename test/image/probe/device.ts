@@ -4,12 +4,13 @@
  */
 
 import { existsSync } from 'node:fs'
+import { launchFirmware } from '../../../boot/device/early.ts'
 import { openDevice } from '../../../boot/device/platform.ts'
 import { run } from '../../../boot/manager.ts'
 import { tryOnceMore } from './once-more.ts'
 import { SECRETS } from './secrets.ts'
 
-const platform = await openDevice((text) => console.log(text))
+const platform = await openDevice(launchFirmware(), (text) => console.log(text))
 tryOnceMore()
 run({
   ...platform,

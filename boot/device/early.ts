@@ -1,0 +1,25 @@
+/** The first start of the firmware: before the rest of the boot manager is loaded, so that two cores load both at once. */
+
+import { totalmem } from 'node:os'
+import { type Early, launchEarly } from '../firmware-process.ts'
+import { ownFirmware } from '../own-firmware.ts'
+import { FIRMWARE_ID, launcherFor } from './launcher.ts'
+import { STORE } from './mounts.ts'
+
+// What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
+const HEAP_SHARE = 1 / 3
+const HEAP_MEGABYTES_MIN = 96
+const HEAP_MEGABYTES_MAX = 1024
+const MEGABYTE = 1024 * 1024
+
+/** It waits for its start message and has no store until then. */
+export const launchFirmware = (): Early =>
+  launchEarly({
+    launcher: launcherFor(FIRMWARE_ID),
+    ...ownFirmware(),
+    storeDirectory: STORE,
+    heapMegabytes: heapFor(totalmem()),
+  })
+
+export const heapFor = (memoryBytes: number): number =>
+  Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * HEAP_SHARE, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
