@@ -22,7 +22,8 @@ import {
 
 const KILLS = 50
 const ATTENDED_KILLS = 15 // the last ones, each followed by a real unlock
-const LIFE_MS_MAX = 600
+const ANSWERS_MAX = 8 // before a kill: 0 to 7, in turn, however fast the computer is
+const KILL_MS_MAX = 60 // after them, at random: about as long as the next answer takes
 const CLIENTS = 2
 const OPERATOR = 'signer:operator passphrase'
 
@@ -37,11 +38,12 @@ interface Ledger {
   absent: Set<string>
   uncertain: Set<string>
   next: number
+  onAnswer: () => void
 }
 
 test(`what was answered survives ${KILLS} kills, and no key is half made`, { timeout: 600_000 }, async (t) => {
   const data = makeDataDirectory(t)
-  const ledger: Ledger = { present: new Set(), absent: new Set(), uncertain: new Set(), next: 0 }
+  const ledger: Ledger = { present: new Set(), absent: new Set(), uncertain: new Set(), next: 0, onAnswer: () => {} }
   const signed = new Set<string>()
   let coffer = startCoffer(t, { program, data, settings: { COFFER_LOG: 'warning' } })
   await provision(coffer)
@@ -55,8 +57,10 @@ test(`what was answered survives ${KILLS} kills, and no key is half made`, { tim
       await expect(204, coffer.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'off' } }))
     }
     const before = ledger.present.size
+    const answers = answered(ledger, kill % ANSWERS_MAX)
     const working = Promise.all(Array.from({ length: CLIENTS }, () => work(coffer, ledger)))
-    await wait(Math.random() * LIFE_MS_MAX)
+    await Promise.race([answers, working])
+    await wait(Math.random() * KILL_MS_MAX)
     const both = kill % 2 === 0 // every other time the firmware is left to find out by itself
     await coffer.kill(both)
     await working
@@ -84,16 +88,27 @@ test(`what was answered survives ${KILLS} kills, and no key is half made`, { tim
   t.diagnostic(`${ledger.present.size} keys kept, ${ledger.absent.size} deleted, ${lives} lives with work`)
 })
 
+function answered(ledger: Ledger, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count
+    if (left === 0) resolve()
+    ledger.onAnswer = () => {
+      if (--left === 0) resolve()
+    }
+  })
+}
+
 /** Creates keys, deletes every fifth, until the connection breaks. */
 async function work(coffer: Coffer, ledger: Ledger): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   const target = { ...(await coffer.target()), agent }
-  const answered = async (id: string, method: string, path: string, json?: unknown): Promise<boolean> => {
+  const ask = async (id: string, method: string, path: string, json?: unknown): Promise<boolean> => {
     ledger.uncertain.add(id)
     try {
       const { status, text } = await request(target, method, `/api/v1${path}`, { as: ADMIN, json })
       assert.ok(status === 201 || status === 204, `${method} ${path}: ${status} ${text()}`)
       ledger.uncertain.delete(id)
+      ledger.onAnswer()
       return true
     } catch (error) {
       if (error instanceof assert.AssertionError) throw error
@@ -104,11 +119,11 @@ async function work(coffer: Coffer, ledger: Ledger): Promise<void> {
     for (;;) {
       const id = `key-${ledger.next++}`
       const key = { id, type: 'EC_P256', mechanisms: ['ECDSA_Signature'], label: `label of ${id}` }
-      if (!(await answered(id, 'POST', '/keys/generate', key))) return
+      if (!(await ask(id, 'POST', '/keys/generate', key))) return
       ledger.present.add(id)
       if (ledger.next % 5 !== 0) continue
       ledger.present.delete(id)
-      if (!(await answered(id, 'DELETE', `/keys/${id}`))) return
+      if (!(await ask(id, 'DELETE', `/keys/${id}`))) return
       ledger.absent.add(id)
     }
   } finally {
