@@ -1,7 +1,7 @@
 /**
  * How the firmware is started: as a user without any privilege and without a way back to one. setpriv(1), capabilities(7).
  *
- * Node's permission model (supervisor.ts) confines what JavaScript can do; this holds for native code as well.
+ * Node's permission model (firmware-process.ts) confines what JavaScript can do; this holds for native code as well.
  */
 
 import { BUSYBOX } from './programs.ts'
