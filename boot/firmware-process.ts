@@ -9,12 +9,6 @@ import { existsSync } from 'node:fs'
 
 // Per thread. The default of 16 makes each thread several times its size in use, for a gain that signing does not show.
 const NURSERY_MEGABYTES = 4
-// Before the first whole collection. What comes over the network counts, too: with less, an upload sees a dozen of them.
-const HEAP_MEGABYTES_FIRST = 32
-
-// Machine code of WebAssembly that better one has replaced is not freed: QEMU 7.2, emulating several cores, may follow a
-// jump into it that another core has redirected.
-const KEEP_REPLACED_CODE = '--no-wasm-code-gc'
 
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */
@@ -45,8 +39,6 @@ export function launch(
     '--disable-warning=ExperimentalWarning', // --allow-net
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${NURSERY_MEGABYTES}`,
-    `--initial-old-space-size=${HEAP_MEGABYTES_FIRST}`,
-    KEEP_REPLACED_CODE,
     program,
   ]
   return spawn(file!, parameters, {

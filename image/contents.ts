@@ -46,23 +46,27 @@ export const BUSYBOX = PROGRAMS[0]!
 /** In the initramfs, beside busybox. */
 export const DMSETUP = { package: 'dmsetup', path: 'sbin/dmsetup' } // opens the root file system
 
-/** What cannot wait for the root file system, or is not known to the boot manager by name: all are loaded at start. */
-export const MODULES: readonly string[] = [
+/** The drivers of disks, and what opens the root file system on them. */
+export const ROOT_MODULES: readonly string[] = [
   'virtio_pci',
   'virtio_mmio',
   'virtio_blk',
   'virtio_scsi',
   'sd_mod',
+  'nvme',
+  'dm_verity',
+  'squashfs',
+]
+
+/** What the boot manager does not know by name: all of them are loaded while the root file system is read ahead. */
+export const MODULES: readonly string[] = [
   'virtio_net',
   'virtio_rng',
-  'nvme',
   'ext4',
   'vfat',
   'nls_cp437',
   'nls_ascii',
   'efivarfs',
-  'dm_verity',
-  'squashfs',
   'tpm_tis',
   'tpm_crb',
   'softdog',

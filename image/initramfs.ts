@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
-import { BUSYBOX, DMSETUP, MODULES } from './contents.ts'
+import { BUSYBOX, DMSETUP, MODULES, ROOT_MODULES } from './contents.ts'
 import { addLibraries } from './libraries.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { COFFER } from './root.ts'
@@ -17,14 +17,20 @@ export function makeInitramfs(architecture: Architecture, packages: Packages): T
     tree.set(path, fileOf(`${packages.get(name).directory}/${path}`, name, true))
   addLibraries(tree, architecture, packages)
   tree.set('init', fileOf(fileURLToPath(new URL('init', import.meta.url)), COFFER, true))
-  const modules = orderModules(`${packages.kernel.directory}/lib/modules`)
-  for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
-  tree.set('modules/order', bytesOf(Buffer.from(modules.map((path) => `${basename(path)}\n`).join('')), COFFER))
+  const loaded = new Set<string>()
+  for (const [list, names] of Object.entries({ root: ROOT_MODULES, rest: MODULES })) {
+    const modules = orderModules(`${packages.kernel.directory}/lib/modules`, names).filter((path) => !loaded.has(path))
+    for (const path of modules) {
+      loaded.add(path)
+      tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
+    }
+    tree.set(`modules/${list}`, bytesOf(Buffer.from(modules.map((path) => `${basename(path)}\n`).join('')), COFFER))
+  }
   return tree
 }
 
-/** The files of MODULES and of what they depend on, each after what it depends on. */
-function orderModules(directory: string): string[] {
+/** The files of the modules and of what they depend on, each after what it depends on. */
+function orderModules(directory: string, modules: readonly string[]): string[] {
   const files = filesBelow(directory)
   const paths = new Map(files.filter((file) => file.endsWith('.ko')).map((file) => [nameOf(file), file]))
   const builtIn = readFileSync(`${directory}/${files.find((file) => file.endsWith('/modules.builtin'))}`, 'utf8')
@@ -37,7 +43,7 @@ function orderModules(directory: string): string[] {
     for (const dependency of dependenciesOf(`${directory}/${path}`)) add(dependency)
     ordered.add(`${directory}/${path}`)
   }
-  for (const name of MODULES) add(name)
+  for (const name of modules) add(name)
   return [...ordered]
 }
 
