@@ -1,6 +1,6 @@
 /** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
 
-import { availableParallelism, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
 import { engine } from './engine/select.ts'
@@ -21,7 +21,7 @@ import type { KeyPair } from './types.ts'
 import { warmUpSteps } from './warm-up.ts'
 
 const HOLD_MS = 0.5 // an answer waits for those behind it no longer than this
-const WARM_UP_SHARE = 1 / 10 // of the only core, so that warming up does not hold up what else there is to do
+const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
 
 /** Serves requests until `close`. */
 function serve(port: MessagePort): void {
@@ -93,14 +93,11 @@ function serve(port: MessagePort): void {
   port.postMessage('ready' satisfies FromWorker)
   if (!start.warm) return
   const steps = warmUpSteps(engine)
-  const isOnlyCore = availableParallelism() === 1
   const warmUp = (): void => {
     if (isClosed) return
     const startedMs = performance.now()
     steps.shift()?.()
-    if (steps.length === 0) return
-    if (isOnlyCore) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
-    else setImmediate(warmUp) // requests that have come meanwhile go first
+    if (steps.length > 0) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
   }
   setImmediate(warmUp)
 }
