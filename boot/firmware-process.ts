@@ -37,6 +37,8 @@ export function launch(
     '--disable-sigusr1',
     '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
     '--disable-warning=ExperimentalWarning', // --allow-net
+    // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
+    // from its code cache.
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${NURSERY_MEGABYTES}`,
     program,
