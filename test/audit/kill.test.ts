@@ -61,7 +61,7 @@ test(`no answered change is lost in ${KILLS} kills, and the chain holds`, { time
       ledger.onMade = resolve
     })
     const working = Promise.all([change(coffer, ledger), use(coffer, ledger)])
-    if (kill % 2 === 0) await Promise.race([made, working]) // every other life sees a change, however slow the computer is
+    if (kill % 3 !== 0) await Promise.race([made, working]) // two of three lives see a change, however slow the computer is
     await wait(Math.random() * LIFE_MS_MAX)
     const killedMs = performance.now()
     await coffer.kill(true)
@@ -91,7 +91,7 @@ test(`no answered change is lost in ${KILLS} kills, and the chain holds`, { time
     lost += ledger.used.filter(({ key }) => !used.has(key)).length
     ledger.used = ledger.used.filter(({ key }) => used.has(key)) // the last group may go, once
   }
-  assert.ok(lives >= KILLS / 2, `work was under way in ${lives} lives only`)
+  assert.ok(lives > KILLS / 2, `work was under way in ${lives} lives only`)
   assert.equal(await coffer.stop(), 0)
   t.diagnostic(`${ledger.made.length} changes, ${ledger.used.length} uses kept, ${lost} lost`)
 })
