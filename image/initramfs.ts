@@ -17,20 +17,16 @@ export function makeInitramfs(architecture: Architecture, packages: Packages): T
     tree.set(path, fileOf(`${packages.get(name).directory}/${path}`, name, true))
   addLibraries(tree, architecture, packages)
   tree.set('init', fileOf(fileURLToPath(new URL('init', import.meta.url)), COFFER, true))
-  const loaded = new Set<string>()
-  for (const [list, names] of Object.entries({ root: ROOT_MODULES, rest: MODULES })) {
-    const modules = orderModules(`${packages.kernel.directory}/lib/modules`, names).filter((path) => !loaded.has(path))
-    for (const path of modules) {
-      loaded.add(path)
-      tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
-    }
+  const lists = orderModules(`${packages.kernel.directory}/lib/modules`, { root: ROOT_MODULES, rest: MODULES })
+  for (const [list, modules] of Object.entries(lists)) {
+    for (const path of modules) tree.set(`modules/${basename(path)}`, fileOf(path, packages.kernel.name))
     tree.set(`modules/${list}`, bytesOf(Buffer.from(modules.map((path) => `${basename(path)}\n`).join('')), COFFER))
   }
   return tree
 }
 
-/** The files of the modules and of what they depend on, each after what it depends on. */
-function orderModules(directory: string, modules: readonly string[]): string[] {
+/** Of each list the files, each after what it depends on, without those that a list before it has. */
+function orderModules(directory: string, lists: Record<string, readonly string[]>): Record<string, string[]> {
   const files = filesBelow(directory)
   const paths = new Map(files.filter((file) => file.endsWith('.ko')).map((file) => [nameOf(file), file]))
   const builtIn = readFileSync(`${directory}/${files.find((file) => file.endsWith('/modules.builtin'))}`, 'utf8')
@@ -43,8 +39,12 @@ function orderModules(directory: string, modules: readonly string[]): string[] {
     for (const dependency of dependenciesOf(`${directory}/${path}`)) add(dependency)
     ordered.add(`${directory}/${path}`)
   }
-  for (const name of modules) add(name)
-  return [...ordered]
+  const filesOf = (names: readonly string[]): string[] => {
+    const before = ordered.size
+    for (const name of names) add(name)
+    return [...ordered].slice(before)
+  }
+  return Object.fromEntries(Object.entries(lists).map(([list, names]) => [list, filesOf(names)]))
 }
 
 // The kernel takes - and _ in names of modules for the same.
