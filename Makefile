@@ -80,6 +80,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/softhsm2.ts
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/audit.ts
+	$(NODE) tools/bench/start.ts
 	$(NODE) tools/bench/chart.ts
 
 MINUTES ?= 60
