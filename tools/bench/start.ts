@@ -22,6 +22,7 @@ import { createClient, median, othersShare, root, writeResults } from './rig.ts'
 const VERSION = '1.0.0'
 const MEGABYTES = 256
 const START_MS_MAX = 180_000
+const ATTEMPT_MS = 5_000
 const ATTEMPT_EVERY_MS = 50
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } })
@@ -99,7 +100,8 @@ async function start(image: string, firmware: 'direct' | 'ovmf'): Promise<number
         throw new Error(`No answer; the console's end:\n${machine.output().slice(-2000)}`)
       // none before the console names the address: early ones hang
       if (machine.output().includes('https://')) {
-        const answer = await client.call('GET', '/health/alive').catch(() => null)
+        const asked = client.call('GET', '/health/alive').catch(() => null)
+        const answer = await Promise.race([asked, wait(ATTEMPT_MS, null)])
         if (answer !== null) return (performance.now() - switchedOn) / 1000
       }
       await wait(ATTEMPT_EVERY_MS)
