@@ -55,22 +55,26 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
 }
 
 let lines = ''
+let timer: NodeJS.Timeout | undefined
 
-const GATHER_MS = 20 // writing and reading a line by itself costs two processes more than a signature
+const GATHER_MS = 100 // writing and reading a line by itself costs two processes more than a signature
+const GATHER_MAX = 32_768 // characters: what the way to the boot manager holds at once
 
 /**
  * One line per entry on standard output, which the boot manager passes on to the console. Lines that come close together
  * go out in one write, errors at once: the process may be about to end.
  */
 export function writeToConsole({ level, source, message }: Entry): void {
-  if (lines === '') setTimeout(flushConsole, GATHER_MS)
+  timer ??= setTimeout(flushConsole, GATHER_MS)
   lines += `${level.padEnd(7)} ${source}: ${message}\n`
-  if (level === 'error') flushConsole()
+  if (level === 'error' || lines.length >= GATHER_MAX) flushConsole()
 }
 
 function flushConsole(): void {
   if (lines !== '') process.stdout.write(lines)
   lines = ''
+  clearTimeout(timer)
+  timer = undefined
 }
 
 process.once('exit', flushConsole) // writing to a pipe is synchronous
