@@ -7,8 +7,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-// Per thread. The default of 16 makes each thread several times its size in use, for a gain that signing does not show.
-const NURSERY_MEGABYTES = 4
+// Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold.
+const NURSERY_SHARE = 1 / 32
+const NURSERY_MEGABYTES_MIN = 4
+const NURSERY_MEGABYTES_MAX = 16
 
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */
@@ -40,7 +42,7 @@ export function launch(
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.
     `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${NURSERY_MEGABYTES}`,
+    `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
     program,
   ]
   return spawn(file!, parameters, {
@@ -52,6 +54,9 @@ export function launch(
     detached: true,
   })
 }
+
+const nurseryFor = (heapMegabytes: number): number =>
+  Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), NURSERY_MEGABYTES_MAX))
 
 /** One that loads its program while it is still being found out whether it is the one to run. */
 export interface Early {
