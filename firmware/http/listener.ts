@@ -68,6 +68,7 @@ export const LISTENER_LIMITS: ListenerLimits = {
 const HEADER_BYTES_MAX = 16 * 1024
 const EXPIRY_CHECKS = 4 // per headersMs
 const DRAIN_CHECK_MS = 100
+const SWEEPS = 4 // in the shortest time a connection may stand still
 const LOGGED_PATH_MAX = 2000
 
 const TICKET_KEY_BYTES = 48
@@ -78,6 +79,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   const traffic = options.traffic ?? createTraffic()
   const commonHeaders = createCommonHeaders(now)
   const sockets = new Set<Socket>() // every TCP connection, also during its handshake
+  const secured = new Set<Socket>()
   let closing = false
 
   /** Puts the common headers on every answer, those Node makes by itself included. */
@@ -100,7 +102,8 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       // A client that still waits for "100 Continue" may or may not send its body now: nobody could tell what follows.
       const undecided = this.req.headers.expect !== undefined && !this.#continued && !this.req.complete
       if (undecided || closing) this.shouldKeepAlive = false
-      return super.writeHead(status, { ...commonHeaders(), ...headers })
+      const kept = this.shouldKeepAlive && { 'keep-alive': `timeout=${Math.floor(limits.keepAliveMs / 1000)}` }
+      return super.writeHead(status, { ...commonHeaders(), ...kept, ...headers })
     }
   }
 
@@ -114,11 +117,10 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: limits.headersMs,
     requestTimeout: 0, // bodies are watched by their pace
-    keepAliveTimeout: limits.keepAliveMs,
+    keepAliveTimeout: 0, // see sweep
     connectionsCheckingInterval: Math.ceil(limits.headersMs / EXPIRY_CHECKS),
   })
   server.maxConnections = limits.connectionsMax
-  server.timeout = limits.stallMs
   // Undocumented but long-lived: a client may close its side after its last request and still get the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
 
@@ -141,6 +143,9 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     })
     outgoing.on('close', () => {
       client.unanswered.delete(outgoing)
+      client.idleSinceMs = performance.now()
+      if (client.isTimed) socket.setTimeout(0)
+      client.isTimed = false
       if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
       if (socket.destroyed) client.waiting.length = 0
       client.waiting.shift()?.()
@@ -156,7 +161,10 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     }
     // One after another: a client that pipelines and reads nothing has one answer in memory, not all it asked for.
     if (isAlone) answer()
-    else client.waiting.push(answer)
+    else {
+      client.waiting.push(answer)
+      readAsStream(socket, client)
+    }
   }
 
   /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
@@ -213,13 +221,29 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     if (current !== undefined && !current.headersSent) socket.setTimeout(limits.stallMs)
     else socket.destroy()
   })
-  // With a listener of its own the socket is read as a stream. Read natively, TLS records already decrypted reach the parser
-  // after it was paused for a client that pipelines faster than it reads, and that client gets 400 for good requests.
-  server.on('secureConnection', (socket) => socket.on('data', () => {}))
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
   })
+  server.on('secureConnection', (socket) => {
+    secured.add(socket)
+    socket.on('close', () => secured.delete(socket))
+  })
+
+  /** Timers that were set and cleared with each request would be a twentieth of its work. */
+  function sweep(): void {
+    const nowMs = performance.now()
+    for (const socket of secured) {
+      const client = clientOf(socket)
+      if (client.unanswered.size === 0) {
+        if (nowMs - client.idleSinceMs > limits.keepAliveMs) socket.destroy()
+      } else if (!client.isTimed) {
+        client.isTimed = true
+        socket.setTimeout(limits.stallMs)
+      }
+    }
+  }
+  const sweeping = setInterval(sweep, Math.min(limits.stallMs, limits.keepAliveMs) / SWEEPS).unref()
 
   server.listen(options.port, options.host)
   await once(server, 'listening')
@@ -240,6 +264,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
         for (const socket of sockets) socket.destroy()
       }, limits.closeMs)
       await closed
+      clearInterval(sweeping)
       clearTimeout(cut)
     },
   }
@@ -248,11 +273,16 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
 /** A connection: what is known of it beyond the socket. */
 interface Client {
   unanswered: Set<ServerResponse>
+  /** When the last one was answered, or the connection began. */
+  idleSinceMs: number
+  /** A timer of its own runs until the request at hand is answered. */
+  isTimed: boolean
   /** Pipelined requests that have arrived, in order; each begins when the answer before it is sent. */
   waiting: (() => void)[]
   last: IncomingMessage | undefined
   /** The parser gave up on it. */
   broken: boolean
+  pipelines: boolean
   /** The last answer, to be sent when all others are. */
   parting: (() => void) | undefined
 }
@@ -262,10 +292,30 @@ const clients = new WeakMap<Duplex, Client>()
 function clientOf(socket: Duplex): Client {
   let client = clients.get(socket)
   if (client === undefined) {
-    client = { unanswered: new Set(), waiting: [], last: undefined, broken: false, parting: undefined }
+    client = {
+      unanswered: new Set(),
+      idleSinceMs: performance.now(),
+      isTimed: false,
+      waiting: [],
+      last: undefined,
+      broken: false,
+      pipelines: false,
+      parting: undefined,
+    }
     clients.set(socket, client)
   }
   return client
+}
+
+/**
+ * A socket with a listener of its own is read as a stream. Read natively, which is faster, TLS records already decrypted
+ * reach the parser after it was paused for a client that pipelines faster than it reads, and that client gets 400 for good
+ * requests.
+ */
+function readAsStream(socket: Socket, client: Client): void {
+  if (client.pipelines) return
+  client.pipelines = true
+  socket.on('data', () => {})
 }
 
 /** Watches while Node discards the rest of a body nobody wants, so that the client can finish, read its answer and go on. */

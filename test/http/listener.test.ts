@@ -217,6 +217,44 @@ test('a thousand pipelined requests, bodies among them, are all answered in orde
   assert.equal(sample.keys.get('k'), '999')
 })
 
+test('a client that pipelines faster than it reads gets every answer', { timeout: 20_000 }, async (t) => {
+  const answers = { '/small': 'x', '/large': 'x'.repeat(70_000) }
+  const listener = await listenTls({
+    app: {
+      fetch: async (request) => {
+        await request.arrayBuffer()
+        const body = answers[new URL(request.url).pathname as keyof typeof answers]
+        return new Response(body, { headers: { 'content-length': String(body.length) } })
+      },
+    },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: sampleApi().log,
+    now: () => NOW,
+    limits: { closeMs: 100 },
+  })
+  t.after(() => listener.close())
+  const post = (path: string, bytes: number) =>
+    `POST ${path} HTTP/1.1\r\n${HOST}content-length: ${bytes}\r\n\r\n${'b'.repeat(bytes)}`
+  for (let round = 0; round < 10; round++) {
+    const requests = Array.from({ length: 300 }, (_, n) => post(n % 5 === 0 ? '/large' : '/small', (n * 997) % 3000))
+    const sent = requests.join('')
+    const connection = await TlsClient.connect(listener.port)
+    const lazy = setInterval(() => {
+      connection.socket.pause()
+      setTimeout(() => connection.socket.resume(), 10)
+    }, 15)
+    t.after(() => {
+      clearInterval(lazy)
+      connection.destroy()
+    })
+    const step = 3000 + 1500 * round
+    for (let at = 0; at < sent.length; at += step) connection.send(sent.slice(at, at + step))
+    for (const n of requests.keys()) assert.equal((await connection.answer())?.status, 200, `answer ${n} of ${round}`)
+  }
+})
+
 test('clients that vanish or send noise at any moment harm nobody', { timeout: 60_000 }, async (t) => {
   const { listener, client, entries, sample } = await setup(t)
   const body = '{"mode":"EdDSA","message":"AAAA"}'
