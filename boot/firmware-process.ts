@@ -6,11 +6,15 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 
 // Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold.
 const NURSERY_SHARE = 1 / 32
 const NURSERY_MEGABYTES_MIN = 4
 const NURSERY_MEGABYTES_MAX = 16
+
+// Those that collect garbage and compile beside the others: as many as cores they do not need to share.
+const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */
@@ -41,6 +45,7 @@ export function launch(
     '--disable-warning=ExperimentalWarning', // --allow-net
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.
+    `--v8-pool-size=${V8_THREADS}`,
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
     program,

@@ -59,7 +59,6 @@ interface Thread {
 // Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
 const LOAD_MAX = 16
 const HEAVY_WEIGHT = 8 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
-const BATCH_MAX = 8 // a worker need not wait until the main thread has read every socket
 const HEAVY_BYTES = 1024 * 1024
 const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
@@ -177,8 +176,7 @@ export class Lane {
     thread.running.set(id, job)
     thread.load += job.weight
     thread.outbox.push(request)
-    if (thread.outbox.length >= BATCH_MAX) depart(thread)
-    else this.#departure ??= setImmediate(() => this.#departAll())
+    this.#departure ??= setImmediate(() => this.#departAll())
   }
 
   /** What came in one turn of the event loop leaves in one message: waking a worker costs as much as a short operation. */
