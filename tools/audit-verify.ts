@@ -128,7 +128,7 @@ const isHash = (value: unknown): boolean => typeof value === 'string' && /^[0-9a
 
 /** The members come back in the order they have in the file, which is that in which they were hashed. */
 function hashOf({ previous, hash: _, ...rest }: AuditLine): string {
-  return hashLine(Uint8Array.fromHex(previous), JSON.stringify(rest)).toHex()
+  return hashLine(previous, JSON.stringify(rest))
 }
 
 /** Numbers that were passed over and may still come. */

@@ -142,15 +142,13 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   }
 
   function appendAll(next: typeof state): void {
-    let hash = Uint8Array.fromHex(next.hash)
     for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
-      const previous = hash
+      const previous = next.hash
       const texts = waiting.slice(at, at + BLOCK_LINES_MAX)
-      for (const text of texts) hash = hashLine(hash, text) as Uint8Array<ArrayBuffer>
+      next.hash = texts.reduce(hashLine, previous)
       blocks.append({ first: next.sequence + 1, previous, texts })
       next.sequence += texts.length
     }
-    next.hash = hash.toHex()
   }
 
   /** An export finds the lines it began with, unless it is slower than all of them are replaced. */

@@ -3,7 +3,7 @@
  * derived from the device key, so that lines can be written in every state; what is inside a row binds it to its place.
  */
 
-import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, seal, unseal, wipe } from '../crypto/seal.ts'
 import { onDisk } from '../store/failure.ts'
@@ -22,8 +22,8 @@ export const BLOCK_LINES_MAX = 256
 export interface Block {
   /** Number of the first line. */
   first: number
-  /** Hash before the first line. */
-  previous: Uint8Array
+  /** Hash before the first line, in hex. */
+  previous: string
   /** JSON texts, oldest first. */
   texts: readonly string[]
 }
@@ -97,7 +97,7 @@ export function openBlocks({ database }: StoreFile, deviceKey: Uint8Array, rando
     const value = openRow(row)
     if (value === null) return { first: row.slot }
     const texts = new TextDecoder().decode(value.subarray(HASH_BYTES)).split('\n')
-    return { first: row.slot, previous: value.subarray(0, HASH_BYTES), texts }
+    return { first: row.slot, previous: value.subarray(0, HASH_BYTES).toHex(), texts }
   }
 
   return {
@@ -109,7 +109,7 @@ export function openBlocks({ database }: StoreFile, deviceKey: Uint8Array, rando
     },
     putState: (state) => void upsert.run(STATE_SLOT, sealRow(STATE_SLOT, utf8ToBytes(JSON.stringify(state)))),
     append: ({ first, previous, texts }) =>
-      void insert.run(first, sealRow(first, concatBytes(previous, utf8ToBytes(texts.join('\n'))))),
+      void insert.run(first, sealRow(first, concatBytes(hexToBytes(previous), utf8ToBytes(texts.join('\n'))))),
     before: (sequence) => readBlock(onDisk(() => last.get(sequence))),
     after: (sequence) => readBlock(onDisk(() => next.get(sequence))),
     cut(sequence) {

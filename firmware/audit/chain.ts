@@ -52,27 +52,26 @@ export interface AuditHead {
 export const HASH_BYTES = 32
 
 /** Before the first line. */
-export const ORIGIN = new Uint8Array(HASH_BYTES)
+export const ORIGIN = '00'.repeat(HASH_BYTES)
 
 /** The number comes first, the hashes are no part of it. */
 export const lineText = (sequence: number, event: AuditEvent): string => JSON.stringify({ sequence, ...event })
 
-export function hashLine(previous: Uint8Array, text: string): Uint8Array {
-  const start = previous.length
-  const end = start + UTF8_BYTES_MAX * text.length
+/** Of the hash before it and its text; both hashes in hex. */
+export function hashLine(previous: string, text: string): string {
+  const end = HASH_BYTES + UTF8_BYTES_MAX * text.length
   const bytes = end <= scratch.length ? scratch : Buffer.alloc(end)
-  bytes.set(previous)
-  return hash('sha256', bytes.subarray(0, start + bytes.write(text, start)), 'buffer')
+  bytes.write(previous, 'hex')
+  return hash('sha256', bytes.subarray(0, HASH_BYTES + bytes.write(text, HASH_BYTES)), 'hex')
 }
 
 const UTF8_BYTES_MAX = 3 // of one code unit of a string
 const scratch = Buffer.alloc(4096) // every use of a key makes a line: new memory for each would be most of the work
 
-/** The line that a stored text and the hash before it make, and its hash. */
-export function showLine(text: string, previous: Uint8Array): { line: AuditLine; hash: Uint8Array } {
-  const digest = hashLine(previous, text)
+/** The line that a stored text and the hash before it make. */
+export function showLine(text: string, previous: string): AuditLine {
   const { sequence, ...event } = JSON.parse(text) as AuditEvent & { sequence: number }
-  return { line: { sequence, ...event, previous: previous.toHex(), hash: digest.toHex() }, hash: digest }
+  return { sequence, ...event, previous, hash: hashLine(previous, text) }
 }
 
 const headText = ({ first, sequence, hash, time }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array =>

@@ -99,9 +99,9 @@ function linesOf(block: Block | Damaged, report: View['report']): AuditLine[] {
   }
   let hash = block.previous
   return block.texts.map((text) => {
-    const shown = showLine(text, hash)
-    hash = shown.hash
-    return shown.line
+    const line = showLine(text, hash)
+    hash = line.hash
+    return line
   })
 }
 

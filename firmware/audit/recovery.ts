@@ -23,18 +23,18 @@ export function restoreState(blocks: Blocks, linesDefault: number, report: (mess
   report('the audit log is damaged: it goes on behind its last row')
   return {
     sequence: last.first + BLOCK_LINES_MAX - 1,
-    hash: ORIGIN.toHex(),
+    hash: ORIGIN,
     ...end,
     first: Math.min(state?.first ?? Number.MAX_SAFE_INTEGER, blocks.after(1)!.first),
     lines: state?.lines ?? linesDefault,
   }
 }
 
-const EMPTY = { sequence: 0, hash: ORIGIN.toHex(), first: 1 }
+const EMPTY = { sequence: 0, hash: ORIGIN, first: 1 }
 
 /** The last line of a row; null when it cannot be opened. */
 function endOf(row: Block | Damaged): { sequence: number; hash: string } | null {
   if (row.texts === undefined) return null
   const { first, previous, texts } = row
-  return { sequence: first + texts.length - 1, hash: texts.reduce(hashLine, previous).toHex() }
+  return { sequence: first + texts.length - 1, hash: texts.reduce(hashLine, previous) }
 }

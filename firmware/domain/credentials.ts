@@ -1,7 +1,6 @@
 /** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
 import { hash } from 'node:crypto'
-import nacl from 'tweetnacl'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
@@ -16,7 +15,7 @@ const KEY_BYTES = 32
 const scratch = Buffer.alloc(1024) // every request comes with credentials; wiped after each use
 
 interface Remembered {
-  mac: Uint8Array
+  mac: string
   untilMs: number
 }
 
@@ -52,7 +51,7 @@ export class Credentials {
   async #verifySlowly(
     userId: string,
     user: User | undefined,
-    mac: Uint8Array,
+    mac: string,
     passphrase: Uint8Array,
   ): Promise<Caller | null> {
     const expected = user?.passphrase ?? this.#nobody
@@ -71,11 +70,11 @@ export class Credentials {
   }
 
   /**
-   * A hash with the key in front: unlike HMAC it could be continued by who knows it, but nobody is shown it. The salt
-   * changes with every passphrase set, so an older one is forgotten with it. User ids hold no zero byte and salts have one
-   * length: no two triples give the same bytes.
+   * A hash with the key in front, in hex. Unlike HMAC it could be continued by who is shown it, and nobody is; nor can
+   * anybody without the key make one that begins like another. The salt changes with every passphrase set, so an older
+   * one is forgotten with it. User ids hold no zero byte and salts have one length: no two triples give the same bytes.
    */
-  #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): Uint8Array {
+  #mac(userId: string, { salt }: PassphraseDigest, passphrase: Uint8Array): string {
     const idAt = KEY_BYTES
     const saltAt = idAt + userId.length + 1
     const passphraseAt = saltAt + salt.length
@@ -85,19 +84,17 @@ export class Credentials {
     keyed.write(`${userId}\0`, idAt, 'latin1')
     keyed.set(salt, saltAt)
     keyed.set(passphrase, passphraseAt)
-    const mac = hash('sha256', keyed.subarray(0, end), 'buffer')
+    const mac = hash('sha256', keyed.subarray(0, end), 'hex')
     keyed.fill(0, 0, end)
     return mac
   }
 
-  #isRemembered(userId: string, mac: Uint8Array): boolean {
+  #isRemembered(userId: string, mac: string): boolean {
     const remembered = this.#remembered.get(userId)
-    return (
-      remembered !== undefined && remembered.untilMs > this.#context.monotonicMs() && nacl.verify(remembered.mac, mac)
-    )
+    return remembered?.mac === mac && remembered.untilMs > this.#context.monotonicMs()
   }
 
-  #remember(userId: string, mac: Uint8Array): void {
+  #remember(userId: string, mac: string): void {
     this.#remembered.delete(userId)
     for (const [oldest, { untilMs }] of this.#remembered) {
       if (untilMs > this.#context.monotonicMs() && this.#remembered.size < REMEMBERED_MAX) break
@@ -106,14 +103,13 @@ export class Credentials {
     this.#remembered.set(userId, { mac, untilMs: this.#context.monotonicMs() + REMEMBERED_MS })
   }
 
-  #derive(mac: Uint8Array, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
-    const name = mac.toHex()
-    const shared = this.#underWay.get(name)
+  #derive(mac: string, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
+    const shared = this.#underWay.get(mac)
     if (shared !== undefined) return shared
     const derivation = matchesPassphrase(expected, passphrase, this.#context.pool).finally(() =>
-      this.#underWay.delete(name),
+      this.#underWay.delete(mac),
     )
-    this.#underWay.set(name, derivation)
+    this.#underWay.set(mac, derivation)
     return derivation
   }
 }

@@ -26,7 +26,7 @@ function rechain(texts: readonly string[]): string[] {
   let previous = lineIn(texts[0]!).previous
   return texts.map((text) => {
     const { hash: _, previous: __, ...rest } = lineIn(text)
-    const line = { ...rest, previous, hash: hashLine(Uint8Array.fromHex(previous), JSON.stringify(rest)).toHex() }
+    const line = { ...rest, previous, hash: hashLine(previous, JSON.stringify(rest)) }
     previous = line.hash
     return JSON.stringify(line)
   })
