@@ -3,16 +3,18 @@
 import { Worker } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
 import {
-  alone,
-  buffersOf,
+  bytesIn,
   type FromWorker,
+  packRequest,
   type Reply,
   type Request,
   type Task,
   type ToWorker,
+  unpackReply,
   type WorkerStart,
   wipeBytes,
 } from './messages.ts'
+import { Packer, Unpacker } from './parcel.ts'
 import type { KeyHandle, KeyPair } from './types.ts'
 
 export interface LaneOptions {
@@ -92,7 +94,7 @@ export class Lane {
 
   /** Takes over the task's byte arrays. */
   run(task: Task, key?: KeyHandle): Promise<Result> {
-    const bytes = buffersOf(task).reduce((sum, buffer) => sum + buffer.byteLength, 0)
+    const bytes = bytesIn(task)
     const refusal = this.#refusal(bytes)
     if (refusal !== undefined) {
       wipeBytes(task)
@@ -190,7 +192,8 @@ export class Lane {
       thread.ready = true
       return
     }
-    for (const reply of message) this.#conclude(thread, reply)
+    const replies = new Unpacker(message)
+    while (!replies.isEmpty) this.#conclude(thread, unpackReply(replies))
     this.#dispatch()
   }
 
@@ -291,7 +294,7 @@ function drop(job: Job, error: CofferError): void {
 /** Adds the key's private bytes to the request unless the worker has the key open, and names one to wipe when it is full. */
 function openIn(thread: Thread, key: KeyHandle, request: Request): void {
   if (!thread.opened.delete(key.ref)) {
-    request.open = { ref: key.ref, type: key.type, private: alone(key.load()) }
+    request.open = { type: key.type, private: key.load() }
     if (thread.opened.size >= OPENED_MAX) {
       const oldest = thread.opened.keys().next().value!
       thread.opened.delete(oldest)
@@ -303,9 +306,10 @@ function openIn(thread: Thread, key: KeyHandle, request: Request): void {
 
 function depart({ worker, outbox }: Thread): void {
   if (outbox.length === 0) return
-  const requests = outbox.splice(0)
-  const buffers = requests.flatMap(({ task, open }) => [...buffersOf(task), ...(open ? buffersOf(open) : [])])
-  worker.postMessage(requests satisfies ToWorker, buffers)
+  const packer = new Packer()
+  for (const request of outbox.splice(0)) packRequest(packer, request)
+  const [parcel, moved] = packer.close()
+  worker.postMessage(parcel satisfies ToWorker, moved)
 }
 
 /** In order with the requests before it. */

@@ -1,8 +1,8 @@
-/** What the pool and its worker threads say to each other. Byte arrays travel by moving their memory, never by copy. */
+/** What the pool and its worker threads say to each other. */
 
 import type { ErrorCode } from '../error.ts'
-import { copySecret } from './secret.ts'
-import type { DecryptMode, EncryptMode, KeyPair, KeyType, ScryptCost, SignMode } from './types.ts'
+import type { Packer, Parcel, Unpacker } from './parcel.ts'
+import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost, SignMode } from './types.ts'
 
 export type Task =
   | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array }
@@ -13,21 +13,23 @@ export type Task =
   | { do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array }
   | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
 
-/** Byte arrays in a request are moved, not copied: the worker wipes them. */
+/** The worker wipes the byte arrays in it. */
 export interface Request {
   id: number
   /** The value of the shared counter when it was sent; `forgetAll` raises the counter, which voids what waits. */
   epoch: number
   task: Task
   /** Sent with the first task for a key. */
-  open?: { ref: number; type: KeyType; private: Uint8Array }
+  open?: { type: KeyType; private: Uint8Array }
   /** A key to wipe first, to make room. */
   evict?: number
 }
 
-export type ToWorker = Request[] | { forget: number } | 'forgetAll' | 'close'
+/** A parcel holds requests. */
+export type ToWorker = Parcel | { forget: number } | 'forgetAll' | 'close'
 
-export type FromWorker = 'ready' | Reply[]
+/** A parcel holds replies. */
+export type FromWorker = 'ready' | Parcel
 
 export type Reply =
   | { id: number; result: Uint8Array | KeyPair }
@@ -42,20 +44,78 @@ export interface WorkerStart {
   nice: number
 }
 
-/** The bytes in a buffer of their own, ready to be moved; a copied original is wiped. */
-export function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer, length } = bytes
-  if (buffer instanceof ArrayBuffer && length === buffer.byteLength) return new Uint8Array(buffer)
-  const copy = copySecret(bytes)
-  bytes.fill(0)
-  return copy
+/** The members of each task in the order in which they travel: plain ones, then byte arrays. */
+const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes: Names<Do>] } = {
+  sign: [['ref', 'mode'], ['message']],
+  decrypt: [
+    ['ref', 'mode'],
+    ['message', 'iv'],
+  ],
+  encrypt: [
+    ['ref', 'mode'],
+    ['message', 'iv'],
+  ],
+  generate: [['type', 'bits'], []],
+  import: [['type'], ['data']],
+  importRsa: [[], ['primeP', 'primeQ', 'publicExponent']],
+  scrypt: [['cost'], ['passphrase', 'salt']],
 }
 
-/** The memory of an object's byte arrays, for the list of what is moved. */
-export function buffersOf(source: object): ArrayBuffer[] {
-  const buffers: ArrayBuffer[] = []
-  for (const value of Object.values(source)) if (value instanceof Uint8Array) buffers.push(value.buffer as ArrayBuffer)
-  return buffers
+type Names<Do> = readonly Exclude<keyof Extract<Task, { do: Do }>, 'do'>[]
+
+/** Takes over the byte arrays. */
+export function packRequest(packer: Packer, { id, epoch, task, open, evict }: Request): void {
+  packer.add(id, epoch, evict, open?.type)
+  packer.addBytes(open?.private)
+  const [plain, bytes] = MEMBERS[task.do]
+  const members = task as unknown as Record<string, unknown>
+  packer.add(task.do)
+  for (const name of plain) packer.add(members[name])
+  for (const name of bytes) packer.addBytes(members[name] as Uint8Array | undefined)
+}
+
+export function unpackRequest(unpacker: Unpacker): Request {
+  const [id, epoch, evict] = [unpacker.take(), unpacker.take(), unpacker.take()] as [number, number, number | undefined]
+  const type = unpacker.take() as KeyType | undefined
+  const key = unpacker.takeBytes()
+  const task: Record<string, unknown> = { do: unpacker.take() }
+  const [plain, bytes] = MEMBERS[task.do as Task['do']]
+  for (const name of plain) task[name] = unpacker.take()
+  for (const name of bytes) task[name] = unpacker.takeBytes()
+  const request: Request = { id, epoch, task: task as Task }
+  if (evict !== undefined) request.evict = evict
+  if (type !== undefined && key !== undefined) request.open = { type, private: key }
+  return request
+}
+
+/** Takes over the byte arrays that may be secret. */
+export function packReply(packer: Packer, reply: Reply): void {
+  if ('code' in reply) packer.add(reply.id, 'error', reply.code, reply.message, reply.unopened)
+  else if (reply.result instanceof Uint8Array) {
+    packer.add(reply.id, 'bytes')
+    packer.addBytes(reply.result)
+  } else {
+    packer.add(reply.id, 'pair', reply.result.type, reply.result.public)
+    packer.addBytes(reply.result.private)
+  }
+}
+
+export function unpackReply(unpacker: Unpacker): Reply {
+  const [id, kind] = [unpacker.take() as number, unpacker.take()]
+  if (kind === 'bytes') return { id, result: unpacker.takeBytes()! }
+  if (kind === 'pair') {
+    const [type, publicKey] = [unpacker.take() as KeyType, unpacker.take() as PublicKey]
+    return { id, result: { type, public: publicKey, private: unpacker.takeBytes()! } }
+  }
+  const [code, message] = [unpacker.take() as ErrorCode, unpacker.take() as string]
+  return { id, code, message, unopened: unpacker.take() as boolean }
+}
+
+/** Of an object's byte arrays. */
+export function bytesIn(source: object): number {
+  let bytes = 0
+  for (const value of Object.values(source)) if (value instanceof Uint8Array) bytes += value.length
+  return bytes
 }
 
 /** Wipes an object's byte arrays. */

@@ -6,16 +6,18 @@ import { CofferError } from '../error.ts'
 import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
 import {
-  alone,
   type FromWorker,
+  packReply,
   type Reply,
   type Request,
   type Task,
   type ToWorker,
+  unpackRequest,
   type WorkerStart,
   wipeBytes,
 } from './messages.ts'
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
+import { Packer, type Parcel, Unpacker } from './parcel.ts'
 import { systemRandom } from './random.ts'
 import type { KeyPair } from './types.ts'
 import { warmUpSteps } from './warm-up.ts'
@@ -47,9 +49,9 @@ function serve(port: MessagePort): void {
         forgetAll()
         throw new CofferError('unavailable', 'Service not available')
       }
-      if (open !== undefined) {
-        forget(open.ref)
-        opened.set(open.ref, openKey(open.type, open.private, systemRandom))
+      if (open !== undefined && 'ref' in task) {
+        forget(task.ref)
+        opened.set(task.ref, openKey(open.type, open.private, systemRandom))
       }
       return { id, result: perform(task, opened) }
     } catch (error) {
@@ -64,23 +66,21 @@ function serve(port: MessagePort): void {
   }
 
   /** Short operations are answered together, for waking the main thread costs as much as one; long ones one by one. */
-  const answerAll = (requests: readonly Request[]): void => {
-    let replies: Reply[] = []
-    let moved: ArrayBuffer[] = []
+  const answerAll = (parcel: Parcel): void => {
+    const requests = new Unpacker(parcel)
+    let packer = new Packer()
     let heldMs = 0
     let startedMs = performance.now()
-    for (const [index, request] of requests.entries()) {
-      const reply = answer(request)
-      replies.push(reply)
-      if ('result' in reply) moved.push(secretOf(reply))
+    while (!requests.isEmpty) {
+      packReply(packer, answer(unpackRequest(requests)))
       const nowMs = performance.now()
       const tookMs = nowMs - startedMs
       startedMs = nowMs
       heldMs += tookMs
-      if (index < requests.length - 1 && tookMs < SHORT_MS && heldMs < HOLD_MS) continue
+      if (!requests.isEmpty && tookMs < SHORT_MS && heldMs < HOLD_MS) continue
+      const [replies, moved] = packer.close()
       port.postMessage(replies satisfies FromWorker, moved)
-      replies = []
-      moved = []
+      packer = new Packer()
       heldMs = 0
     }
   }
@@ -128,18 +128,6 @@ function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPa
     case 'encrypt':
       return key.encrypt(task.mode, task.message, task.iv)
   }
-}
-
-/** Moves a result's memory instead of copying it, so that no copy of a plaintext or key stays behind. */
-function secretOf(reply: { result: Uint8Array | KeyPair }): ArrayBuffer {
-  if (reply.result instanceof Uint8Array) {
-    const result = alone(reply.result)
-    reply.result = result
-    return result.buffer
-  }
-  const secret = alone(reply.result.private)
-  reply.result = { ...reply.result, private: secret }
-  return secret.buffer
 }
 
 if (parentPort !== null) serve(parentPort)

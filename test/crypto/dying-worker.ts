@@ -2,12 +2,17 @@
 
 import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
-import type { ToWorker } from '../../firmware/crypto/messages.ts'
+import { type ToWorker, unpackRequest } from '../../firmware/crypto/messages.ts'
+import { Unpacker } from '../../firmware/crypto/parcel.ts'
 
 parentPort!.on('message', (message: ToWorker) => {
   const isDeadly = (bytes: Uint8Array) => bytes[0] === 0xdd && bytes.length === 13
-  if (!Array.isArray(message)) return
-  if (message.some(({ task }) => 'message' in task && isDeadly(task.message))) process.exit(3)
+  if (typeof message !== 'object' || !('fields' in message)) return
+  const requests = new Unpacker(message)
+  while (!requests.isEmpty) {
+    const { task } = unpackRequest(requests)
+    if ('message' in task && isDeadly(task.message)) process.exit(3)
+  }
 })
 
 // Not an import: the listener above must be there first.
