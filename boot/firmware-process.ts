@@ -43,9 +43,9 @@ export function launch(
     '--disable-sigusr1',
     '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
     '--disable-warning=ExperimentalWarning', // --allow-net
+    `--v8-pool-size=${V8_THREADS}`,
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.
-    `--v8-pool-size=${V8_THREADS}`,
     `--max-old-space-size=${heapMegabytes}`,
     `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
     program,

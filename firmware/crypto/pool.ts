@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { Lane } from './lane.ts'
 import type { Task } from './messages.ts'
+import { copySecret as copy } from './secret.ts'
 import type { CryptoPool, KeyHandle, KeyPair } from './types.ts'
 
 export interface PoolOptions {
@@ -58,7 +59,7 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     lane.run(task, key) as Promise<Uint8Array>
   const pairOf = (lane: Lane, task: Task): Promise<KeyPair> => lane.run(task) as Promise<KeyPair>
 
-  // Arguments are copied here, so that callers may wipe theirs at any time; the copies move to the worker, which wipes them.
+  // Arguments are copied here, so that callers may wipe theirs at any time; the copies are wiped here or in the worker.
   return {
     start,
     sign: (key, mode, message) => bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message) }, key),
@@ -88,5 +89,3 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     },
   }
 }
-
-const copy = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)

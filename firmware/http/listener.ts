@@ -282,6 +282,7 @@ interface Client {
   last: IncomingMessage | undefined
   /** The parser gave up on it. */
   broken: boolean
+  /** It sent a request before it had its answer. */
   pipelines: boolean
   /** The last answer, to be sent when all others are. */
   parting: (() => void) | undefined
