@@ -144,8 +144,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     outgoing.on('close', () => {
       client.unanswered.delete(outgoing)
       client.idleSinceMs = performance.now()
-      if (client.isTimed) socket.setTimeout(0)
-      client.isTimed = false
+      if (incoming.complete) setTimed(socket, client, false)
       if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
       if (socket.destroyed) client.waiting.length = 0
       client.waiting.shift()?.()
@@ -235,13 +234,16 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const nowMs = performance.now()
     for (const socket of secured) {
       const client = clientOf(socket)
-      if (client.unanswered.size === 0) {
-        if (nowMs - client.idleSinceMs > limits.keepAliveMs) socket.destroy()
-      } else if (!client.isTimed) {
-        client.isTimed = true
-        socket.setTimeout(limits.stallMs)
-      }
+      const isIdle = client.unanswered.size === 0 && client.last?.complete !== false
+      setTimed(socket, client, !isIdle)
+      if (isIdle && nowMs - client.idleSinceMs > limits.keepAliveMs) socket.destroy()
     }
+  }
+
+  function setTimed(socket: Socket, client: Client, isTimed: boolean): void {
+    if (client.isTimed === isTimed) return
+    client.isTimed = isTimed
+    socket.setTimeout(isTimed ? limits.stallMs : 0)
   }
   const sweeping = setInterval(sweep, Math.min(limits.stallMs, limits.keepAliveMs) / SWEEPS).unref()
 
@@ -275,7 +277,7 @@ interface Client {
   unanswered: Set<ServerResponse>
   /** When the last one was answered, or the connection began. */
   idleSinceMs: number
-  /** A timer of its own runs until the request at hand is answered. */
+  /** A timer of its own runs until the request at hand has come in whole and is answered. */
   isTimed: boolean
   /** Pipelined requests that have arrived, in order; each begins when the answer before it is sent. */
   waiting: (() => void)[]
