@@ -111,14 +111,19 @@ export function unpackReply(unpacker: Unpacker): Reply {
   return { id, code, message, unopened: unpacker.take() as boolean }
 }
 
-/** Of an object's byte arrays. */
-export function bytesIn(source: object): number {
+/** Length of a task's byte arrays together. */
+export function bytesIn(task: Task): number {
   let bytes = 0
-  for (const value of Object.values(source)) if (value instanceof Uint8Array) bytes += value.length
+  for (const array of byteArraysOf(task)) bytes += array.length
   return bytes
 }
 
-/** Wipes an object's byte arrays. */
-export function wipeBytes(source: object): void {
-  for (const value of Object.values(source)) if (value instanceof Uint8Array) value.fill(0)
+export function wipeBytes(task: Task): void {
+  for (const array of byteArraysOf(task)) array.fill(0)
+}
+
+function byteArraysOf(task: Task): Uint8Array[] {
+  const members = task as unknown as Record<string, Uint8Array | undefined>
+  const [, names] = MEMBERS[task.do]
+  return names.map((name) => members[name]).filter((array) => array !== undefined)
 }

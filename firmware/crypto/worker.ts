@@ -22,7 +22,7 @@ import { systemRandom } from './random.ts'
 import type { KeyPair } from './types.ts'
 import { warmUpSteps } from './warm-up.ts'
 
-const HOLD_MS = 1 // an answer waits for those behind it no longer than this
+const HOLD_MS = 3 // an answer waits for those behind it no longer than this
 const SHORT_MS = 0.3 // and only for operations that take less
 const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
 

@@ -39,7 +39,7 @@ export class Credentials {
 
   /**
    * At once when they are remembered. Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a
-   * lock came between.
+   * lock came between. The passphrase has been read when this returns.
    */
   verify(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)

@@ -20,7 +20,10 @@ export interface Operational {
   namespaces: Namespaces
   keys: Keys
   keyUse: KeyUse
-  /** Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. */
+  /**
+   * Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. The passphrase has
+   * been read when this returns.
+   */
   authenticate(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null>
   /** Stores the counts of operations. */
   flush(): void

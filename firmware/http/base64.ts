@@ -15,6 +15,17 @@ export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
+/** How many bytes were decoded into `target`, or null when the text is not base64 or they have no room. */
+export function readBase64Into(text: string, target: Uint8Array): number | null {
+  if (text.length % 4 !== 0 || SPACE.test(text)) return null
+  try {
+    const { read, written } = target.setFromBase64(text, { lastChunkHandling: 'loose' })
+    return read === text.length ? written : null
+  } catch {
+    return null
+  }
+}
+
 /** The decoded bytes; throws `invalid` naming the field. `lines`: LF characters are removed first. */
 export function decodeBase64(text: string, field: string, options?: { lines?: boolean }): Uint8Array<ArrayBuffer> {
   const bytes = readBase64(options?.lines ? text.replaceAll('\n', '') : text)
@@ -22,5 +33,4 @@ export function decodeBase64(text: string, field: string, options?: { lines?: bo
   return bytes
 }
 
-export const encodeBase64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+export const encodeBase64 = (bytes: Uint8Array): string => bytes.toBase64()

@@ -62,7 +62,10 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       totalBytes += chunk.length
       if (reading.receivedBytes > bytesMax) reject(tooLarge(bytesMax))
       else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
-      else {
+      else if (begin === 0 && ownsMemory(chunk)) {
+        whole = chunk // most bodies come in one piece
+        return
+      } else {
         if (reading.receivedBytes > whole.length) whole = grow(whole, Math.max(reading.receivedBytes, 2 * begin))
         whole.set(chunk, begin)
       }
@@ -162,6 +165,9 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
 
 const endedEarly = () => new CofferError('invalid', 'The request body ended early')
 
+const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
+  bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
+
 /** What is not written yet takes no memory. */
 function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(length)
@@ -170,11 +176,13 @@ function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayB
   return larger
 }
 
-/** Wipes, and gives the memory back at once: bodies are large, and the collector of garbage knows little of that. */
+const RELEASED_MIN = 65_536 // bytes; the memory of shorter bodies costs less to leave than to give back
+
+/** Wipes; gives much memory back at once, for the collector of garbage knows little of what is outside its heap. */
 export function release(bytes: Uint8Array<ArrayBuffer>): void {
   if (bytes.buffer.detached) return // a second time
   bytes.fill(0)
-  bytes.buffer.transfer(0)
+  if (bytes.buffer.byteLength >= RELEASED_MIN) bytes.buffer.transfer(0)
 }
 
 export const tooLarge = (bytesMax: number) =>

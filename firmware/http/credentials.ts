@@ -1,27 +1,36 @@
 /** The `authorization` header. RFC 7617; contract sections 1.7 and 7.2. */
 
-import { readBase64 } from './base64.ts'
+import { readBase64Into } from './base64.ts'
 import { USER_ID_PATTERN } from './schema.ts'
 
 export interface Credentials {
   userId: string
-  /** To be wiped by whoever reads the header. */
-  passphrase: Uint8Array
+  /** Lends the passphrase until `use` returns; then it is wiped. */
+  withPassphrase<T>(use: (passphrase: Uint8Array) => T): T
 }
 
 const COLON = 0x3a
 
+const scratch = Buffer.alloc(16_384) // more than headers hold; new memory with each request costs more than decoding
+
 /** Null when the header is no Basic credentials of a well-formed user id. */
 export function readBasic(header: string | undefined): Credentials | null {
-  const match = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')
-  if (match === null) return null
-  const bytes = readBase64(match[1]!)
-  if (bytes === null) return null
-  const colon = bytes.indexOf(COLON)
-  const userId = colon === -1 ? '' : Buffer.from(bytes.buffer, 0, colon).toString('latin1')
-  if (!USER_ID_PATTERN.test(userId)) {
-    bytes.fill(0)
-    return null
+  const text = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1]
+  if (text === undefined) return null
+  const userId = withDecoded(text, (bytes) => {
+    const colon = bytes?.indexOf(COLON) ?? -1
+    return colon === -1 ? '' : bytes!.toString('latin1', 0, colon)
+  })
+  if (!USER_ID_PATTERN.test(userId)) return null
+  return { userId, withPassphrase: (use) => withDecoded(text, (bytes) => use(bytes!.subarray(userId.length + 1))) }
+}
+
+/** Null instead of what is not base64. */
+function withDecoded<T>(text: string, use: (bytes: Buffer | null) => T): T {
+  const length = readBase64Into(text, scratch)
+  try {
+    return use(length === null ? null : scratch.subarray(0, length))
+  } finally {
+    scratch.fill(0, 0, length ?? scratch.length)
   }
-  return { userId, passphrase: bytes.subarray(colon + 1) }
 }

@@ -49,7 +49,7 @@ export interface ApiOptions<S> {
   declarations: readonly Declaration<S>[]
   services: S
   state: () => State
-  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped afterwards. */
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
   authenticate: (userId: string, passphrase: Uint8Array) => Caller | null | Promise<Caller | null>
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
   admit?: (caller: Caller) => boolean
@@ -171,17 +171,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const { address } = exchange
     const credentials = readBasic(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
-    const { userId, passphrase } = credentials
+    const { userId, withPassphrase } = credentials
     attempt.claimedUserId = userId
-    try {
-      const verify = () => options.authenticate(userId, passphrase)
-      const caller = await options.limiter.attempt(address, userId, verify)
-      if (caller !== null) {
-        attempt.caller = caller
-        return caller
-      }
-    } finally {
-      passphrase.fill(0)
+    const verify = () => withPassphrase((passphrase) => options.authenticate(userId, passphrase))
+    const caller = await options.limiter.attempt(address, userId, verify)
+    if (caller !== null) {
+      attempt.caller = caller
+      return caller
     }
     options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
     throw new CofferError('unauthenticated', 'Wrong credentials')

@@ -38,6 +38,13 @@ interface Segment {
   malformed: boolean
 }
 
+/** A parameter on the way from the root, and those before it. */
+interface Found {
+  name: string
+  value: string
+  before: Found | undefined
+}
+
 /** Deeper than any endpoint; a longer path is unknown without being looked at. */
 const SEGMENTS_MAX = 16
 
@@ -55,7 +62,7 @@ export function createRoutes<T>(): Routes<T> {
     const raw = path.split('/', SEGMENTS_MAX + 2)
     if (raw[0] !== '' || raw.length > SEGMENTS_MAX + 1) return []
     const matches: Match<T>[] = []
-    walk(root, raw.slice(1).map(decode), 0, {}, false, matches)
+    walk(root, raw.slice(1).map(decode), 0, undefined, false, matches)
     // Stable: of two equally well-formed matches the more specific stays first.
     return matches.sort((a, b) => Number(a.malformed) - Number(b.malformed))
   }
@@ -67,23 +74,31 @@ function walk<T>(
   node: Node<T>,
   segments: readonly Segment[],
   index: number,
-  params: Record<string, string>,
+  found: Found | undefined,
   malformed: boolean,
   matches: Match<T>[],
 ): void {
   const segment = segments[index]
   if (segment === undefined) {
-    if (node.value !== undefined) matches.push({ value: node.value, params, malformed })
+    if (node.value !== undefined) matches.push({ value: node.value, params: paramsOf(found), malformed })
     return
   }
   const literal = segment.malformed ? undefined : node.literals.get(segment.text)
-  if (literal !== undefined) walk(literal, segments, index + 1, params, malformed, matches)
+  if (literal !== undefined) walk(literal, segments, index + 1, found, malformed, matches)
   if (literal !== undefined || segment.text === '') return
   for (const { name, suffix, node: next } of node.parameters) {
     const fits = segment.text.endsWith(suffix)
     const value = fits ? segment.text.slice(0, segment.text.length - suffix.length) : segment.text
-    walk(next, segments, index + 1, { ...params, [name]: value }, malformed || segment.malformed || !fits, matches)
+    const isMalformed = malformed || segment.malformed || !fits
+    walk(next, segments, index + 1, { name, value, before: found }, isMalformed, matches)
   }
+}
+
+function paramsOf(found: Found | undefined): Record<string, string> {
+  if (found === undefined) return {}
+  const params = paramsOf(found.before)
+  params[found.name] = found.value
+  return params
 }
 
 /** Decodes once; text with a bad encoding stays as it is, and no ID can hold a `%`. */

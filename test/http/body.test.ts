@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/error.ts'
-import { BODY_LIMITS, createBodyReader, matchSchema, parseJson } from '../../firmware/http/body.ts'
+import { BODY_LIMITS, createBodyReader, matchSchema, parseJson, release } from '../../firmware/http/body.ts'
 import { parseMultipart, readParts } from '../../firmware/http/multipart.ts'
 import { base64, id, integer, label, passphrase, readTimestamp, tags, timestamp } from '../../firmware/http/schema.ts'
 
@@ -162,13 +162,16 @@ test('times are RFC 3339 in UTC', () => {
   )
 })
 
-test('a body is read whole, whatever pieces it comes in, and the pieces are wiped', async () => {
+test('a body is read whole, whatever pieces it comes in, and all of it is wiped', async () => {
   const reader = createBodyReader(BODY_LIMITS)
   await fc.assert(
     fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (pieces) => {
       const whole = Buffer.concat(pieces)
       const copies = pieces.map((piece) => Uint8Array.from(piece))
-      assert.deepEqual(Buffer.from(await reader.read(Readable.from(copies), 10_000)), whole)
+      const body = await reader.read(Readable.from(copies), 10_000)
+      assert.deepEqual(Buffer.from(body), whole)
+      release(body)
+      assert.ok(body.every((byte) => byte === 0))
       assert.ok(copies.every((copy) => copy.every((byte) => byte === 0)))
     }),
     { numRuns: 30 },
