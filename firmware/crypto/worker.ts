@@ -22,8 +22,7 @@ import { systemRandom } from './random.ts'
 import type { KeyPair } from './types.ts'
 import { warmUpSteps } from './warm-up.ts'
 
-const HOLD_MS = 3 // an answer waits for those behind it no longer than this
-const SHORT_MS = 0.3 // and only for operations that take less
+const SHORT_MS = 0.3 // an answer waits for those behind it, at most fifteen, while operations take less than this
 const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
 
 /** Serves requests until `close`. */
@@ -69,19 +68,16 @@ function serve(port: MessagePort): void {
   const answerAll = (parcel: Parcel): void => {
     const requests = new Unpacker(parcel)
     let packer = new Packer()
-    let heldMs = 0
     let startedMs = performance.now()
     while (!requests.isEmpty) {
       packReply(packer, answer(unpackRequest(requests)))
       const nowMs = performance.now()
       const tookMs = nowMs - startedMs
       startedMs = nowMs
-      heldMs += tookMs
-      if (!requests.isEmpty && tookMs < SHORT_MS && heldMs < HOLD_MS) continue
+      if (!requests.isEmpty && tookMs < SHORT_MS) continue
       const [replies, moved] = packer.close()
       port.postMessage(replies satisfies FromWorker, moved)
       packer = new Packer()
-      heldMs = 0
     }
   }
 
