@@ -63,6 +63,9 @@ const LOAD_MAX = 16
 const HEAVY_WEIGHT = 8 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
 const HEAVY_BYTES = 1024 * 1024
 const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
+const JOIN_MS = 0.5 // to wake a second thread is worth it for no less
+const OPERATION_MS_START = 1 // until some have been measured
+const OPERATION_MS_WEIGHT = 0.2 // of the newest measurement
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
 const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
 const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a pause
@@ -77,6 +80,8 @@ export class Lane {
   #jobs = 0
   #bytes = 0
   #nextId = 1
+  /** How long an operation takes, smoothed. */
+  #operationMs = OPERATION_MS_START
   #pausedUntilMs = 0
   #pause: NodeJS.Timeout | undefined
   #departure: NodeJS.Immediate | undefined
@@ -149,15 +154,19 @@ export class Lane {
 
   #dispatch(): void {
     while (this.#queue.length > 0) {
-      const thread = this.#freest()
+      const thread = this.#thread()
       if (thread === undefined) return
       this.#send(thread, this.#queue.shift()!)
     }
   }
 
-  #freest(): Thread | undefined {
+  /** One that will soon be done with what it has, else the one with the least to do, unless all have enough. */
+  #thread(): Thread | undefined {
     let freest: Thread | undefined
-    for (const thread of this.#threads) if (freest === undefined || thread.load < freest.load) freest = thread
+    for (const thread of this.#threads) {
+      if (thread.load > 0 && thread.load < LOAD_MAX && thread.running.size * this.#operationMs < JOIN_MS) return thread
+      if (freest === undefined || thread.load < freest.load) freest = thread
+    }
     if (freest?.load === 0 || this.#threads.size === this.#options.threads || this.#isPaused()) {
       return freest !== undefined && freest.load < LOAD_MAX ? freest : undefined
     }
@@ -193,7 +202,9 @@ export class Lane {
       return
     }
     const replies = new Unpacker(message)
-    while (!replies.isEmpty) this.#conclude(thread, unpackReply(replies))
+    let count = 0
+    for (; !replies.isEmpty; count++) this.#conclude(thread, unpackReply(replies))
+    this.#operationMs += OPERATION_MS_WEIGHT * (message.tookMs / count - this.#operationMs)
     this.#dispatch()
   }
 

@@ -28,8 +28,12 @@ export interface Request {
 /** A parcel holds requests. */
 export type ToWorker = Parcel | { forget: number } | 'forgetAll' | 'close'
 
-/** A parcel holds replies. */
-export type FromWorker = 'ready' | Parcel
+export type FromWorker = 'ready' | Replies
+
+export interface Replies extends Parcel {
+  /** How long the operations in it took together. */
+  tookMs: number
+}
 
 export type Reply =
   | { id: number; result: Uint8Array | KeyPair }
