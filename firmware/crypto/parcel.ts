@@ -4,7 +4,7 @@
  * and not copied, so that nothing of it stays behind.
  */
 
-import { copySecret, newSecret } from './secret.ts'
+import { copySecret, newSecret, ownsMemory, releaseSecret } from './secret.ts'
 
 export interface Parcel {
   /** A byte array stands as its length where it is part of `bytes`. */
@@ -43,8 +43,8 @@ export class Packer {
     let at = 0
     for (const part of this.#short) {
       bytes.set(part, at)
-      part.fill(0)
       at += part.length
+      releaseSecret(part)
     }
     return [{ fields: this.#fields, bytes }, [bytes.buffer, ...this.#long]]
   }
@@ -80,8 +80,7 @@ export class Unpacker {
 
 /** The bytes in a buffer of their own; a copied original is wiped. */
 function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { buffer, length } = bytes
-  if (buffer instanceof ArrayBuffer && length === buffer.byteLength) return new Uint8Array(buffer)
+  if (ownsMemory(bytes)) return new Uint8Array(bytes.buffer)
   const copy = copySecret(bytes)
   bytes.fill(0)
   return copy

@@ -9,3 +9,12 @@ export function copySecret(secret: Uint8Array): Uint8Array<ArrayBuffer> {
   copy.set(secret)
   return copy
 }
+
+export const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
+  bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
+
+/** Wipes. Memory of its own is given back at once, the array is empty then: to leave it to the collector costs more. */
+export function releaseSecret(bytes: Uint8Array): void {
+  bytes.fill(0)
+  if (ownsMemory(bytes)) bytes.buffer.transfer(0)
+}

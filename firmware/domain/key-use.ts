@@ -4,6 +4,7 @@ import { type Clock, formatTime } from '../clock.ts'
 import { type MechanismName, type Permissions, permits } from '../crypto/algorithms.ts'
 import { createCsr, type Subject } from '../crypto/csr.ts'
 import { publicKeyPem } from '../crypto/public-key.ts'
+import { releaseSecret } from '../crypto/secret.ts'
 import type { DecryptMode, EncryptMode, SignMode } from '../crypto/types.ts'
 import { CofferError } from '../error.ts'
 import type { Caller, Namespace } from '../vocabulary.ts'
@@ -18,7 +19,10 @@ export interface Actor {
   address: string
 }
 
-/** Decodes what the client sent; called after the tag restriction was checked. Throws `invalid`. */
+/**
+ * Decodes what the client sent; called after the tag restriction was checked. Throws `invalid`. The bytes are wiped once
+ * the crypto pool has them.
+ */
 export type Input = () => Uint8Array
 
 const IV_BYTES = 16 // AES block
@@ -38,20 +42,22 @@ export class KeyUse {
 
   sign(actor: Actor, id: string, mode: SignMode, message: Input): Promise<Uint8Array> {
     return this.#use(actor, id, 'sign', async (key) => {
-      const input = message()
-      assertPermitted(key.mechanisms, 'sign', mode)
-      return this.#context.pool.sign(this.#keys.handle(key), mode, input)
+      return lend(message, (input) => {
+        assertPermitted(key.mechanisms, 'sign', mode)
+        return this.#context.pool.sign(this.#keys.handle(key), mode, input)
+      })
     })
   }
 
   /** `iv`: 16 bytes for AES_CBC, ignored for other modes. */
   decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
     return this.#use(actor, id, 'decrypt', async (key) => {
-      const input = encrypted()
-      const vector = iv?.()
-      assertPermitted(key.mechanisms, 'decrypt', mode)
-      if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
-      return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
+      return lend(encrypted, (input) => {
+        const vector = iv?.()
+        assertPermitted(key.mechanisms, 'decrypt', mode)
+        if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
+        return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
+      })
     })
   }
 
@@ -64,11 +70,12 @@ export class KeyUse {
     iv: Input | null,
   ): Promise<{ encrypted: Uint8Array; iv: Uint8Array }> {
     return this.#use(actor, id, 'encrypt', async (key) => {
-      const input = message()
-      const vector = iv?.() ?? this.#context.random(IV_BYTES)
-      assertPermitted(key.mechanisms, 'encrypt', mode)
-      const encrypted = await this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
-      return { encrypted, iv: vector }
+      const [encrypted, vector] = lend(message, (input) => {
+        const vector = iv?.() ?? this.#context.random(IV_BYTES)
+        assertPermitted(key.mechanisms, 'encrypt', mode)
+        return [this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector)), vector] as const
+      })
+      return { encrypted: await encrypted, iv: vector }
     })
   }
 
@@ -117,6 +124,15 @@ export class KeyUse {
       'keys',
       `${formatTime(this.#clock.now())} ${caller.userId} from ${address || 'inside'}: ${action} ${id}${where}: ${outcome}`,
     )
+  }
+}
+
+function lend<T>(input: Input, use: (bytes: Uint8Array) => T): T {
+  const bytes = input()
+  try {
+    return use(bytes)
+  } finally {
+    releaseSecret(bytes)
   }
 }
 

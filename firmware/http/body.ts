@@ -2,6 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
+import { ownsMemory } from '../crypto/secret.ts'
 import { CofferError } from '../error.ts'
 import type { Body } from './endpoint.ts'
 
@@ -165,9 +166,6 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
 
 const endedEarly = () => new CofferError('invalid', 'The request body ended early')
 
-const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
-  bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
-
 /** What is not written yet takes no memory. */
 function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(length)
@@ -176,13 +174,11 @@ function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayB
   return larger
 }
 
-const RELEASED_MIN = 65_536 // bytes; the memory of shorter bodies costs less to leave than to give back
-
-/** Wipes; gives much memory back at once, for the collector of garbage knows little of what is outside its heap. */
+/** Wipes, and gives the memory back at once: bodies may be large, and to leave memory to the collector costs more. */
 export function release(bytes: Uint8Array<ArrayBuffer>): void {
   if (bytes.buffer.detached) return // a second time
   bytes.fill(0)
-  if (bytes.buffer.byteLength >= RELEASED_MIN) bytes.buffer.transfer(0)
+  bytes.buffer.transfer(0)
 }
 
 export const tooLarge = (bytesMax: number) =>

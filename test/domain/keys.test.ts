@@ -119,7 +119,13 @@ test('a key deleted or moved while it waits to be used is used no more, or under
   const gate = new Promise<void>((resolve) => {
     release = resolve
   })
-  const waiting: CryptoPool = { ...pool, sign: async (...args) => gate.then(() => pool.sign(...args)) }
+  const waiting: CryptoPool = {
+    ...pool,
+    sign(key, mode, message) {
+      const copy = message.slice()
+      return gate.then(() => pool.sign(key, mode, copy))
+    },
+  }
   const { domain } = await createDomainRig(t, waiting)
   await domain.users.create(admin, 'operator', newUser('operator passphrase'))
   await generate(domain, 'deleted')
