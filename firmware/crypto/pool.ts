@@ -59,7 +59,7 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     lane.run(task, key) as Promise<Uint8Array>
   const pairOf = (lane: Lane, task: Task): Promise<KeyPair> => lane.run(task) as Promise<KeyPair>
 
-  // Arguments are copied here, so that callers may wipe theirs at any time; the copies are wiped here or in the worker.
+  // The copies are wiped here or in the worker.
   return {
     start,
     sign: (key, mode, message) => bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message) }, key),

@@ -52,7 +52,10 @@ export interface ScryptCost {
   p: number
 }
 
-/** Slow and secret operations, run in worker threads. Every failure is a CofferError (`invalid`, `busy`). */
+/**
+ * Slow and secret operations, run in worker threads. Every failure is a CofferError (`invalid`, `busy`). Byte arrays have
+ * been copied when a method returns its promise: the caller may wipe them at once.
+ */
 export interface CryptoPool {
   sign(key: KeyHandle, mode: SignMode, message: Uint8Array): Promise<Uint8Array>
   decrypt(key: KeyHandle, mode: DecryptMode, encrypted: Uint8Array, iv?: Uint8Array): Promise<Uint8Array>

@@ -64,7 +64,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       if (reading.receivedBytes > bytesMax) reject(tooLarge(bytesMax))
       else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
       else if (begin === 0 && ownsMemory(chunk)) {
-        whole = chunk // most bodies come in one piece
+        whole = new Uint8Array(chunk.buffer) // most bodies come in one piece; as no Buffer, whose slices share memory
         return
       } else {
         if (reading.receivedBytes > whole.length) whole = grow(whole, Math.max(reading.receivedBytes, 2 * begin))

@@ -11,7 +11,8 @@ export interface Credentials {
 
 const COLON = 0x3a
 
-const scratch = Buffer.alloc(16_384) // more than headers hold; new memory with each request costs more than decoding
+const scratch = new Uint8Array(16_384) // more than headers hold; new memory with each request costs more than decoding
+const characters = Buffer.from(scratch.buffer)
 
 /** Null when the header is no Basic credentials of a well-formed user id. */
 export function readBasic(header: string | undefined): Credentials | null {
@@ -19,14 +20,14 @@ export function readBasic(header: string | undefined): Credentials | null {
   if (text === undefined) return null
   const userId = withDecoded(text, (bytes) => {
     const colon = bytes?.indexOf(COLON) ?? -1
-    return colon === -1 ? '' : bytes!.toString('latin1', 0, colon)
+    return colon === -1 ? '' : characters.toString('latin1', 0, colon)
   })
   if (!USER_ID_PATTERN.test(userId)) return null
   return { userId, withPassphrase: (use) => withDecoded(text, (bytes) => use(bytes!.subarray(userId.length + 1))) }
 }
 
 /** Null instead of what is not base64. */
-function withDecoded<T>(text: string, use: (bytes: Buffer | null) => T): T {
+function withDecoded<T>(text: string, use: (bytes: Uint8Array | null) => T): T {
   const length = readBase64Into(text, scratch)
   try {
     return use(length === null ? null : scratch.subarray(0, length))

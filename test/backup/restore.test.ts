@@ -260,10 +260,7 @@ test('while a backup is verified others write nothing, and a second restore and 
   const before = await inventory(rig, 'team~chief')
   const gate = Promise.withResolvers<void>()
   const { scrypt } = rig.pool
-  rig.pool.scrypt = async (...parameters) => {
-    await gate.promise
-    return scrypt(...parameters)
-  }
+  rig.pool.scrypt = after(gate.promise, scrypt)
   const pending = restore(rig, { backupPassphrase: BACKUP }, backup)
   await refusedWrite(rig)
   assert.equal((await rig.call('PUT /users/operator/tags/y')).headers.get('retry-after'), '1')
@@ -275,10 +272,7 @@ test('while a backup is verified others write nothing, and a second restore and 
   assert.equal(await rig.status('PUT /users/operator/tags/y'), 204)
 
   const second = Promise.withResolvers<void>()
-  rig.pool.scrypt = async (...parameters) => {
-    await second.promise
-    return scrypt(...parameters)
-  }
+  rig.pool.scrypt = after(second.promise, scrypt)
   const ended = restore(rig, { backupPassphrase: BACKUP }, backup)
   await refusedWrite(rig)
   assert.equal(await rig.status('POST /lock'), 204)
@@ -312,9 +306,9 @@ test('no two backup passphrases are derived at once', async (t) => {
   const { scrypt } = rig.pool
   rig.pool.scrypt = async (...parameters) => {
     runningMax = Math.max(runningMax, ++running)
-    await sleep(20)
+    const derived = await after(sleep(20), scrypt)(...parameters)
     running--
-    return scrypt(...parameters)
+    return derived
   }
   await rig.call('GET /users') // so that the credentials are remembered
   runningMax = 0
@@ -322,6 +316,14 @@ test('no two backup passphrases are derived at once', async (t) => {
   await Promise.all([next(1), next(2), next(3)])
   assert.equal(runningMax, 1)
 })
+
+const after =
+  (moment: Promise<void>, scrypt: Rig['pool']['scrypt']): Rig['pool']['scrypt'] =>
+  async (passphrase, salt, cost) => {
+    const copy = passphrase.slice()
+    await moment
+    return scrypt(copy, salt, cost)
+  }
 
 /** Writes until one is refused. */
 async function refusedWrite(rig: Rig): Promise<void> {
