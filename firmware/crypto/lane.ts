@@ -164,13 +164,18 @@ export class Lane {
   #thread(): Thread | undefined {
     let freest: Thread | undefined
     for (const thread of this.#threads) {
-      if (thread.load > 0 && thread.load < LOAD_MAX && thread.running.size * this.#operationMs < JOIN_MS) return thread
+      if (this.#isSoonFree(thread)) return thread
       if (freest === undefined || thread.load < freest.load) freest = thread
     }
     if (freest?.load === 0 || this.#threads.size === this.#options.threads || this.#isPaused()) {
       return freest !== undefined && freest.load < LOAD_MAX ? freest : undefined
     }
     return this.#spawn()
+  }
+
+  #isSoonFree({ load, running }: Thread): boolean {
+    const isAllShort = load === running.size
+    return isAllShort && load > 0 && load < LOAD_MAX && load * this.#operationMs < JOIN_MS
   }
 
   #send(thread: Thread, job: Job): void {

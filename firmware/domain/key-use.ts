@@ -41,24 +41,24 @@ export class KeyUse {
   }
 
   sign(actor: Actor, id: string, mode: SignMode, message: Input): Promise<Uint8Array> {
-    return this.#use(actor, id, 'sign', async (key) => {
-      return lend(message, (input) => {
+    return this.#use(actor, id, 'sign', async (key) =>
+      lend(message, (input) => {
         assertPermitted(key.mechanisms, 'sign', mode)
         return this.#context.pool.sign(this.#keys.handle(key), mode, input)
-      })
-    })
+      }),
+    )
   }
 
   /** `iv`: 16 bytes for AES_CBC, ignored for other modes. */
   decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
-    return this.#use(actor, id, 'decrypt', async (key) => {
-      return lend(encrypted, (input) => {
+    return this.#use(actor, id, 'decrypt', async (key) =>
+      lend(encrypted, (input) => {
         const vector = iv?.()
         assertPermitted(key.mechanisms, 'decrypt', mode)
         if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
         return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
-      })
-    })
+      }),
+    )
   }
 
   /** A random `iv` is made when none is given. */
