@@ -489,6 +489,14 @@ test('an idle connection is kept for its time, then closed', { timeout: 20_000 }
   assert.equal(await connection.end(), '')
 })
 
+test('who stops in a body that nobody wants is stalled, not idle', { timeout: 20_000 }, async (t) => {
+  const { client } = await setup(t, { stallMs: 200, keepAliveMs: 3_600_000, drainMs: 3_600_000 })
+  const connection = await client()
+  connection.send(`POST /api/v1/info HTTP/1.1\r\n${HOST}content-length: 10\r\n\r\nx`)
+  assert.equal((await connection.answer())?.status, 405)
+  assert.equal(await connection.end(), '')
+})
+
 test('only TLS 1.2 and 1.3 are spoken, and a client that stops in its handshake is cut off', {
   timeout: 20_000,
 }, async (t) => {
