@@ -6,21 +6,20 @@ import { CofferError } from '../error.ts'
 const SPACE = /[\t\n\f\r ]/
 
 /** The decoded bytes, in memory of their own, or null when the text is not base64. */
-export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
-  if (text.length % 4 !== 0 || SPACE.test(text)) return null
-  try {
-    return Uint8Array.fromBase64(text, { lastChunkHandling: 'loose' })
-  } catch {
-    return null
-  }
-}
+export const readBase64 = (text: string): Uint8Array<ArrayBuffer> | null =>
+  decode(text, (options) => Uint8Array.fromBase64(text, options))
 
 /** How many bytes were decoded into `target`, or null when the text is not base64 or they have no room. */
-export function readBase64Into(text: string, target: Uint8Array): number | null {
+export const readBase64Into = (text: string, target: Uint8Array): number | null =>
+  decode(text, (options) => {
+    const { read, written } = target.setFromBase64(text, options)
+    return read === text.length ? written : null
+  })
+
+function decode<T>(text: string, how: (options: { lastChunkHandling: 'loose' }) => T): T | null {
   if (text.length % 4 !== 0 || SPACE.test(text)) return null
   try {
-    const { read, written } = target.setFromBase64(text, { lastChunkHandling: 'loose' })
-    return read === text.length ? written : null
+    return how({ lastChunkHandling: 'loose' })
   } catch {
     return null
   }
