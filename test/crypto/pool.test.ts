@@ -367,18 +367,18 @@ test('when a worker dies its operations fail, it is replaced and keys are asked 
     DYING,
   ))
 
-test('while one of two workers is being replaced the other works on', () =>
+test('while one of two workers is being replaced the other works on', { timeout: 60_000 }, (t) =>
   withPool(
     async (pool) => {
       const key = stored(await pool.generate('Curve25519'))
+      t.mock.timers.enable({ apis: ['setTimeout'] }) // the pause before a replacement lasts
       await assert.rejects(pool.sign(key, 'EdDSA', deadly), code('internal'))
-      const startedAt = performance.now()
       for (let i = 0; i < 10; i++) assert.ok(await sign(pool, key))
-      assert.ok(performance.now() - startedAt < 900, 'nothing waits for the pause before a replacement')
     },
     2,
     DYING,
-  ))
+  ),
+)
 
 test('workers that cannot start fail every operation instead of hanging it, again and again', async () => {
   const pool = createPool({ workers: 2, entry: pathToFileURL(file('broken.mjs', 'throw new Error("no")')) })

@@ -323,20 +323,18 @@ test('a body of 67 MiB is signed without holding other requests up for long', { 
   large.send(body)
   const answer = large.answer()
   const other = await client()
-  let longestMs = 0
+  let others = 0
   let done = false
   void answer.then(() => {
     done = true
   })
   while (!done) {
-    const started = performance.now()
     other.send(INFO)
     assert.equal((await other.answer())?.status, 200)
-    longestMs = Math.max(longestMs, performance.now() - started)
-    await sleep(5)
+    if (!done) others++
   }
   assert.equal((await answer)?.body, `{"signature":"${message.length}"}`)
-  assert.ok(longestMs < 3000, `${longestMs} ms`)
+  assert.ok(others >= 5, `${others} others were answered meanwhile`)
 })
 
 test('a large body with wrong credentials is refused at once, and the connection stays usable', {
