@@ -7,11 +7,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { PATIENCE_MS } from '../../tools/qemu/console.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { type Appliance, type BootOptions, boot, type Image, makeDirectory, untilAlive } from './rig.ts'
-
-const FREEZE_MS_MAX = 60_000
-const THAW_MS_MAX = 60_000
 
 interface Freezable extends BootOptions {
   disk: string
@@ -41,7 +39,7 @@ export async function bootFreezable(t: TestContext, image: Image, options: Freez
         const thawed = { ...options, disk, variables }
         // The monitor is no part of the machine that is saved.
         const machine = await boot(t, image, { ...thawed, extra: ['-incoming', `exec:cat ${state}`] })
-        await untilAlive(machine, THAW_MS_MAX)
+        await untilAlive(machine)
         return { machine, options: thawed }
       },
     }
@@ -67,7 +65,7 @@ async function migrate(monitor: string, file: string): Promise<void> {
   try {
     await execute('qmp_capabilities')
     await execute('migrate', { uri: `exec:cat >${file}` })
-    for (const deadline = Date.now() + FREEZE_MS_MAX; ; await wait(100)) {
+    for (const deadline = Date.now() + PATIENCE_MS; ; await wait(100)) {
       const { status } = await execute<{ status?: string }>('query-migrate')
       if (status === 'completed') return
       if (status === 'failed' || Date.now() > deadline) throw new Error(`the machine was not saved: ${status}`)

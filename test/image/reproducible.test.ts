@@ -66,25 +66,21 @@ async function build(directory: string, { umask, timeZone, user }: Builder): Pro
   return Object.fromEntries(hashes) as Record<string, string>
 }
 
-test(
-  'two clones in different places, built by different users, give the same bits',
-  onMachines(1_200_000),
-  async (t) => {
-    const places = mkdtempSync(join(tmpdir(), 'coffer-clones-'))
-    t.after(() => rmSync(places, { recursive: true, force: true }))
-    chmodSync(places, 0o755)
+test('two clones in different places, built by different users, give the same bits', onMachines(), async (t) => {
+  const places = mkdtempSync(join(tmpdir(), 'coffer-clones-'))
+  t.after(() => rmSync(places, { recursive: true, force: true }))
+  chmodSync(places, 0o755)
 
-    // Copied first: sources may change while an image is built.
-    const one = copySources(join(places, 'one'))
-    const another = join(places, 'another folder/with a longer path')
-    cpSync(one, another, { recursive: true })
+  // Copied first: sources may change while an image is built.
+  const one = copySources(join(places, 'one'))
+  const another = join(places, 'another folder/with a longer path')
+  cpSync(one, another, { recursive: true })
 
-    const first = await build(one, { umask: '022', timeZone: 'UTC' })
-    rmSync(one, { recursive: true })
-    const stranger = process.getuid?.() === 0 ? { user: STRANGER_ID } : {}
-    const second = await build(another, { umask: '077', timeZone: 'Pacific/Kiritimati', ...stranger })
+  const first = await build(one, { umask: '022', timeZone: 'UTC' })
+  rmSync(one, { recursive: true })
+  const stranger = process.getuid?.() === 0 ? { user: STRANGER_ID } : {}
+  const second = await build(another, { umask: '077', timeZone: 'Pacific/Kiritimati', ...stranger })
 
-    assert.ok(Object.keys(first).length >= 7, Object.keys(first).join(' '))
-    assert.deepEqual(second, first)
-  },
-)
+  assert.ok(Object.keys(first).length >= 7, Object.keys(first).join(' '))
+  assert.deepEqual(second, first)
+})

@@ -21,6 +21,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Architecture, type Firmware, type Kernel, missingPackages } from '../../tools/qemu/arguments.ts'
+import { PATIENCE_MS } from '../../tools/qemu/console.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
 import { makeReleaseKey } from '../../tools/release-key.ts'
@@ -35,18 +36,15 @@ const CACHE = join(ROOT, 'dist/test-image')
 const LOGS = join(CACHE, 'logs')
 const IMAGES_MAX = 24 // kept in the cache, some 100 MB each
 const BUILD_MS_MAX = 300_000
-const ANSWER_MS_MAX = 180_000 // on a busy computer
+const TEST_MS_MAX = 3_600_000 // some do in a minute what takes many on a busy computer
 const ATTEMPT_EVERY_MS = 50
 const ATTEMPT_MS = 5000
 
 /** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
-export function onMachines(
-  timeoutMs = 600_000, // some do in a minute what takes ten on a busy computer
-  architecture: Architecture = 'x64',
-): { timeout: number; skip: string | false } {
+export function onMachines(architecture: Architecture = 'x64'): { timeout: number; skip: string | false } {
   const missing = [...missingPackages(architecture), ...toolsMissing()]
   const skip = missing.length > 0 && process.env.CI !== 'true' && `install these Debian packages: ${missing.join(' ')}`
-  return { timeout: timeoutMs, skip }
+  return { timeout: TEST_MS_MAX, skip }
 }
 
 /** What builds images, and what looks into disks; Debian's package of each. */
@@ -203,7 +201,7 @@ export function makeDisk(t: TestContext, image: Image, bytes?: number): string {
 
 export interface Appliance extends Machine {
   /** Waits until the API answers; resolves with the time since the machine was switched on. */
-  answers(timeoutMs?: number): Promise<number>
+  answers(): Promise<number>
   call(method: string, path: string, call?: Call): Promise<Reply>
   state(): Promise<string>
 }
@@ -236,14 +234,14 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
 
   const target = { host: '127.0.0.1', port: machine.apiPort }
   const call = (method: string, path: string, call?: Call) =>
-    request(target, method, `/api/v1${path}`, { timeoutMs: ANSWER_MS_MAX, ...call })
+    request(target, method, `/api/v1${path}`, { timeoutMs: PATIENCE_MS, ...call })
   return {
     ...machine,
     call,
     state: async () => (await expect(200, call('GET', '/health/state'))).json<{ state: string }>().state,
-    answers: async (timeoutMs = ANSWER_MS_MAX) => {
+    answers: async () => {
       // None before the console names the address: early ones hang, many hold up the guest.
-      await untilAlive({ ...machine, call }, timeoutMs, () => machine.output().includes('https://'))
+      await untilAlive({ ...machine, call }, () => machine.output().includes('https://'))
       return Math.round(performance.now() - switchedOn)
     },
   }
@@ -252,14 +250,13 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
 /** Asks one request at a time, and none before `mayAsk`. Fails at once when the machine ends. */
 export async function untilAlive(
   { call, running, output }: Pick<Appliance, 'call' | 'running' | 'output'>,
-  timeoutMs: number,
   mayAsk = () => true,
 ): Promise<void> {
-  const deadline = performance.now() + timeoutMs
+  const deadline = performance.now() + PATIENCE_MS
   const tail = () => `the console's end:\n${output().slice(-4000)}`
   for (;;) {
     assert.ok(running(), `the machine ended before it answered; ${tail()}`)
-    assert.ok(performance.now() < deadline, `no answer in ${timeoutMs} ms; ${tail()}`)
+    assert.ok(performance.now() < deadline, `no answer in ${PATIENCE_MS} ms; ${tail()}`)
     if (mayAsk()) {
       const reply = await call('GET', '/health/alive', { timeoutMs: ATTEMPT_MS }).catch(() => null) // not yet
       if (reply !== null) return

@@ -36,7 +36,7 @@ before(async () => {
 
 test(
   'keys outlive being switched off, the prompt opens them, and unattended boot needs no hand',
-  onMachines(1_500_000),
+  onMachines(),
   async (t) => {
     const disk = makeDisk(t, image, DISK_BYTES)
 

@@ -64,29 +64,25 @@ const assertStaysLocked = (reason: RegExp) => async (device: Appliance) => {
   assert.equal(await device.state(), 'Locked')
 }
 
-test(
-  'the key opens in the machine it was made in, once in each start, and nowhere else',
-  onMachines(600_000),
-  async (t) => {
-    const [disk, tpm] = [makeDisk(t, image), join(makeDirectory(t), 'tpm')]
-    await start(t, disk, tpm, async (device) => {
-      assert.equal(await device.state(), 'Unprovisioned')
-      await provision(device)
-      const json = { id: 'kept', type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
-      await expect(201, device.call('POST', '/keys/generate', { as: ADMIN, json }))
-      await expect(204, device.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
-    })
+test('the key opens in the machine it was made in, once in each start, and nowhere else', onMachines(), async (t) => {
+  const [disk, tpm] = [makeDisk(t, image), join(makeDirectory(t), 'tpm')]
+  await start(t, disk, tpm, async (device) => {
+    assert.equal(await device.state(), 'Unprovisioned')
+    await provision(device)
+    const json = { id: 'kept', type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
+    await expect(201, device.call('POST', '/keys/generate', { as: ADMIN, json }))
+    await expect(204, device.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+  })
 
-    const other = join(makeDirectory(t), 'tpm')
-    await start(t, disk, other, assertStaysLocked(/the TPM of this machine does not hold it/))
-    assert.ok(existsSync(other))
-    await start(t, disk, undefined, assertStaysLocked(/in the TPM of another machine, and this one has none/))
+  const other = join(makeDirectory(t), 'tpm')
+  await start(t, disk, other, assertStaysLocked(/the TPM of this machine does not hold it/))
+  assert.ok(existsSync(other))
+  await start(t, disk, undefined, assertStaysLocked(/in the TPM of another machine, and this one has none/))
 
-    const output = await start(t, disk, tpm, assertOpens)
-    assert.match(output, /probe: the boot manager's way: register 15 of the TPM is closed/)
-    assert.match(output, /probe: the values it was sealed to: the TPM refuses PolicyPCR: value/)
-    assert.match(output, /probe: the values there are: the TPM refuses Unseal: policyFail/)
-    assert.match(output, /probe: one register alone: the TPM refuses Unseal: policyFail/)
-    assert.doesNotMatch(output, /GIVEN/)
-  },
-)
+  const output = await start(t, disk, tpm, assertOpens)
+  assert.match(output, /probe: the boot manager's way: register 15 of the TPM is closed/)
+  assert.match(output, /probe: the values it was sealed to: the TPM refuses PolicyPCR: value/)
+  assert.match(output, /probe: the values there are: the TPM refuses Unseal: policyFail/)
+  assert.match(output, /probe: one register alone: the TPM refuses Unseal: policyFail/)
+  assert.doesNotMatch(output, /GIVEN/)
+})

@@ -16,7 +16,6 @@ import {
   versionsOn,
 } from './versions.ts'
 
-const START_MS_MAX = 240_000
 const READY_SECONDS = 5 // instead of two minutes
 
 /** Ready never; on the second try the whole boot manager hangs. */
@@ -42,7 +41,7 @@ before(async () => {
   if (onMachines().skip === false) first = await firstImage()
 })
 
-test('deadline and watchdog end the tries of a version that hangs', onMachines(3_600_000), async (t) => {
+test('deadline and watchdog end the tries of a version that hangs', onMachines(), async (t) => {
   const bad = await changedImage(BAD, makeDirectory(t), (program) => {
     program('firmware.js').replaceAll(HANG)
     program('device.js').replace(/READY_MS_MAX ?= ?12e4/, `READY_MS_MAX = ${READY_SECONDS * 1000}`)
@@ -52,12 +51,12 @@ test('deadline and watchdog end the tries of a version that hangs', onMachines(3
   commitOffline(disk, bad)
   const device = await boot(t, first, bootOptions(disk))
   for (let n = 1; n <= 3; n++) {
-    await device.see(/Version 1\.3\.0 is tried\./, START_MS_MAX)
-    if (n === 2) await device.see(/The boot manager hangs\./, START_MS_MAX)
+    await device.see(/Version 1\.3\.0 is tried\./)
+    if (n === 2) await device.see(/The boot manager hangs\./)
   }
   const why = `Version 1.3.0 was tried and left: it was not ready within ${READY_SECONDS} s`
-  await device.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./, START_MS_MAX)
-  await device.see(/started unattended, Operational/, START_MS_MAX)
+  await device.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./)
+  await device.see(/started unattended, Operational/)
   assert.equal((await info(device)).updateFallback, why)
   assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])
 })

@@ -27,7 +27,6 @@ import {
 const KILLS = Number(process.env.COFFER_UPDATE_KILLS ?? 20)
 const UPLOAD_KILLS = Math.floor(KILLS / 2)
 const COMMIT_KILLS = KILLS - UPLOAD_KILLS
-const START_MS_MAX = 240_000
 const UPLOAD_MS = 40_000 // until one was seen to its end
 const COMMIT_MS = 5000 // renames within the first half second, then the end of the firmware and the restart
 
@@ -40,7 +39,7 @@ before(async () => {
   ])
 })
 
-test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000), async (t) => {
+test(`${KILLS} times the plug is pulled during an update`, onMachines(), async (t) => {
   const first = images.get(FIRST)!
   const update = readFileSync(images.get(SECOND)!.update)
   const disk = await makeProvisionedDisk(t, first, prepare)
@@ -82,8 +81,8 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(3_600_000)
 
 /** It runs, with its key, and every version on its ESP is as it was released, root included. Returns the one that runs. */
 async function checkWhole(device: Appliance, disk: string): Promise<string> {
-  await device.answers(START_MS_MAX)
-  await device.see(/: (started unattended, )?Operational/, START_MS_MAX) // after its trial, if it is on one
+  await device.answers()
+  await device.see(/: (started unattended, )?Operational/) // after its trial, if it is on one
   await checkKey(device)
   for (const file of versionsOn(disk)) {
     const { version } = parseEntry(file)!

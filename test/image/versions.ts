@@ -96,14 +96,11 @@ const TOOLS = { ...process.env, MTOOLS_SKIP_CHECK: '1', LC_ALL: 'C' }
 const mtool = (program: string, disk: string, ...parameters: string[]): string =>
   execFileSync(program, ['-i', `${disk}@@1M`, ...parameters], { encoding: 'utf8', env: TOOLS })
 
-const UPLOAD_MS_MAX = 300_000 // software emulation of TLS for some 80 MB
-
 export const upload = (appliance: Pick<Appliance, 'call'>, body: Uint8Array): Promise<Reply> =>
   appliance.call('POST', '/system/update', {
     as: ADMIN,
     body,
     type: 'application/octet-stream',
-    timeoutMs: UPLOAD_MS_MAX,
   })
 
 export async function commit(appliance: Pick<Appliance, 'call'>): Promise<void> {

@@ -11,7 +11,9 @@ export interface Console {
   type(text: string): Promise<void>
 }
 
-const SEE_MS = 180_000 // software emulation on a busy machine
+/** For whatever a machine is to do: software emulation, on a computer that others use as well. */
+export const PATIENCE_MS = 420_000
+
 const KEY_MS = 5 // the emulated UART drops what comes faster than the guest reads
 const TAIL_CHARACTERS = 4000 // of the output, in messages
 
@@ -42,7 +44,7 @@ export function createConsole({ received, send }: Wires): Console {
   }
   listen().catch(() => {}) // a broken stream is an ended one
 
-  const see = (pattern: RegExp, timeoutMs = SEE_MS): Promise<RegExpExecArray> =>
+  const see = (pattern: RegExp, timeoutMs = PATIENCE_MS): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const stop = () => {
         clearTimeout(timer)
