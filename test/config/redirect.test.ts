@@ -1,7 +1,6 @@
 /** The port of plain HTTP, by raw bytes. */
 
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import fc from 'fast-check'
@@ -115,7 +114,7 @@ test('an endless body is cut off', { timeout: 60_000 }, async (t) => {
   socket.on('error', () => {}) // the end may meet a write
   socket.resume().write('PUT /x HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked\r\n\r\n')
   const more = setInterval(() => socket.writable && socket.write('1\r\nx\r\n'), 20)
-  await once(socket, 'close')
+  await new Promise((resolve) => socket.on('close', resolve))
   clearInterval(more)
 })
 
