@@ -213,7 +213,10 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
   firmware?: Firmware
 }
 
-/** Switches a machine on. It is killed with its test; what its console said is in dist/test-image/logs. */
+/**
+ * Switches a machine on. It is killed with its test; what its console said is in dist/test-image/logs, and when the test
+ * failed, what its processors were doing at the end.
+ */
 export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
   const { disk, firmware = 'direct', ...rest } = options
   const switchedOn = performance.now()
@@ -228,8 +231,10 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   })
   const log = logPath(t)
   t.after(async () => {
+    const processors = t.passed || !machine.running() ? '' : await machine.processors()
     await machine.kill()
-    writeFileSync(log, machine.output())
+    writeFileSync(log, machine.output() + processors)
+    if (processors !== '') t.diagnostic(processors)
   })
 
   const target = { host: '127.0.0.1', port: machine.apiPort }

@@ -155,4 +155,4 @@ function tpm(architecture: Architecture, socket: string): string[] {
 }
 
 /** Commas separate QEMU's options. */
-const escaped = (path: string): string => path.replaceAll(',', ',,')
+export const escaped = (path: string): string => path.replaceAll(',', ',,')

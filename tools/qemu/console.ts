@@ -6,7 +6,7 @@ export interface Console {
   /** Everything printed so far. Lines end in CR LF. */
   output(): string
   /** Waits for a match after the last one, and moves behind it. Rejects when time is over, at once when the machine ends. */
-  see(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
+  see(pattern: RegExp): Promise<RegExpExecArray>
   /** End the text with `\r` to press Enter. */
   type(text: string): Promise<void>
 }
@@ -44,7 +44,7 @@ export function createConsole({ received, send }: Wires): Console {
   }
   listen().catch(() => {}) // a broken stream is an ended one
 
-  const see = (pattern: RegExp, timeoutMs = PATIENCE_MS): Promise<RegExpExecArray> =>
+  const see = (pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const stop = () => {
         clearTimeout(timer)
@@ -64,7 +64,7 @@ export function createConsole({ received, send }: Wires): Console {
           fail('the machine ended before it printed')
         }
       }
-      const timer = setTimeout(() => fail(`${timeoutMs} ms without`), timeoutMs)
+      const timer = setTimeout(() => fail(`${PATIENCE_MS} ms without`), PATIENCE_MS)
       changed.add(check)
       check()
     })

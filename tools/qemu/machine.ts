@@ -2,11 +2,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Architecture, argumentsOf, type Hardware, programOf, variablesTemplate } from './arguments.ts'
+import { type Architecture, argumentsOf, escaped, type Hardware, programOf, variablesTemplate } from './arguments.ts'
 import { type Console, createConsole } from './console.ts'
 
 /** The guest's ports, as boot/device sets them. */
@@ -35,6 +36,8 @@ export interface Machine extends Console {
   /** The port of 127.0.0.1 that leads to one of `guestPorts`. */
   portTo(guest: number): number
   running(): boolean
+  /** Where each processor is, as its registers say. Not of a machine in the foreground. */
+  processors(): Promise<string>
   /** Resolves with QEMU's exit code; null when it was killed. */
   readonly ended: Promise<number | null>
   /** The plug is pulled. Resolves when QEMU is gone. */
@@ -64,7 +67,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
     }
     if (hardware.firmware !== 'direct') hardware.variables ??= copyVariables(architecture, scratch)
     if (tpm !== undefined) hardware.tpmSocket = await startTpm(tpm, scratch)
-    return startQemu(hardware, foreground, cleanUp)
+    return startQemu(hardware, foreground ? null : join(scratch, 'monitor'), cleanUp)
   } catch (error) {
     cleanUp()
     throw error
@@ -78,10 +81,15 @@ export function copyVariables(architecture: Architecture, directory: string): st
   return path
 }
 
-function startQemu(hardware: Hardware, foreground: boolean, cleanUp: () => void): Machine {
+/** `monitor` is where QEMU is to listen for commands; null: in the foreground, with serial console and monitor here. */
+function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => void): Machine {
+  const foreground = monitor === null
   const serial = foreground
     ? ['-serial', 'mon:stdio']
-    : ['-chardev', 'stdio,id=serial,signal=off', '-serial', 'chardev:serial']
+    : [
+        ...['-chardev', 'stdio,id=serial,signal=off', '-serial', 'chardev:serial'],
+        ...['-qmp', `unix:${escaped(monitor)},server=on,wait=off`],
+      ]
   const child = spawnBound([programOf(hardware.architecture), ...argumentsOf(hardware), ...serial], foreground)
   let running = true
   const ended = new Promise<number | null>((resolve, reject) => {
@@ -102,6 +110,11 @@ function startQemu(hardware: Hardware, foreground: boolean, cleanUp: () => void)
     apiPort: ports.get(API_PORT)!,
     portTo: (guest) => ports.get(guest)!,
     running: () => running,
+    processors: async () => {
+      if (foreground) throw new Error('The monitor of this machine is in its terminal')
+      const registers = await askMonitor(monitor, 'info registers -a')
+      return registers.replaceAll(VECTOR_REGISTERS, '')
+    },
     ended,
     kill: async () => {
       if (running) child.kill('SIGKILL')
@@ -119,6 +132,27 @@ async function* printed(child: ChildProcess): AsyncIterable<string> {
   })
   yield* child.stdout.setEncoding('utf8') as AsyncIterable<string>
   if (complaints !== '') yield complaints
+}
+
+const VECTOR_REGISTERS = /^(?:FPR|XMM|YMM|ZMM|Opmask|Q)\d.*\r?\n/gm
+
+/** A command for people, by the QEMU Machine Protocol (QMP): a greeting, then an answer to each line, events among them. */
+async function askMonitor(path: string, command: string): Promise<string> {
+  const socket = connect(path)
+  try {
+    for (const line of [
+      { execute: 'qmp_capabilities' },
+      { execute: 'human-monitor-command', arguments: { 'command-line': command }, id: 'answer' },
+    ])
+      socket.write(`${JSON.stringify(line)}\n`)
+    for await (const line of createInterface(socket)) {
+      const message = JSON.parse(line) as { id?: string; return?: unknown }
+      if (message.id === 'answer') return String(message.return)
+    }
+    throw new Error('the monitor of QEMU gave no answer')
+  } finally {
+    socket.destroy()
+  }
 }
 
 const TPM_START_MS_MAX = 10_000
