@@ -41,7 +41,7 @@ export function openHost({ dataDirectory, host, port, httpPort, logLevel, releas
     sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
-    logTo: (print) => print,
+    logTo: (print) => (lines) => print(lines.join('\n')), // in one piece: whoever reads it is woken once
     shownAddress: (address) => address,
     perform: async (action) => {
       if (action === 'shutdown') return { exitCode: 0 }

@@ -7,25 +7,24 @@ const LINE_CHARACTERS_MAX = 8192 // longer ones are cut, so that a stream withou
 /** Without control characters, which could move the cursor or change the terminal. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '·')
 
-/** Feeds `line` with what it is given, line by line. */
-export function splitLines(line: (text: string) => void): { write(bytes: Uint8Array): void; end(): void } {
+/** Feeds `take` with the lines of what it is given, those that end in one piece together. */
+export function splitLines(take: (lines: string[]) => void): { write(bytes: Uint8Array): void; end(): void } {
   const decoder = new StringDecoder('utf8')
   let rest = ''
-  const emit = (text: string) => line(printable(text))
-  const take = (text: string) => {
+  const split = (text: string) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
-    for (const whole of lines) emit(whole.endsWith('\r') ? whole.slice(0, -1) : whole)
-    while (rest.length > LINE_CHARACTERS_MAX) {
-      emit(rest.slice(0, LINE_CHARACTERS_MAX))
-      rest = rest.slice(LINE_CHARACTERS_MAX)
+    const whole = lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line))
+    for (; rest.length > LINE_CHARACTERS_MAX; rest = rest.slice(LINE_CHARACTERS_MAX)) {
+      whole.push(rest.slice(0, LINE_CHARACTERS_MAX))
     }
+    if (whole.length > 0) take(whole.map(printable))
   }
   return {
-    write: (bytes) => take(decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
+    write: (bytes) => split(decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))),
     end: () => {
-      take(decoder.end())
-      if (rest !== '') emit(rest)
+      split(decoder.end())
+      if (rest !== '') take([printable(rest)])
       rest = ''
     },
   }

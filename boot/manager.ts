@@ -73,7 +73,7 @@ export function run(platform: Platform): void {
       terminal.release()
       terminal.print(explanation)
     },
-    onLine: platform.logTo(terminal.print),
+    onLines: platform.logTo(terminal.print),
   })
 
   const trial = createTrial({

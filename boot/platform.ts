@@ -28,7 +28,7 @@ export interface Platform {
   /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
   /** Prints lines of the firmware's log, maybe not all of them, where the console is slow. */
-  logTo(print: (text: string) => void): (text: string) => void
+  logTo(print: (text: string) => void): (lines: string[]) => void
   /** Where clients reach a firmware that listens at `address`. */
   shownAddress(address: string, network: Network | null): string
   /** Performed while no firmware runs. */

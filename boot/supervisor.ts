@@ -43,7 +43,8 @@ export interface SupervisorOptions {
   onMessage: (message: ToBoot) => void
   /** The firmware ended unasked; it comes back by itself. */
   onCrash: (explanation: string, what: string) => void
-  onLine: (text: string) => void
+  /** Lines that the firmware printed, or that tell of it. */
+  onLines: (lines: string[]) => void
   patience?: Patience
 }
 
@@ -80,13 +81,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     let heardAt = startedAt
     const watch = setInterval(() => {
       if (performance.now() - heardAt > patience.silenceMsMax) {
-        options.onLine(`The firmware has not answered for ${patience.silenceMsMax / 1000} s and is killed.`)
+        options.onLines([`The firmware has not answered for ${patience.silenceMsMax / 1000} s and is killed.`])
         firmware.kill('SIGKILL')
       } else send({ type: 'ping' })
     }, patience.pingMs)
 
     for (const stream of [firmware.stdout!, firmware.stderr!]) {
-      const lines = splitLines(options.onLine)
+      const lines = splitLines(options.onLines)
       stream.on('data', lines.write)
       stream.on('end', lines.end)
     }

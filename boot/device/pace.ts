@@ -10,7 +10,7 @@ const NOTICE_MS = 1000
 export type Print = (text: string) => void
 
 /** Prints what the pace allows, and says how many lines it has left out as soon as it can. */
-export function paceLines(print: Print, now: () => number = () => performance.now()): Print {
+export function paceLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {
   let credit = BURST_LINES
   let creditAtMs = now()
   let leftOut = 0
@@ -19,7 +19,7 @@ export function paceLines(print: Print, now: () => number = () => performance.no
     print(leftOut === 1 ? '1 line of the log is not shown here.' : `${leftOut} lines of the log are not shown here.`)
     leftOut = 0
   }
-  return (text) => {
+  const printInTime = (line: string) => {
     const atMs = now()
     credit = Math.min(BURST_LINES, credit + ((atMs - creditAtMs) * LINES_PER_SECOND) / 1000)
     creditAtMs = atMs
@@ -28,7 +28,8 @@ export function paceLines(print: Print, now: () => number = () => performance.no
       leftOut++
     } else {
       credit--
-      print(text)
+      print(line)
     }
   }
+  return (lines) => lines.forEach(printInTime)
 }

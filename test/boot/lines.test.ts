@@ -4,7 +4,7 @@ import { splitLines } from '../../boot/lines.ts'
 
 function linesOf(...chunks: Uint8Array[]): string[] {
   const lines: string[] = []
-  const splitter = splitLines((line) => lines.push(line))
+  const splitter = splitLines((more) => lines.push(...more))
   for (const chunk of chunks) splitter.write(chunk)
   splitter.end()
   return lines

@@ -72,7 +72,7 @@ function stage(
     }),
     onMessage: (message) => messages.push(message),
     onCrash: (explanation) => crashes.push(explanation),
-    onLine: (line) => lines.push(line),
+    onLines: (more) => lines.push(...more),
     patience: { ...QUICK, ...patience },
   })
   t.after(async () => {

@@ -15,17 +15,17 @@ test('a quiet log is shown whole, a loud one at the pace of the line with a coun
     t.mock.timers.tick(ms)
   }
   for (let line = 0; line < 100; line++) {
-    print(`quiet ${line}`)
+    print([`quiet ${line}`])
     pass(20)
   }
   assert.equal(shown.length, 100)
   shown.length = 0
 
-  for (let line = 0; line < 5000; line++) print('loud')
+  print(Array.from({ length: 5000 }, () => 'loud'))
   assert.equal(shown.length, 50)
   pass(1000)
   assert.equal(shown.at(-1), '4950 lines of the log are not shown here.')
-  print('after')
+  print(['after'])
   assert.equal(shown.at(-1), 'after')
 })
 
@@ -38,7 +38,7 @@ test('under steady noise some lines of each second are shown', (t) => {
     () => nowMs,
   )
   for (let ms = 0; ms < 10_000; ms++) {
-    print('noise')
+    print(['noise'])
     nowMs++
     t.mock.timers.tick(1)
   }
