@@ -34,6 +34,7 @@ interface Case {
 }
 
 const TOO_MUCH = 2 * 1024 * 1024
+const ATTEMPTS_MAX = 20 // at six answers within a second, on a computer that others use as well
 const broken: Call = { body: '{}}}', type: 'application/json' }
 const plain: Call = { body: '{}}}', type: 'text/plain' }
 
@@ -494,7 +495,7 @@ describe('the order of checks', () => {
         assert.deepEqual(statuses, [405, 414, 501, 412, 429, 429])
         break
       }
-      assert(attempt < 5, 'six answers within a second')
+      assert(attempt < ATTEMPTS_MAX, 'six answers within a second')
       await delay(1100)
     }
   })
