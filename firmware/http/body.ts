@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import { ownsMemory } from '../crypto/secret.ts'
+import { ownsMemory, releaseSecret } from '../crypto/secret.ts'
 import { CofferError } from '../error.ts'
 import type { Body } from './endpoint.ts'
 
@@ -174,11 +174,9 @@ function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayB
   return larger
 }
 
-/** Wipes, and gives the memory back at once: bodies may be large, and to leave memory to the collector costs more. */
-export function release(bytes: Uint8Array<ArrayBuffer>): void {
-  if (bytes.buffer.detached) return // a second time
-  bytes.fill(0)
-  bytes.buffer.transfer(0)
+/** Without effect the second time. */
+export function release(body: Uint8Array<ArrayBuffer>): void {
+  if (!body.buffer.detached) releaseSecret(new Uint8Array(body.buffer)) // which may be longer than what came
 }
 
 export const tooLarge = (bytesMax: number) =>

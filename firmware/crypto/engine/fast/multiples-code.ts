@@ -50,7 +50,6 @@ export interface PointLayout {
   at: Readonly<Record<string, number>>
   choices: number
   inverse: number
-  /** Bytes on their way in or out. */
   /** Two points, while the table is made. */
   swap: number
   unit: number
