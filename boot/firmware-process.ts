@@ -53,8 +53,7 @@ export function launch(
   return spawn(file!, parameters, {
     cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
     env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc', lock ?? 'ignore'],
-    serialization: 'advanced',
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore'], // the fourth is the channel, CHANNEL_DESCRIPTOR
     // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
     detached: true,
   })

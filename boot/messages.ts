@@ -6,6 +6,7 @@ import { printable } from './lines.ts'
 import { type Network, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from './protocol.ts'
 
 const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] as const
+const TEXT_CHARACTERS_MAX = 2000 // what is left of it goes on the console and into records of ours
 const ACTIONS = ['reboot', 'shutdown', 'factoryReset'] as const
 
 /** The message, rebuilt from its checked members with printable texts, or null when it is none of the protocol's. */
@@ -16,7 +17,7 @@ export function readMessage(value: unknown): ToBoot | null {
     case 'listening': {
       const { address, port } = members
       return typeof address === 'string' && Number.isInteger(port)
-        ? { type: 'listening', address: printable(address), port: port as number }
+        ? { type: 'listening', address: readText(address), port: port as number }
         : null
     }
     case 'state': {
@@ -28,7 +29,7 @@ export function readMessage(value: unknown): ToBoot | null {
       return result === undefined ? null : { type: 'unlockResult', result, ...optionalText('message', members.message) }
     }
     case 'refused':
-      return typeof members.reason === 'string' ? { type: 'refused', reason: printable(members.reason) } : null
+      return typeof members.reason === 'string' ? { type: 'refused', reason: readText(members.reason) } : null
     case 'request': {
       const action = ACTIONS.find((action) => action === members.action)
       return action === undefined ? null : { type: 'request', action }
@@ -85,5 +86,7 @@ const isAddress = (value: unknown): value is string => typeof value === 'string'
 const isAddress6 = (value: unknown): value is string =>
   typeof value === 'string' && isIPv6(value) && !value.includes('%') // a zone is text of any kind
 
+const readText = (text: string): string => printable(text.slice(0, TEXT_CHARACTERS_MAX))
+
 const optionalText = <Name extends string>(name: Name, value: unknown): { [N in Name]?: string } =>
-  typeof value === 'string' ? ({ [name]: printable(value) } as { [N in Name]: string }) : {}
+  typeof value === 'string' ? ({ [name]: readText(value) } as { [N in Name]: string }) : {}

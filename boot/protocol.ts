@@ -1,5 +1,5 @@
 /**
- * What the boot manager and the firmware say to each other: one typed IPC channel, structured-clone serialisation.
+ * What the boot manager and the firmware say to each other, as frames on one channel: firmware/channel/.
  * Secrets travel as bytes on this channel only, never in argv or the environment.
  */
 

@@ -1,6 +1,8 @@
 /** Keeps one firmware running: starts it, restarts it with back-off when it ends unasked, stops it cleanly. */
 
 import type { ChildProcess } from 'node:child_process'
+import type { Duplex } from 'node:stream'
+import { CHANNEL_DESCRIPTOR, type Channel, openChannel } from '../firmware/channel/channel.ts'
 import { adopt, type Command, type Early, launch } from './firmware-process.ts'
 import { splitLines } from './lines.ts'
 import { readMessage } from './messages.ts'
@@ -62,14 +64,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const patience = options.patience ?? PATIENCE
   let early = options.early ?? null
   let child: ChildProcess | null = null
+  let channel: Channel<ToBoot, ToFirmware> | null = null
   let restart: NodeJS.Timeout | undefined
   let stopping = false
   let crashes = 0
 
-  const send = (message: ToFirmware) => {
-    // A channel that broke is followed by the end of the process, which is handled there.
-    if (child?.connected) child.send(message, () => {})
-  }
+  // A channel that broke is followed by the end of the process, which is handled there.
+  const send = (message: ToFirmware) => channel?.send(message)
 
   const start = () => {
     stopping = false
@@ -91,10 +92,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       stream.on('data', lines.write)
       stream.on('end', lines.end)
     }
-    firmware.on('message', (value) => {
+    channel = openChannel(firmware.stdio[CHANNEL_DESCRIPTOR] as Duplex, readMessage)
+    channel.on('message', (message) => {
       heardAt = performance.now()
-      const message = readMessage(value)
-      if (message !== null) options.onMessage(message)
+      options.onMessage(message)
+    })
+    channel.on('refused', (why) => {
+      options.onLines([`The firmware ${why}. It is killed.`])
+      firmware.kill('SIGKILL')
     })
     let failure = ''
     firmware.on('error', (error: NodeJS.ErrnoException) => {
@@ -103,6 +108,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     firmware.on('close', (code, signal) => {
       clearInterval(watch)
       child = null
+      channel = null
       if (stopping) return
       if (performance.now() - startedAt >= patience.steadyMs) crashes = 0
       restartLater(failure || `ended with ${signal ?? `exit code ${code}`}`)

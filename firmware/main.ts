@@ -1,6 +1,7 @@
 /** The entry of the firmware. Crypto workers have one of their own, and with it less to load: crypto/worker.ts. */
 
 import { setFlagsFromString } from 'node:v8'
+import { connect } from './channel/connect.ts'
 import { obey } from './service.ts'
 
 const EXIT_UNSUPERVISED = 2
@@ -9,7 +10,8 @@ const EXIT_UNSUPERVISED = 2
 // jump into it that another core has redirected. On the command line it would have Node compile its own modules anew.
 setFlagsFromString('--no-wasm-code-gc')
 
-if (process.send === undefined) {
+const channel = connect()
+if (channel === null) {
   console.error('The firmware does not run by itself; the boot manager starts it: make run')
   process.exitCode = EXIT_UNSUPERVISED
-} else await obey(new URL(import.meta.url))
+} else await obey(channel, new URL(import.meta.url))

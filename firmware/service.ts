@@ -7,6 +7,7 @@ import { PRODUCT } from '../boot/product.ts'
 import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance.ts'
+import type { BootChannel } from './channel/connect.ts'
 import { createClock, formatTime } from './clock.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
@@ -33,14 +34,14 @@ const CONSOLE = 'console' // stands for the client's address in the limit on unl
 /**
  * Ends with `stop`, or when the boot manager is gone and the channel with it. `program` is the file that was started.
  */
-export async function obey(program: URL): Promise<void> {
+export async function obey(channel: BootChannel, program: URL): Promise<void> {
   ignoreSignals()
   let service: Service | null = null
-  for await (const [received] of on(process, 'message', { close: ['disconnect'] })) {
+  for await (const [received] of on(channel, 'message', { close: ['end', 'refused'] })) {
     const message = received as ToFirmware
-    if (message.type === 'start') service = await start(message, program)
-    else if (message.type === 'unlock') tell(await service!.unlock(message.passphrase))
-    else if (message.type === 'ping') tell({ type: 'pong' })
+    if (message.type === 'start') service = await start(message, channel, program)
+    else if (message.type === 'unlock') channel.send(await service!.unlock(message.passphrase))
+    else if (message.type === 'ping') channel.send({ type: 'pong' })
     else if (message.type === 'good') service!.endTrial()
     else if (message.type === 'stop') break
   }
@@ -56,7 +57,11 @@ interface Service {
 
 type Start = Extract<ToFirmware, { type: 'start' }>
 
-async function start({ settings, deviceKey, withheld, software }: Start, program: URL): Promise<Service> {
+async function start(
+  { settings, deviceKey, withheld, software }: Start,
+  channel: BootChannel,
+  program: URL,
+): Promise<Service> {
   const clock = createClock()
   const syslog = createSyslog(clock.now)
   const log = createLog(settings.logLevel, (entry) => {
@@ -82,8 +87,9 @@ async function start({ settings, deviceKey, withheld, software }: Start, program
   applyLogging(appliance, log, syslog)
   deviceKey?.fill(0)
   const traffic = createTraffic()
+  const tell = (message: ToBoot) => channel.send(message)
   const machine = createMachine(tell)
-  process.on('message', (message) => machine.hear(message as ToFirmware))
+  channel.on('message', machine.hear)
   const { releaseKey } = settings
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
   const app = createApp({ appliance, log, limiter, traffic, info, machine, releaseKey })
@@ -98,12 +104,12 @@ async function start({ settings, deviceKey, withheld, software }: Start, program
     log,
     now: clock.now,
     traffic,
-  }).catch((error) => refuse(error, 'COFFER_PORT'))
+  }).catch((error) => refuse(channel, error, 'COFFER_PORT'))
   const redirect =
     httpPort === null
       ? null
       : await listenRedirect({ host, port: httpPort, tlsPort: listener.port, log, now: clock.now }).catch((error) =>
-          refuse(error, 'COFFER_HTTP_PORT'),
+          refuse(channel, error, 'COFFER_HTTP_PORT'),
         )
   if (redirect !== null) log.info('general', `port ${redirect.port} redirects to the TLS port`)
 
@@ -214,7 +220,7 @@ function exitOnBugs(log: Log): void {
 }
 
 /** Another start with the same settings would fail the same way: the boot manager gives up instead of trying again. */
-async function refuse(error: NodeJS.ErrnoException, portSetting: string): Promise<never> {
+async function refuse(channel: BootChannel, error: NodeJS.ErrnoException, portSetting: string): Promise<never> {
   const { code, port, address } = error as { code?: string; port?: number; address?: string }
   const reasons: Record<string, string> = {
     EADDRINUSE: `port ${port} at ${address} is in use; ${portSetting} chooses another`,
@@ -223,11 +229,6 @@ async function refuse(error: NodeJS.ErrnoException, portSetting: string): Promis
   }
   const reason = reasons[code ?? '']
   if (reason === undefined) throw error
-  await new Promise((resolve) => process.send!({ type: 'refused', reason } satisfies ToBoot, resolve))
+  await new Promise<void>((sent) => channel.send({ type: 'refused', reason }, sent))
   process.exit(1)
-}
-
-/** Without a channel there is nobody left to tell; `obey` ends us then. */
-function tell(message: ToBoot): void {
-  if (process.connected) process.send!(message, () => {})
 }

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, type Early, launchEarly } from '../../boot/firmware-process.ts'
 import type { ToBoot } from '../../boot/protocol.ts'
 import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor.ts'
+import { smallFirmware } from './small-firmware.ts'
 
 const QUICK: Patience = {
   restartMs: 40,
@@ -42,7 +43,7 @@ function stage(
   mkdirSync(program)
   mkdirSync(store)
   writeFileSync(join(program, 'package.json'), '{"type":"module"}')
-  writeFileSync(join(program, 'firmware.js'), source)
+  writeFileSync(join(program, 'firmware.js'), smallFirmware(source))
   const lock = openSync(join(directory, 'lock'), 'a')
   const deviceKey = new Uint8Array(32).fill(7)
   const [messages, crashes, lines]: [ToBoot[], string[], string[]] = [[], [], []]

@@ -1,15 +1,18 @@
 /** Updates and the rest of /system as an administrator sees them: tools, HTTPS, and the host's slots. */
 
 import assert from 'node:assert/strict'
-import { fork, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ToBoot, ToFirmware } from '../../boot/protocol.ts'
+import { readMessage } from '../../boot/messages.ts'
+import type { ToFirmware } from '../../boot/protocol.ts'
+import { CHANNEL_DESCRIPTOR, openChannel } from '../../firmware/channel/channel.ts'
 import { bundle } from '../../tools/build.ts'
 import { basic, openRaw, request } from '../accept/client.ts'
 import {
@@ -23,6 +26,7 @@ import {
   stateOf,
   UNLOCK_PASSPHRASE,
 } from '../boot/coffer.ts'
+import { smallFirmware } from '../boot/small-firmware.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const program = await buildForTests()
@@ -201,7 +205,7 @@ const FAILED = `
 
 test('a version that cannot open the store gives way', async (t) => {
   const { coffer } = await start(t)
-  await expect(200, upload(coffer, makeBadImage('7.1', FAILED)))
+  await expect(200, upload(coffer, makeBadImage('7.1', smallFirmware(FAILED))))
   await expect(204, commit(coffer))
   await coffer.see(/Version 7\.1 was tried and left: The store was written by a newer version\./)
   await coffer.see(/Locked/)
@@ -373,13 +377,11 @@ test('a Failed appliance can be restarted and erased by anybody', async (t) => {
 
 test('a firmware on trial answers nothing but 503 until it is good', async (t) => {
   const data = makeDataDirectory(t)
-  const firmware = fork(join(workshop, 'next/firmware.js'), [], {
-    serialization: 'advanced',
-    execArgv: [],
-    silent: true,
-  })
+  const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const
+  const firmware = spawn(process.execPath, [join(workshop, 'next/firmware.js')], { stdio: [...stdio] })
   t.after(() => firmware.kill('SIGKILL'))
-  const send = (message: ToFirmware) => firmware.send(message)
+  const channel = openChannel(firmware.stdio[CHANNEL_DESCRIPTOR] as Duplex, readMessage)
+  const send = (message: ToFirmware) => channel.send(message)
   const settings = {
     dataDirectory: data,
     host: '127.0.0.1',
@@ -388,12 +390,13 @@ test('a firmware on trial answers nothing but 503 until it is good', async (t) =
     logLevel: 'error',
     releaseKey: null,
   } as const
+  const listening = new Promise<number>((resolve) => {
+    channel.on('message', (message) => {
+      if (message.type === 'listening') resolve(message.port)
+    })
+  })
   send({ type: 'start', settings, deviceKey: new Uint8Array(32).fill(7), software: { trial: true, fallback: null } })
-  let port = 0
-  while (port === 0) {
-    const [message] = (await once(firmware, 'message')) as [ToBoot]
-    if (message.type === 'listening') port = message.port
-  }
+  const port = await listening
   const call = (method: string, path: string) => request({ host: '127.0.0.1', port }, method, `/api/v1${path}`)
   for (const [method, path] of [
     ['GET', '/info'],

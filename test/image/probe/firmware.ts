@@ -170,5 +170,5 @@ function expectMatch(text: string, pattern: RegExp): void {
 }
 
 // Last, because what follows waits until the firmware ends.
-if (isMainThread && process.send !== undefined) setTimeout(probe, START_MS)
+if (isMainThread) setTimeout(probe, START_MS)
 await import('../../../firmware/main.ts')

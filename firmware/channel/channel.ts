@@ -1,0 +1,80 @@
+/**
+ * The channel between boot manager and firmware: a socket pair with frames on it, and no channel of Node's own, whose
+ * messages about handles and whose serialisation trust the other side.
+ */
+
+import { EventEmitter } from 'node:events'
+import type { Duplex } from 'node:stream'
+import { createFrameReader, encodeFrame, FrameError } from './frames.ts'
+
+/** The firmware's descriptor of it. */
+export const CHANNEL_DESCRIPTOR = 3
+
+/** Messages that the other side does not read: answers and pings are small, so it does not listen any more. */
+const UNREAD_BYTES_MAX = 4 * 1024 * 1024
+
+interface Events<In> {
+  message: [message: In]
+  /** The other side broke the rules, and nothing more is read or written. */
+  refused: [why: string]
+  /** The other side is gone. */
+  end: []
+}
+
+export interface Channel<In, Out extends object> extends EventEmitter<Events<In>> {
+  /** Without effect when the other side is gone. `sent` is called when the message is on its way, or never will be. */
+  send(message: Out, sent?: () => void): void
+}
+
+/** `read` gives the message that a value is, or null: it is then passed over, since a newer version may have more. */
+export function openChannel<In, Out extends object>(
+  stream: Duplex,
+  read: (value: unknown) => In | null,
+): Channel<In, Out> {
+  const events = new EventEmitter<Events<In>>()
+  const reader = createFrameReader()
+  let open = true
+
+  const refuse = (why: string): void => {
+    if (!open) return
+    open = false
+    stream.destroy()
+    events.emit('refused', why)
+  }
+
+  stream.on('data', (chunk: Uint8Array) => {
+    if (!open) return
+    let values: unknown[]
+    try {
+      values = reader.push(chunk)
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error
+      return refuse(`sent what is no message: ${error.message}`)
+    }
+    for (const value of values) {
+      const message = read(value)
+      if (message !== null && open) events.emit('message', message)
+    }
+  })
+  stream.on('error', () => {}) // 'close' follows
+  stream.on('close', () => {
+    if (open) events.emit('end')
+    open = false
+  })
+  stream.on('end', () => stream.destroy())
+
+  return Object.assign(events, {
+    send(message: Out, sent: () => void = () => {}): void {
+      if (!open || !stream.writable) {
+        sent()
+        return
+      }
+      const frame = encodeFrame(message)
+      stream.write(frame, () => {
+        frame.fill(0)
+        sent()
+      })
+      if (stream.writableLength > UNREAD_BYTES_MAX) refuse('does not read its messages')
+    },
+  })
+}

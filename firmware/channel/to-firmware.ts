@@ -1,0 +1,73 @@
+/** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
+
+import type { Settings, Software, ToFirmware } from '../../boot/protocol.ts'
+
+const LEVELS = ['debug', 'info', 'warning', 'error'] as const
+
+/** The message, rebuilt from its checked members, or null when it is none of the protocol's. */
+export function readToFirmware(value: unknown): ToFirmware | null {
+  const members = membersOf(value)
+  switch (members?.type) {
+    case 'start':
+      return readStart(members)
+    case 'unlock':
+      return members.passphrase instanceof Uint8Array ? { type: 'unlock', passphrase: members.passphrase } : null
+    case 'slotResult': {
+      const { problem, conflict } = members
+      if (problem !== null && typeof problem !== 'string') return null
+      return { type: 'slotResult', problem, ...(conflict === true && { conflict }) }
+    }
+    case 'ping':
+    case 'stop':
+    case 'good':
+      return { type: members.type }
+    default:
+      return null
+  }
+}
+
+function readStart({ settings, deviceKey, withheld, software }: Members): ToFirmware | null {
+  const read = { settings: readSettings(settings), software: readSoftware(software) }
+  const isComplete = read.settings !== null && read.software !== null
+  if (!isComplete || !isNullOr(deviceKey, (key) => key instanceof Uint8Array)) return null
+  return {
+    type: 'start',
+    settings: read.settings!,
+    deviceKey: deviceKey as Uint8Array | null,
+    ...(typeof withheld === 'string' && { withheld }),
+    software: read.software!,
+  }
+}
+
+function readSettings(value: unknown): Settings | null {
+  const { dataDirectory, host, port, httpPort, logLevel, releaseKey } = membersOf(value) ?? {}
+  const level = LEVELS.find((level) => level === logLevel)
+  if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
+  if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
+    return null
+  }
+  return {
+    dataDirectory,
+    host,
+    port,
+    httpPort: httpPort as number | null,
+    logLevel: level,
+    releaseKey: releaseKey as Uint8Array | null,
+  }
+}
+
+function readSoftware(value: unknown): Software | null {
+  const { trial, fallback } = membersOf(value) ?? {}
+  if (typeof trial !== 'boolean' || !isNullOr(fallback, (text) => typeof text === 'string')) return null
+  return { trial, fallback: fallback as string | null }
+}
+
+type Members = Record<string, unknown>
+
+const membersOf = (value: unknown): Members | null =>
+  typeof value === 'object' && value !== null ? (value as Members) : null
+
+const isNullOr = (value: unknown, isFit: (value: unknown) => boolean): boolean => value === null || isFit(value)
+
+const isPort = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535
