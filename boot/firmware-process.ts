@@ -39,10 +39,8 @@ export function launch(
     `--allow-fs-write=${storeDirectory}/*`, // the asterisk for a directory that is not there yet
     '--allow-addons',
     '--allow-worker',
-    '--allow-net',
     '--disable-sigusr1',
     '--disable-warning=SecurityWarning', // "flag must be used with caution", at every start
-    '--disable-warning=ExperimentalWarning', // --allow-net
     `--v8-pool-size=${V8_THREADS}`,
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.

@@ -1,6 +1,6 @@
 /** Figures of the runtime for the metrics, from the start of the watch. Contract section 4.8. */
 
-import { constants, type PerformanceNodeEntry, PerformanceObserver } from 'node:perf_hooks'
+import { constants, type PerformanceEntry, PerformanceObserver } from 'node:perf_hooks'
 
 export interface RuntimeFigures {
   readonly uptimeSeconds: number
@@ -15,8 +15,8 @@ export function watchRuntime(): RuntimeFigures {
   let majorCollections = 0
   let minorCollections = 0
   new PerformanceObserver((list) => {
-    for (const entry of list.getEntries() as PerformanceNodeEntry[]) {
-      const { kind } = entry.detail as { kind: number }
+    for (const entry of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]) {
+      const { kind } = entry.detail
       if (kind === constants.NODE_PERFORMANCE_GC_MAJOR) majorCollections++
       else if (kind === constants.NODE_PERFORMANCE_GC_MINOR) minorCollections++
     }

@@ -31,7 +31,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     outdir: directory,
     bundle: true,
     platform: 'node',
-    target: 'node26',
+    target: 'node24',
     format: 'esm',
     legalComments: 'eof',
     metafile: true,

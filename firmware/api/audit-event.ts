@@ -36,7 +36,11 @@ export function auditEvent(attempt: Audited, status: number, time: string): Audi
 /** As the API documents show them. */
 function actionOf(declaration: Declaration<Services>): string {
   const { method, path } = declaration
-  return actions.getOrInsertComputed(declaration, () => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  const known = actions.get(declaration)
+  if (known !== undefined) return known
+  const action = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`
+  actions.set(declaration, action)
+  return action
 }
 
 const actions = new WeakMap<Declaration<Services>, string>()

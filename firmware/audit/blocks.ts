@@ -3,7 +3,7 @@
  * derived from the device key, so that lines can be written in every state; what is inside a row binds it to its place.
  */
 
-import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, seal, unseal, wipe } from '../crypto/seal.ts'
 import { onDisk } from '../store/failure.ts'
@@ -97,7 +97,7 @@ export function openBlocks({ database }: StoreFile, deviceKey: Uint8Array, rando
     const value = openRow(row)
     if (value === null) return { first: row.slot }
     const texts = new TextDecoder().decode(value.subarray(HASH_BYTES)).split('\n')
-    return { first: row.slot, previous: value.subarray(0, HASH_BYTES).toHex(), texts }
+    return { first: row.slot, previous: bytesToHex(value.subarray(0, HASH_BYTES)), texts }
   }
 
   return {

@@ -4,7 +4,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 
 /** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
@@ -83,8 +83,8 @@ export const headKey = (seed: Uint8Array): HeadKey => nacl.sign.keyPair.fromSeed
 
 export const signHead = (head: Omit<AuditHead, 'key' | 'signature'>, { publicKey, secretKey }: HeadKey): AuditHead => ({
   ...head,
-  key: publicKey.toHex(),
-  signature: nacl.sign.detached(headText(head), secretKey).toHex(),
+  key: bytesToHex(publicKey),
+  signature: bytesToHex(nacl.sign.detached(headText(head), secretKey)),
 })
 
 /** False also when key or signature have no valid form. */

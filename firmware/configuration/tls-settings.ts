@@ -53,7 +53,7 @@ export class TlsSettings {
   }
 
   publicPem(): string {
-    return createPublicKey(this.#privateKey()).export({ type: 'spki', format: 'pem' })
+    return createPublicKey(this.#privateKey()).export({ type: 'spki', format: 'pem' }).toString()
   }
 
   async csrPem(subject: Subject): Promise<string> {

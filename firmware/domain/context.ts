@@ -1,5 +1,6 @@
 /** What every part of the domain works with while the appliance is Operational. */
 
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
@@ -37,7 +38,7 @@ export interface Context {
 const INSTANCE_BYTES = 6 // versions of two unlocks differ but for a chance of 2^-48
 
 export function createContext(records: RecordStore, deps: DomainDeps, isOpen: () => boolean): Context {
-  const instance = deps.random(INSTANCE_BYTES).toHex()
+  const instance = bytesToHex(deps.random(INSTANCE_BYTES))
   let version = 0
   return {
     records,

@@ -1,5 +1,6 @@
 /** User ids, generated ids and the names of records. Contract section 1.2. */
 
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Random } from '../crypto/random.ts'
 import type { Namespace } from '../vocabulary.ts'
 
@@ -14,7 +15,7 @@ export function namespaceOf(userId: string): Namespace {
 /** What all user ids of a namespace begin with. */
 export const userPrefix = (namespace: Namespace): string => (namespace === '' ? '' : `${namespace}~`)
 
-export const generatedId = (random: Random): string => random(GENERATED_BYTES).toHex()
+export const generatedId = (random: Random): string => bytesToHex(random(GENERATED_BYTES))
 
 /** The record name of a key: `/` is in no ID, so names of different namespaces never meet. */
 export const keyName = (namespace: Namespace, id: string): string => (namespace === '' ? id : `${namespace}/${id}`)

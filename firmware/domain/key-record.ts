@@ -3,6 +3,7 @@
  * modulus or other public data as it is. What an unlock reads of 100,000 keys is thus little to parse.
  */
 
+import { base64 } from '@scure/base'
 import type { KeyTypeName, MechanismName } from '../crypto/algorithms.ts'
 import type { KeyType, PublicKey } from '../crypto/types.ts'
 import type { Namespace } from '../vocabulary.ts'
@@ -52,7 +53,7 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey): Uint8Array {
     ...(key.label !== '' && { l: key.label }),
     ...(key.operations > 0 && { o: key.operations }),
     ...(key.certificate !== null && { c: key.certificate }),
-    ...(rsa && { e: publicKey.publicExponent.toBase64() }),
+    ...(rsa && { e: base64.encode(publicKey.publicExponent) }),
   }
   const data = publicKey === null ? new Uint8Array() : rsa ? publicKey.modulus : publicKey.data
   return Buffer.concat([new TextEncoder().encode(JSON.stringify(stored)), Uint8Array.of(END), data])
@@ -77,7 +78,7 @@ export function decodeKey(value: Uint8Array): KeyMetadata {
 export function decodePublic(value: Uint8Array): PublicKey {
   const { e } = parse(value)
   const data = value.slice(value.indexOf(END) + 1)
-  if (e !== undefined) return { modulus: data, publicExponent: Uint8Array.fromBase64(e) }
+  if (e !== undefined) return { modulus: data, publicExponent: base64.decode(e) }
   return data.length === 0 ? null : { data }
 }
 

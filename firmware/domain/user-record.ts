@@ -1,5 +1,6 @@
 /** A user as it is stored: one sealed record, JSON inside. */
 
+import { base64 } from '@scure/base'
 import type { Role } from '../vocabulary.ts'
 import type { PassphraseDigest } from './passphrase.ts'
 
@@ -32,8 +33,8 @@ export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint
     realName,
     role,
     tags: [...tags],
-    salt: salt.toBase64(),
-    digest: digest.toBase64(),
+    salt: base64.encode(salt),
+    digest: base64.encode(digest),
     N: cost.N,
     r: cost.r,
     p: cost.p,
@@ -44,8 +45,8 @@ export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint
 export function decodeUser(value: Uint8Array): User {
   const { id, realName, role, tags, salt, digest, N, r, p } = JSON.parse(new TextDecoder().decode(value)) as Stored
   const passphrase = {
-    salt: Uint8Array.fromBase64(salt),
-    digest: Uint8Array.fromBase64(digest),
+    salt: base64.decode(salt),
+    digest: base64.decode(digest),
     cost: { N, r, p },
   }
   return { id, realName, role, tags, passphrase }

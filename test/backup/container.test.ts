@@ -118,9 +118,11 @@ test('a backup holds the header, the device records, and every row as it lies in
 test('a backup shows nothing of names and values, and two of the same store share nothing but the salt', async (t) => {
   const { write } = setup(t)
   const [one, other] = [await collect(write()), await collect(write())]
-  for (const needle of ['logging', 'name', HEADER.deviceId, KEY, HEADER.attendedSlot]) assert.ok(!one.includes(needle))
+  for (const needle of ['logging', 'name', HEADER.deviceId, KEY, HEADER.attendedSlot])
+    assert.ok(!one.includes(Buffer.from(needle)))
   assert.deepEqual(one.subarray(0, PREAMBLE_BYTES), other.subarray(0, PREAMBLE_BYTES))
-  for (let at = PREAMBLE_BYTES; at < one.length - 16; at += 16) assert.ok(!other.includes(one.subarray(at, at + 16)))
+  for (let at = PREAMBLE_BYTES; at < one.length - 16; at += 16)
+    assert.ok(!other.includes(Buffer.from(one.subarray(at, at + 16))))
 })
 
 test('a backup is that of the moment it was begun, whatever is written, removed and replaced meanwhile', async (t) => {

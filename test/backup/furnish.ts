@@ -97,6 +97,6 @@ function changesOf(n: number): Change[] {
 
 function ed25519(): { secret: Uint8Array; data: PublicKey } {
   const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
-  const bytes = (text: string | undefined) => Uint8Array.fromBase64(text!, { alphabet: 'base64url' })
+  const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text!, 'base64url'))
   return { secret: bytes(d), data: { data: bytes(x) } }
 }

@@ -86,7 +86,7 @@ function readMemory(memory: number, at: bigint, length: number): Buffer {
 let lastRef = 0
 async function signWith({ type, mode, stored }: Secret): Promise<number> {
   const ref = ++lastRef
-  const disguised = stored.map((byte) => byte ^ DISGUISE).toHex()
+  const disguised = Buffer.from(stored.map((byte) => byte ^ DISGUISE)).toString('hex')
   await obey({ sign: ref, type, mode, disguised })
   return ref
 }

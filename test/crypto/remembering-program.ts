@@ -31,7 +31,7 @@ if (process.send !== undefined) {
     else if (order === 'evict') for (let i = 0; i < OTHERS; i++) await pool.sign(otherKey(), 'EdDSA', MESSAGE)
     else if ('forget' in order) pool.forget(order.forget)
     else {
-      const disguised = Uint8Array.fromHex(order.disguised)
+      const disguised = new Uint8Array(Buffer.from(order.disguised, 'hex'))
       const load = () => {
         const bytes = new Uint8Array(new ArrayBuffer(disguised.length)) // not among V8's objects, as what the store gives
         for (const [index, byte] of disguised.entries()) bytes[index] = byte ^ DISGUISE

@@ -231,7 +231,7 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   })
   const log = logPath(t)
   t.after(async () => {
-    const processors = t.passed || !machine.running() ? '' : await machine.processors()
+    const processors = (t as { passed?: boolean }).passed || !machine.running() ? '' : await machine.processors()
     await machine.kill()
     writeFileSync(log, machine.output() + processors)
     if (processors !== '') t.diagnostic(processors)

@@ -113,7 +113,11 @@ async function measureAll(): Promise<void> {
 
 async function measureAt(servers: Record<Kind, Server>, connections: number, directory: string): Promise<Row[]> {
   const samples = new Map<string, Sample[]>()
-  const at = (kind: Kind, key: BenchKey) => samples.getOrInsertComputed(`${kind} ${key.id}`, () => [])
+  const at = (kind: Kind, key: BenchKey): Sample[] => {
+    const name = `${kind} ${key.id}`
+    if (!samples.has(name)) samples.set(name, [])
+    return samples.get(name)!
+  }
   for (let round = 0; round < rounds; round++) {
     const bare = await sample(servers.bare, KEYS[0], connections, directory) // whatever the key is called
     for (const key of KEYS) {
