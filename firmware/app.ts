@@ -91,8 +91,9 @@ export function createApp(options: AppOptions): Api {
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.
-    authenticate: (userId, passphrase) =>
-      appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase),
+    authenticate: (userId, passphrase, place) =>
+      appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase, place),
+    recall: (userId, passphrase) => (appliance.state === 'Failed' ? null : appliance.open().recall(userId, passphrase)),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     limiter,
     log,

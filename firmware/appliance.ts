@@ -14,10 +14,10 @@ import type { Operational } from './domain/operational.ts'
 import { CofferError } from './error.ts'
 import { newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
 import type { Log } from './log.ts'
-import { createQueue } from './queue.ts'
 import type { Change, RecordStore } from './store/store.ts'
 import { openStore, type StoreFile } from './store/store-file.ts'
 import { holdsRecords, openVault, type Vault } from './store/vault.ts'
+import { ANYBODY, createTurns, INSIDE, type Place } from './turns.ts'
 import type { State } from './vocabulary.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
@@ -107,7 +107,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly #services: DomainServices
   readonly #log: Log
   readonly #random: Random
-  readonly #derivations = createQueue(DERIVATIONS_MAX)
+  readonly #derivations = createTurns(DERIVATIONS_MAX)
   readonly #listeners: ((state: State) => void)[] = []
   #state: State = 'Failed'
   #failure: string | undefined
@@ -137,7 +137,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       dataDirectory: options.dataDirectory,
       deviceId: this.deviceId,
       cost: options.unlockCost ?? UNLOCK_COST,
-      derivations: this.#derivations,
+      inTurn: (task) => this.#derivations.run(INSIDE, task),
       openStore: () => {
         if (this.#disk === undefined || this.#state === 'Locked') throw unavailable()
         return { ...this.#disk, session: this.#session ?? null }
@@ -191,7 +191,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** All or nothing: key slot, first administrator and time in one transaction. */
   provision({ unlockPassphrase, adminPassphrase, systemTimeMs }: Provisioning): Promise<void> {
     const requestedAtMs = this.clock.now()
-    return this.#derivations.run(async () => {
+    return this.#derivations.run(INSIDE, async () => {
       this.#expect('provision')
       const domainKey = newDomainKey(this.#random)
       try {
@@ -214,8 +214,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** Throws `forbidden` when the passphrase is wrong. */
-  unlock(passphrase: Uint8Array): Promise<void> {
-    return this.#derivations.run(async () => {
+  unlock(passphrase: Uint8Array, place: Place = ANYBODY): Promise<void> {
+    return this.#derivations.run(place, async () => {
       if (this.#state === 'Locked' && this.#failure !== undefined) throw new CofferError('storage', this.#failure)
       const domainKey = await this.#openSlot(this.#expect('unlock').device, passphrase)
       try {
@@ -236,7 +236,7 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Throws `forbidden` when the current passphrase is wrong. */
   changeUnlockPassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
-    return this.#derivations.run(async () => {
+    return this.#derivations.run(INSIDE, async () => {
       const session = this.#expectSession()
       const domainKey = await this.#openSlot(session.device, current)
       try {

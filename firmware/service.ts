@@ -25,6 +25,7 @@ import { createTraffic } from './http/traffic.ts'
 import { createLog, type Log, writeToConsole } from './log.ts'
 import { createMachine } from './machine.ts'
 import { createSyslog, type Syslog } from './syslog.ts'
+import type { Place } from './turns.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
 const BUILD_DIGITS = 12
@@ -175,7 +176,9 @@ async function unlockFromConsole(
     ({ type: 'unlockResult', result }) as const
   try {
     if (appliance.state !== 'Locked') return answer('notLocked')
-    const unlocked = await limiter.attempt(CONSOLE, UNLOCK_USER, () => isRight(appliance, passphrase))
+    const unlocked = await limiter.attempt(CONSOLE, UNLOCK_USER, ({ prefix }) =>
+      isRight(appliance, passphrase, { rank: 'console', prefix }),
+    )
     await recordUnlock(appliance, unlocked !== null)
     return answer(unlocked ? 'unlocked' : 'wrong')
   } catch (error) {
@@ -195,9 +198,9 @@ async function recordUnlock({ audit, clock }: Appliance<Operational>, isRight: b
   else await audit?.record({ time, ...event, result: 403 }, 'stranger')
 }
 
-async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array): Promise<true | null> {
+async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array, place: Place): Promise<true | null> {
   try {
-    await appliance.unlock(passphrase)
+    await appliance.unlock(passphrase, place)
     return true
   } catch (error) {
     if (error instanceof CofferError && error.code === 'forbidden') return null

@@ -44,9 +44,9 @@ export const lifecycleDeclarations = [
     body: { kind: 'json', schema: passphraseBody },
     answers: EMPTY,
     errors: { 400: 'The passphrase has not 10 to 200 bytes.', 403: 'The passphrase is wrong.' },
-    handle: async ({ services, address, body: { passphrase } }) => {
+    handle: async ({ services, address, place, body: { passphrase } }) => {
       try {
-        await services.appliance.unlock(passphrase)
+        await services.appliance.unlock(passphrase, place)
         return { status: 204 }
       } catch (error) {
         if (error instanceof CofferError && error.code === 'forbidden')

@@ -7,7 +7,6 @@ import { equalBytes, wipe } from '../crypto/seal.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { ATTENDED, type DeviceArea, UNATTENDED } from '../device-area.ts'
 import { CofferError } from '../error.ts'
-import type { Queue } from '../queue.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store-file.ts'
 import type { Vault } from '../store/vault.ts'
@@ -32,8 +31,8 @@ export interface BackupServices {
   clock: Clock
   /** Of deriving the backup key. */
   cost: ScryptCost
-  /** Derivations run one after another. */
-  derivations: Queue
+  /** Runs what derives a key, one after the other. */
+  inTurn: <T>(task: () => Promise<T>) => Promise<T>
   /** Throws `unavailable` unless Unprovisioned or Operational. */
   openStore(): OpenStore
   /**
@@ -74,8 +73,8 @@ export class Backups {
 
   /** With `current`, throws `forbidden` when that is wrong; before a passphrase was set, it is the empty one. */
   setPassphrase(next: Uint8Array, current: Uint8Array | null): Promise<void> {
-    const { derivations, random, pool, cost } = this.#services
-    return derivations.run(async () => {
+    const { inTurn, random, pool, cost } = this.#services
+    return inTurn(async () => {
       const { vault } = this.#open().session
       if (current !== null) await checkBackupPassphrase(vault, current, { pool, cost })
       await setBackupPassphrase(vault, next, { pool, cost }, random)
@@ -118,8 +117,8 @@ export class Backups {
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
   restore(spool: Spool, { passphrase, requestedAtMs, systemTimeMs }: Restoration): Promise<void> {
-    const { derivations, clock, pool, cost } = this.#services
-    return derivations.run(async () => {
+    const { inTurn, clock, pool, cost } = this.#services
+    return inTurn(async () => {
       const before = this.#services.openStore()
       const { store, device, session } = before
       const current = session === null ? null : readBackupKey(session.vault)

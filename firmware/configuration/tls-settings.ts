@@ -10,7 +10,7 @@ import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls-identity.
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
 import { CLUSTER_CA } from '../device-area.ts'
 import { CofferError } from '../error.ts'
-import { createQueue } from '../queue.ts'
+import { createTurns, INSIDE } from '../turns.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 
 const CHANGES_MAX = 16 // waiting for one another, milliseconds each
@@ -26,7 +26,7 @@ export interface TlsServices {
 /** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
 export class TlsSettings {
   readonly #services: TlsServices
-  readonly #changes = createQueue(CHANGES_MAX)
+  readonly #changes = createTurns(CHANGES_MAX)
   #identity: TlsIdentity | undefined
 
   constructor(services: TlsServices) {
@@ -63,7 +63,7 @@ export class TlsSettings {
 
   /** Throws `invalid` for what no client could use, `unavailable` when the cluster's authority has not signed it. */
   setCertificates(pem: Uint8Array): Promise<void> {
-    return this.#changes.run(async () => {
+    return this.#changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
       if (!certificates[0]!.checkPrivateKey(this.#privateKey()))
         throw new CofferError('invalid', 'The first certificate is not for the TLS key')
@@ -82,7 +82,7 @@ export class TlsSettings {
       identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random),
     )
     try {
-      await this.#changes.run(async () => {
+      await this.#changes.run(INSIDE, async () => {
         this.#assertNoClusterCa()
         await this.#replace(identity)
       })
@@ -101,7 +101,7 @@ export class TlsSettings {
 
   /** Throws `invalid` unless it is one root, `unavailable` unless it has signed the TLS certificate. */
   setClusterCa(pem: Uint8Array): Promise<void> {
-    return this.#changes.run(async () => {
+    return this.#changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
       if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
       if (!isRoot(certificates[0]!))

@@ -1,6 +1,7 @@
 /** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
 import { hash } from 'node:crypto'
+import { ANYBODY, createTurns, type Place } from '../turns.ts'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
@@ -8,24 +9,29 @@ import { matchesPassphrase, type PassphraseDigest } from './passphrase.ts'
 import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
 
-const REMEMBERED_MS = 300_000 // clients send credentials with each request; one derivation in five minutes is no load
+const REMEMBERED_MS = 300_000 // after the last use: clients send credentials with each request
+const REMEMBERED_MS_MAX = 12 * 3_600_000 // since the last derivation: one in a working day waits beside those of strangers
+const RENEWED_MS = 60_000 // from here on a use extends it: each request would be too often
 const REMEMBERED_MAX = 10_000 // users; about 3 MB
+const WAITING_MAX = 128 // for one another at a tenth of a second each
 
 const KEY_BYTES = 32
 const scratch = Buffer.alloc(1024) // every request comes with credentials; wiped after each use
 
 interface Remembered {
   mac: string
-  untilMs: number
+  derivedMs: number
+  usedMs: number
 }
 
 export class Credentials {
   readonly #context: Context
   readonly #users: Users
   readonly #key: Uint8Array
-  /** By user id, oldest first. */
+  /** By user id, least recently used first. */
   readonly #remembered = new Map<string, Remembered>()
-  /** Derivations under way, by mac: equal requests at the same time share one. */
+  readonly #turns = createTurns(WAITING_MAX)
+  /** Derivations under way, by mac and place: equal requests at the same time share one. */
   readonly #underWay = new Map<string, Promise<boolean>>()
   /** Stands in for an unknown user, so that finding out takes as long as for a wrong passphrase. */
   readonly #nobody: PassphraseDigest
@@ -41,11 +47,18 @@ export class Credentials {
    * At once when they are remembered. Null when the user is unknown or the passphrase wrong. Throws `unavailable` when a
    * lock came between. The passphrase has been read when this returns.
    */
-  verify(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null> {
+  verify(userId: string, passphrase: Uint8Array, place: Place = ANYBODY): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)
     const mac = this.#mac(userId, user?.passphrase ?? this.#nobody, passphrase)
     if (user !== undefined && this.#isRemembered(userId, mac)) return callerOf(user)
-    return this.#verifySlowly(userId, user, mac, passphrase)
+    return this.#verifySlowly(userId, user, mac, passphrase, place)
+  }
+
+  /** Null unless they are remembered. The passphrase has been read when this returns. */
+  recall(userId: string, passphrase: Uint8Array): Caller | null {
+    const user = this.#remembered.has(userId) ? this.#users.find(userId) : undefined
+    if (user === undefined) return null
+    return this.#isRemembered(userId, this.#mac(userId, user.passphrase, passphrase)) ? callerOf(user) : null
   }
 
   async #verifySlowly(
@@ -53,14 +66,14 @@ export class Credentials {
     user: User | undefined,
     mac: string,
     passphrase: Uint8Array,
+    place: Place,
   ): Promise<Caller | null> {
     const expected = user?.passphrase ?? this.#nobody
-    const right = await this.#derive(mac, expected, passphrase)
+    const isRight = await this.#derive(userId, mac, expected, passphrase, place)
     this.#context.assertOpen()
-    if (user === undefined || !right) return null
+    if (user === undefined || !isRight) return null
     // Deleted or given another passphrase meanwhile.
     if (this.#users.find(userId)?.passphrase !== expected) return null
-    this.#remember(userId, mac)
     return callerOf(user)
   }
 
@@ -89,29 +102,60 @@ export class Credentials {
     return mac
   }
 
+  /** And extends that. */
   #isRemembered(userId: string, mac: string): boolean {
     const remembered = this.#remembered.get(userId)
-    return remembered?.mac === mac && remembered.untilMs > this.#context.monotonicMs()
+    if (remembered?.mac !== mac) return false
+    const nowMs = this.#context.monotonicMs()
+    if (isForgotten(remembered, nowMs)) return false
+    if (nowMs - remembered.usedMs > RENEWED_MS) {
+      remembered.usedMs = nowMs
+      this.#remembered.delete(userId)
+      this.#remembered.set(userId, remembered)
+    }
+    return true
   }
 
   #remember(userId: string, mac: string): void {
+    const nowMs = this.#context.monotonicMs()
     this.#remembered.delete(userId)
-    for (const [oldest, { untilMs }] of this.#remembered) {
-      if (untilMs > this.#context.monotonicMs() && this.#remembered.size < REMEMBERED_MAX) break
+    for (const [oldest, remembered] of this.#remembered) {
+      if (!isForgotten(remembered, nowMs) && this.#remembered.size < REMEMBERED_MAX) break
       this.#remembered.delete(oldest)
     }
-    this.#remembered.set(userId, { mac, untilMs: this.#context.monotonicMs() + REMEMBERED_MS })
+    this.#remembered.set(userId, { mac, derivedMs: nowMs, usedMs: nowMs })
   }
 
-  #derive(mac: string, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
-    const shared = this.#underWay.get(mac)
+  #derive(
+    userId: string,
+    mac: string,
+    expected: PassphraseDigest,
+    passphrase: Uint8Array,
+    place: Place,
+  ): Promise<boolean> {
+    const key = `${mac} ${place.rank} ${place.prefix}`
+    const shared = this.#underWay.get(key)
     if (shared !== undefined) return shared
-    const derivation = matchesPassphrase(expected, passphrase, this.#context.pool).finally(() =>
-      this.#underWay.delete(mac),
-    )
-    this.#underWay.set(mac, derivation)
+    const copy = passphrase.slice()
+    const derivation = this.#turns
+      .run(place, async () => {
+        this.#context.assertOpen()
+        if (this.#isRemembered(userId, mac)) return true // since it waits here, somebody else's turn came
+        const isRight = await matchesPassphrase(expected, copy, this.#context.pool)
+        this.#context.assertOpen()
+        if (isRight && this.#users.find(userId)?.passphrase === expected) this.#remember(userId, mac)
+        return isRight
+      })
+      .finally(() => {
+        copy.fill(0)
+        this.#underWay.delete(key)
+      })
+    this.#underWay.set(key, derivation)
     return derivation
   }
 }
+
+const isForgotten = ({ derivedMs, usedMs }: Remembered, nowMs: number): boolean =>
+  nowMs - usedMs >= REMEMBERED_MS || nowMs - derivedMs >= REMEMBERED_MS_MAX
 
 const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })

@@ -3,6 +3,7 @@
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { Change, RecordStore } from '../store/store.ts'
+import type { Place } from '../turns.ts'
 import type { Caller } from '../vocabulary.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
@@ -24,7 +25,9 @@ export interface Operational {
    * Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. The passphrase has
    * been read when this returns.
    */
-  authenticate(userId: string, passphrase: Uint8Array): Caller | Promise<Caller | null>
+  authenticate(userId: string, passphrase: Uint8Array, place?: Place): Caller | Promise<Caller | null>
+  /** Null unless the credentials are remembered. */
+  recall(userId: string, passphrase: Uint8Array): Caller | null
   /** Stores the counts of operations. */
   flush(): void
   /** Stores some of them; false when none were left. */
@@ -47,7 +50,8 @@ export function openDomain(records: RecordStore, deps: DomainDeps): Operational 
     namespaces,
     keys,
     keyUse,
-    authenticate: (userId, passphrase) => credentials.verify(userId, passphrase),
+    authenticate: (userId, passphrase, place) => credentials.verify(userId, passphrase, place),
+    recall: (userId, passphrase) => credentials.recall(userId, passphrase),
     flush: () => keys.flush(),
     flushSome: () => keys.flushSome(),
     close: () => {

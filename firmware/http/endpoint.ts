@@ -1,6 +1,7 @@
 /** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
 
 import type { z } from 'zod'
+import type { Place } from '../turns.ts'
 import type { Caller, Role, State } from '../vocabulary.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -51,6 +52,8 @@ export interface Request<S, P, Q, B> {
   caller: Caller
   /** IP address of the client, for rate limits and the log. */
   address: string
+  /** Of the attempt, where attempts are limited. */
+  place?: Place
   params: P
   query: Q
   body: B

@@ -3,6 +3,7 @@
 import { Hono } from 'hono'
 import { CofferError } from '../error.ts'
 import type { Log } from '../log.ts'
+import type { Place } from '../turns.ts'
 import type { Caller, State } from '../vocabulary.ts'
 import type { AttemptLimiter } from './attempts.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './audit.ts'
@@ -50,7 +51,9 @@ export interface ApiOptions<S> {
   services: S
   state: () => State
   /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
-  authenticate: (userId: string, passphrase: Uint8Array) => Caller | null | Promise<Caller | null>
+  authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
+  /** The same where it is remembered from a time before, else null. */
+  recall?: (userId: string, passphrase: Uint8Array) => Caller | null
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
   admit?: (caller: Caller) => boolean
   limiter: AttemptLimiter
@@ -173,8 +176,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { userId, withPassphrase } = credentials
     attempt.claimedUserId = userId
-    const verify = () => withPassphrase((passphrase) => options.authenticate(userId, passphrase))
-    const caller = await options.limiter.attempt(address, userId, verify)
+    const verify = (place: Place) => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place))
+    const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
+    const caller = await options.limiter.attempt(address, userId, verify, recall)
     if (caller !== null) {
       attempt.caller = caller
       return caller
@@ -217,9 +221,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   async function handle(declaration: Declaration<S>, request: Request<S, unknown, unknown, unknown>): Promise<Result> {
     if (declaration.attemptsAs === undefined) return declaration.handle(request)
     let refused: unknown
-    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async () => {
+    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
       try {
-        return await declaration.handle(request)
+        return await declaration.handle({ ...request, place })
       } catch (error) {
         if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
         refused = error

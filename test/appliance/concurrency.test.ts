@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { Place } from '../../firmware/turns.ts'
 import { createRig, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const settle = (promises: Promise<unknown>[]): Promise<string[]> =>
@@ -124,4 +125,34 @@ test('one data directory has one appliance at a time', async (t) => {
   assert.equal(third.state, 'Locked')
   await third.unlock(UNLOCK)
   assert.equal(third.open().read('admin'), 'first')
+})
+
+test('the owner unlocks within three derivations of a flood, from an address of his own and at the console', async (t) => {
+  const rig = createRig(t)
+  const appliance = await rig.open()
+  await appliance.provision(PROVISIONING)
+  const { scrypt } = rig.pool
+  for (const rank of ['stranger', 'known', 'console'] as const) {
+    appliance.lock()
+    let derivations = 0
+    let flooding = true
+    rig.pool.scrypt = (...parameters) => {
+      derivations++
+      return scrypt(...parameters)
+    }
+    const guess = async (place: Place): Promise<void> => {
+      while (flooding) {
+        await appliance.unlock(utf8('a wrong passphrase'), place).catch(() => {})
+        await new Promise(setImmediate)
+      }
+    }
+    // More of them than there are places to wait at: the owner must get one of those, too.
+    const flood = Array.from({ length: 40 }, (_, n) => guess({ rank: 'stranger', prefix: `192.0.2.${n}` }))
+    while (derivations < 60) await new Promise(setImmediate)
+    const before = derivations
+    await appliance.unlock(UNLOCK, { rank, prefix: rank === 'console' ? 'console' : '198.51.100.1' })
+    assert.ok(derivations - before <= 3, `${rank}: ${derivations - before} derivations`)
+    flooding = false
+    await Promise.all(flood)
+  }
 })

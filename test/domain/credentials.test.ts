@@ -27,16 +27,28 @@ test('remembered credentials are answered without a promise, so that a signature
   assert(domain.authenticate('admin', utf8('admin passphrasf')) instanceof Promise)
 })
 
-test('what was remembered is forgotten after five minutes', async (t) => {
+test('what was remembered is forgotten five minutes after its last use, and twelve hours after its derivation', async (t) => {
   const rig = await createDomainRig(t, pool)
   const login = () => rig.domain.authenticate('admin', utf8(ADMIN))
   await login()
   rig.nowMs = 299_999
   await login()
   assert.equal(rig.derivations.length, 1)
-  rig.nowMs = 300_000
+  rig.nowMs = 599_998
+  await login()
+  assert.equal(rig.derivations.length, 1)
+  rig.nowMs = 899_998
   assert.deepEqual(await login(), admin)
   assert.equal(rig.derivations.length, 2)
+  const againMs = rig.nowMs
+  while (rig.nowMs < againMs + 12 * 3_600_000 - 240_000) {
+    rig.nowMs += 240_000
+    if (rig.nowMs < againMs + 12 * 3_600_000) await login()
+  }
+  assert.equal(rig.derivations.length, 2)
+  rig.nowMs = againMs + 12 * 3_600_000
+  assert.deepEqual(await login(), admin)
+  assert.equal(rig.derivations.length, 3)
 })
 
 test('a wrong passphrase is derived each time, also beside a remembered right one', async (t) => {
@@ -109,4 +121,32 @@ test('a lock while a passphrase is derived ends in unavailable', async (t) => {
   const login = Promise.resolve(domain.authenticate('admin', utf8(ADMIN)))
   domain.close()
   await assert.rejects(login, code('unavailable'))
+})
+
+test('only what is remembered is recalled, and nothing is derived for it', async (t) => {
+  const { domain, derivations } = await createDomainRig(t, pool)
+  assert.equal(domain.recall('admin', utf8(ADMIN)), null)
+  assert.equal(domain.recall('nobody', utf8(ADMIN)), null)
+  await domain.authenticate('admin', utf8(ADMIN))
+  assert.deepEqual(domain.recall('admin', utf8(ADMIN)), admin)
+  assert.equal(domain.recall('admin', utf8('admin passphrasf')), null)
+  assert.equal(derivations.length, 1)
+})
+
+test('a hundred guesses from one prefix wait behind somebody else, and behind who was right before', async (t) => {
+  const { domain, derivations } = await createDomainRig(t, pool)
+  const derived: number[] = []
+  const note = () => derived.push(derivations.length)
+  const flood = { rank: 'stranger', prefix: '192.0.2.1' } as const
+  const guesses = Array.from({ length: 100 }, (_, n) => domain.authenticate(`user${n}`, utf8('a guess of them'), flood))
+  const elsewhere = domain.authenticate('admin', utf8(ADMIN), { rank: 'stranger', prefix: '192.0.2.2' })
+  assert.deepEqual(await elsewhere, admin)
+  note()
+  await domain.users.create(admin, 'one', newUser('the first one'))
+  const known = domain.authenticate('one', utf8('the first one'), { ...flood, rank: 'known' })
+  assert.equal((await known)?.userId, 'one')
+  note()
+  assert.ok(derived[0]! <= 3 && derived[1]! <= 7, derived.join(' '))
+  assert.deepEqual(new Set(await Promise.all(guesses)), new Set([null]))
+  assert.equal(derivations.length, 103)
 })

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CofferError } from '../../firmware/error.ts'
-import { createAttemptLimiter } from '../../firmware/http/attempts.ts'
+import { createAttemptLimiter, prefixOf, UNLOCK_USER } from '../../firmware/http/attempts.ts'
+import type { Place } from '../../firmware/turns.ts'
 
 const limited = (error: unknown) => error instanceof CofferError && error.code === 'tooManyAttempts'
 
@@ -104,4 +105,93 @@ test('a verification that throws counts as no failure and holds nobody up', asyn
   const next = limiter.attempt('a', 'u', async () => 'in')
   await assert.rejects(broken, /no worker/)
   assert.equal(await next, 'in')
+})
+
+test('an IPv4 address counts for itself, and an IPv6 address for its /64', async () => {
+  const same = [
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
+    ['2001:db8::1', '2001:db8:0:0:1::'],
+    ['::1', '::2:3'],
+    ['fe80::1%eth0', 'fe80::2%eth0'],
+    ['1:2:3:4:5:6:7:8', '1:2:3:4::'],
+  ] as const
+  for (const [one, other] of same) assert.equal(prefixOf(one), prefixOf(other))
+  const distinct = ['192.0.2.1', '192.0.2.2', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8::1', '1::', '::1', '']
+  assert.equal(new Set(distinct.map(prefixOf)).size, distinct.length)
+  const limiter = createAttemptLimiter(() => 0)
+  limiter.fail('2001:db8::1', 'admin')
+  assert.throws(() => limiter.check('2001:db8::2', 'admin'), limited)
+  limiter.check('2001:db8:0:1::2', 'admin')
+})
+
+test('who was right there before is not blocked by failures of others at his address, nor waits for them', async () => {
+  const limiter = createAttemptLimiter(() => 0)
+  const login = (address: string, recalled: string | null) =>
+    limiter.attempt(
+      address,
+      'u',
+      async () => 'derived',
+      () => recalled,
+    )
+  assert.equal(await login('a', null), 'derived')
+  limiter.fail('a', 'u')
+  assert.equal(await login('a', 'recalled'), 'recalled')
+  await assert.rejects(login('a', null), limited)
+  const guess = Promise.withResolvers<null>()
+  const other = createAttemptLimiter(() => 0)
+  await other.attempt('a', 'u', async () => 'in')
+  const slow = other.attempt('a', 'u', () => guess.promise)
+  const recalled = await other.attempt(
+    'a',
+    'u',
+    async () => 'derived',
+    () => 'recalled',
+  )
+  assert.equal(recalled, 'recalled')
+  guess.resolve(null)
+  assert.equal(await slow, null)
+})
+
+test('what is remembered answers no guesses from elsewhere while they are limited', async () => {
+  const limiter = createAttemptLimiter(() => 0)
+  await limiter.attempt('a', 'u', async () => 'in')
+  limiter.fail('b', 'u')
+  await assert.rejects(
+    limiter.attempt(
+      'b',
+      'u',
+      async () => 'derived',
+      () => 'recalled',
+    ),
+    limited,
+  )
+})
+
+test('a pair that was right before is known, and so is whoever unlocks from its prefix', async () => {
+  const limiter = createAttemptLimiter(() => 0)
+  const place = async (address: string, user: string): Promise<Place> =>
+    (await limiter.attempt(address, user, (p) => p))!
+  assert.deepEqual(await place('a', 'u'), { rank: 'stranger', prefix: 'a' })
+  assert.deepEqual(await place('a', 'u'), { rank: 'known', prefix: 'a' })
+  assert.deepEqual(await place('a', UNLOCK_USER), { rank: 'known', prefix: 'a' })
+  assert.deepEqual(await place('a', 'v'), { rank: 'stranger', prefix: 'a' })
+  assert.deepEqual(await place('b', 'u'), { rank: 'stranger', prefix: 'b' })
+  assert.equal((await place('c', UNLOCK_USER)).rank, 'stranger')
+})
+
+test('of attempts to unlock one runs and one waits for each prefix', async () => {
+  const limiter = createAttemptLimiter(() => 0)
+  const end = Promise.withResolvers<null>()
+  let verified = 0
+  const attempt = (address: string) =>
+    limiter.attempt(address, UNLOCK_USER, () => {
+      verified++
+      return end.promise
+    })
+  const outcomes = Promise.allSettled(Array.from({ length: 100 }, (_, n) => attempt(`2001:db8::${n}`)))
+  const other = attempt('2001:db8:0:1::1')
+  assert.equal(verified, 2)
+  end.resolve(null)
+  assert.ok((await outcomes).slice(2).every((outcome) => outcome.status === 'rejected' && limited(outcome.reason)))
+  assert.equal(await other, null)
 })

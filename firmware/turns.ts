@@ -1,0 +1,102 @@
+/** Tasks that run one at a time, and whose turn is next where strangers wait beside the owner. Contract section 7.1. */
+
+import { CofferError } from './error.ts'
+
+/** In the order of their turns: the console, whoever was right before, and everybody else. */
+const RANKS = ['console', 'known', 'stranger'] as const
+
+/** Who waits. */
+export interface Place {
+  rank: (typeof RANKS)[number]
+  /** Those of one prefix (see attempts.ts) share its turns. */
+  prefix: string
+}
+
+/** Nothing is known of him, not even where he is. */
+export const ANYBODY: Place = { rank: 'stranger', prefix: '' }
+
+/** For what only those may ask for who have been let in already. */
+export const INSIDE: Place = { rank: 'known', prefix: 'inside' }
+
+export interface Turns {
+  /**
+   * Settles as the task does. Among those of one rank, the prefix that had no turn for the longest time has the next. When
+   * too many wait, the last in line is refused, `busy`: of the prefix from which most wait.
+   */
+  run<T>(place: Place, task: () => Promise<T>): Promise<T>
+}
+
+interface Waiting {
+  place: Place
+  begin: () => Promise<unknown>
+  refuse: (error: CofferError) => void
+}
+
+/** Prefixes remembered with their last turn: minutes of derivations. */
+const PREFIXES_MAX = 4096
+
+export function createTurns(waitingMax: number): Turns {
+  const waiting: Waiting[] = [] // in order of arrival
+  const lastTurns = new Map<string, number>() // by prefix, oldest first
+  let turn = 0
+  let isRunning = false
+
+  /** The first has the next turn. */
+  function line(): Waiting[] {
+    const counts = new Map<string, number>()
+    return waiting
+      .map((one) => {
+        const { rank, prefix } = one.place
+        const key = `${rank} ${prefix}`
+        const before = counts.get(key) ?? 0
+        counts.set(key, before + 1)
+        return { one, order: [RANKS.indexOf(rank), before, lastTurns.get(prefix) ?? 0] }
+      })
+      .sort((a, b) => compare(a.order, b.order))
+      .map(({ one }) => one)
+  }
+
+  async function next(): Promise<void> {
+    const [first] = line()
+    if (first === undefined) return
+    take(first)
+    lastTurns.delete(first.place.prefix)
+    lastTurns.set(first.place.prefix, ++turn)
+    if (lastTurns.size > PREFIXES_MAX) lastTurns.delete(lastTurns.keys().next().value!)
+    isRunning = true
+    await first.begin()
+    isRunning = false
+    void next()
+  }
+
+  function take(one: Waiting): void {
+    waiting.splice(waiting.indexOf(one), 1)
+  }
+
+  return {
+    run: <T>(place: Place, task: () => Promise<T>): Promise<T> => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      const begin = async () => {
+        try {
+          resolve(await task())
+        } catch (error) {
+          reject(error)
+        }
+      }
+      waiting.push({ place, begin, refuse: reject })
+      if (!isRunning) void next()
+      else if (waiting.length > waitingMax) {
+        const last = line().at(-1)!
+        take(last)
+        last.refuse(new CofferError('busy', 'Too many requests of this kind, try again'))
+      }
+      return promise
+    },
+  }
+}
+
+/** By the first number that differs. */
+function compare(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((number, index) => number !== b[index])
+  return at === -1 ? 0 : a[at]! - b[at]!
+}
