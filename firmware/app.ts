@@ -1,7 +1,7 @@
 /** The web application: every endpoint over one appliance. */
 
 import { auditDeclarations } from './api/audit.ts'
-import { auditEvent, weightOf } from './api/audit-event.ts'
+import { auditEvent, kindOf } from './api/audit-event.ts'
 import { backupDeclarations } from './api/backup.ts'
 import { clusterDeclarations } from './api/cluster.ts'
 import { configDeclarations } from './api/config.ts'
@@ -107,6 +107,6 @@ const auditorOf = (appliance: Appliance): Auditor<Services> => ({
   expectRoom: () => appliance.audit?.expectRoom(),
   record(attempt, status) {
     const event = auditEvent(attempt, status, formatTime(appliance.clock.now()))
-    return appliance.audit?.record(event, weightOf(attempt, status))
+    return appliance.audit?.record(event, kindOf(attempt, status), attempt.caller?.userId)
   },
 })

@@ -194,8 +194,8 @@ async function unlockFromConsole(
 async function recordUnlock({ audit, clock }: Appliance<Operational>, isRight: boolean): Promise<void> {
   const event = { user: '', address: CONSOLE, action: 'POST /unlock', key: '', namespace: '' }
   const time = formatTime(clock.now())
-  if (isRight) await audit?.record({ time, ...event, result: 204 }, 'onDisk')
-  else await audit?.record({ time, ...event, result: 403 }, 'stranger')
+  if (isRight) await audit?.record({ time, ...event, result: 204 }, 'change')
+  else await audit?.record({ time, ...event, result: 403 }, 'refusal')
 }
 
 async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array, place: Place): Promise<true | null> {

@@ -1,9 +1,8 @@
 /** What the audit log says of a request. Contract section 7.6. */
 
-import type { Weight } from '../audit/audit-log.ts'
-import type { AuditEvent } from '../audit/chain.ts'
+import type { AuditEvent, Kind } from '../audit/chain.ts'
 import type { Attempt } from '../http/audit.ts'
-import { auditKind } from '../http/audit.ts'
+import { auditKind, isRefused } from '../http/audit.ts'
 import type { Declaration } from '../http/endpoint.ts'
 import { USER_ID_PATTERN } from '../http/schema.ts'
 import type { Services } from './services.ts'
@@ -45,10 +44,11 @@ function actionOf(declaration: Declaration<Services>): string {
 
 const actions = new WeakMap<Declaration<Services>, string>()
 
-/** A change that was made must be on disk before its answer. */
-export function weightOf({ declaration, caller }: Audited, status: number): Weight {
-  if (status < 300 && auditKind(declaration) === 'change') return 'onDisk'
-  return caller === undefined ? 'stranger' : 'grouped'
+/** The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change. */
+export function kindOf({ declaration, isAdmitted }: Audited, status: number): Kind {
+  const kind = auditKind(declaration)
+  if (kind === 'use' && isAdmitted && !isRefused(status)) return 'use'
+  return kind === 'change' && status < 300 ? 'change' : 'refusal'
 }
 
 /** Only what is an ID or a plain word: parameters were not checked when a caller is refused. */

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import type { Appliance } from '../appliance.ts'
 import { type AuditLog, LINES_MAX, LINES_MIN } from '../audit/audit-log.ts'
+import { KINDS } from '../audit/chain.ts'
 import { formatTime } from '../clock.ts'
 import { CofferError } from '../error.ts'
 import { id, integer, timestamp, userId } from '../http/schema.ts'
@@ -17,12 +18,21 @@ const LINES_TYPE = 'application/jsonl'
 const number = z.string().regex(/^[1-9]\d{0,14}$/, 'not a positive number') // a safe integer
 const hash = z.string().meta({ description: 'SHA-256, in hex.' })
 
+const ringHead = z
+  .object({
+    first: z.int().meta({ description: 'The oldest line that is kept, 0 while there is none.' }),
+    sequence: z.int().meta({ description: 'The newest line, 0 while there is none.' }),
+    hash,
+  })
+  .meta({ id: 'AuditRing' })
+
 const auditHead = z
   .object({
     first: z.int().meta({ description: 'The oldest line that is kept.' }),
     sequence: z.int().meta({ description: 'The newest line.' }),
     hash,
     time: timestamp,
+    rings: z.object({ change: ringHead, refusal: ringHead, use: ringHead }),
     key: z.string().meta({ description: 'Ed25519 public key of this appliance, in hex.' }),
     signature: z.string().meta({ description: 'Of the members before, in hex.' }),
   })
@@ -31,6 +41,10 @@ const auditHead = z
 const auditLine = z
   .object({
     sequence: z.int(),
+    kind: z
+      .enum(KINDS)
+      .optional()
+      .meta({ description: 'Absent in lines from before there were kinds, which count as changes.' }),
     time: timestamp,
     user: z.string().meta({ description: 'With result 401 or 429 the one that was claimed.' }),
     address: z.string(),
@@ -41,6 +55,7 @@ const auditLine = z
     facts: z.record(z.string(), z.string()).optional(),
     skipped: z.int().optional().meta({ description: 'Refused events that were left out before this one.' }),
     previous: hash,
+    previousOfKind: hash.optional(),
     hash,
   })
   .meta({ id: 'AuditLine' })
@@ -66,9 +81,28 @@ const query = z.object({
   to: timestamp.optional(),
 })
 
+const lines = integer(LINES_MIN, LINES_MAX)
+const OVERWRITE = 'overwrite'
+const REFUSE = 'refuse'
+
 const auditSettings = z
-  .strictObject({ lines: integer(LINES_MIN, LINES_MAX).meta({ description: 'The oldest beyond them are removed.' }) })
+  .object({
+    changes: lines.meta({ description: 'How many lines of changes are kept.' }),
+    refusals: lines.meta({ description: 'Of what was refused or had no effect.' }),
+    uses: lines.meta({ description: 'Of uses of keys.' }),
+    whenFull: z.enum([OVERWRITE, REFUSE]).meta({
+      description: 'Whether a use overwrites the oldest one even if that was not exported, or is refused with 503.',
+    }),
+  })
   .meta({ id: 'AuditSettings' })
+
+const auditChanges = z
+  .strictObject({
+    lines: lines.optional().meta({ description: 'Of each kind for which nothing else is said.' }),
+    ...auditSettings.partial().shape,
+  })
+  .refine((members) => Object.keys(members).length > 0, 'names no setting')
+  .meta({ id: 'AuditChanges' })
 
 const auditOf = ({ audit }: Appliance): AuditLog => {
   if (audit === undefined) throw new CofferError('unavailable', 'Service not available')
@@ -123,26 +157,39 @@ export const auditDeclarations = [
   declare({
     method: 'GET',
     path: '/config/audit',
-    summary: 'How many lines of the audit log are kept.',
+    summary: 'How many lines of each kind the audit log keeps, and what happens when it is full of uses.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     answers: { status: 200, json: auditSettings },
-    handle: ({ services: { appliance } }) => ({ status: 200, json: { lines: auditOf(appliance).lines } }),
+    handle: ({ services: { appliance } }) => {
+      const { lines, refuseUses } = auditOf(appliance).settings
+      const whenFull: typeof OVERWRITE | typeof REFUSE = refuseUses ? REFUSE : OVERWRITE
+      return { status: 200, json: { changes: lines.change, refusals: lines.refusal, uses: lines.use, whenFull } }
+    },
   }),
   declare({
     method: 'PUT',
     path: '/config/audit',
-    summary: 'Sets how many lines of the audit log are kept.',
+    summary: 'Sets these; what is not named stays. The oldest lines beyond are removed.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     creates: true,
-    body: { kind: 'json', schema: auditSettings },
+    body: { kind: 'json', schema: auditChanges },
     answers: EMPTY,
-    errors: { 400: `Not a number from ${LINES_MIN} to ${LINES_MAX}.` },
-    facts: ({ body }) => ({ lines: String(body.lines) }),
-    handle: ({ services, caller, body: { lines } }) => {
-      auditOf(services.appliance).setLines(lines)
-      services.log.info('general', `audit log of ${lines} lines set by ${caller.userId}`)
+    errors: { 400: `Nothing, or not a number from ${LINES_MIN} to ${LINES_MAX}.` },
+    facts: ({ body }) => Object.fromEntries(Object.entries(body).map(([name, value]) => [name, String(value)])),
+    handle: ({ services, caller, body: { lines, changes, refusals, uses, whenFull } }) => {
+      const audit = auditOf(services.appliance)
+      const { lines: before, refuseUses } = audit.settings
+      audit.configure({
+        lines: {
+          change: changes ?? lines ?? before.change,
+          refusal: refusals ?? lines ?? before.refusal,
+          use: uses ?? lines ?? before.use,
+        },
+        refuseUses: whenFull === undefined ? refuseUses : whenFull === REFUSE,
+      })
+      services.log.info('general', `audit log configured by ${caller.userId}`)
       return { status: 204 }
     },
   }),

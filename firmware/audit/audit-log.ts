@@ -1,9 +1,10 @@
 /**
- * The audit log: every administrative change and every use of a key as one line of a hash chain. Contract section 7.6.
+ * The audit log: every administrative change, every refused request and every use of a key as one line of a hash chain.
+ * Contract section 7.6. Each of these kinds is kept in a ring of its own, so that none pushes out another: state.ts.
  *
  * Lines are committed in groups, so that the disk does not set the pace of signing: a power cut loses lines that are at
  * most a second old. Between two groups that are synced to the disk, full ones are only written: they survive the end of
- * the process. A line that must be `onDisk` takes those before it along, and its promise waits for the disk.
+ * the process. A change takes the lines before it along, and its promise waits for the disk.
  */
 
 import type { Random } from '../crypto/random.ts'
@@ -11,13 +12,14 @@ import { deriveSealKey, wipe } from '../crypto/seal.ts'
 import { CofferError } from '../error.ts'
 import type { Log } from '../log.ts'
 import type { StoreFile } from '../store/store-file.ts'
-import { BLOCK_LINES_MAX, openBlocks } from './blocks.ts'
-import { createBudget } from './budget.ts'
-import { type AuditEvent, type AuditHead, hashLine, headKey, lineText, signHead } from './chain.ts'
+import { openBlocks } from './blocks.ts'
+import { createBudgets } from './budget.ts'
+import { type AuditEvent, type AuditHead, headKey, KINDS, type Kind, lineText, signHead } from './chain.ts'
 import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
 import { restoreState } from './recovery.ts'
+import { append, copyState, headOf, type LogState, type Waiting } from './state.ts'
 
-/** How many lines can be asked to be kept, and how many are when nobody asked: some 25 MB. */
+/** How many lines of a kind can be asked to be kept, and how many are when nobody asked: some 25 MB. */
 export const LINES_MIN = 1000
 export const LINES_MAX = 10_000_000
 export const LINES_DEFAULT = 100_000
@@ -30,28 +32,34 @@ const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behi
 /** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
 const WAITING_LINES_MAX = 10_000
 
-/** Whose events may be left out: those of a client that nobody knows are counted where there are too many. */
-export type Weight = 'onDisk' | 'grouped' | 'stranger'
+export interface AuditSettings {
+  /** How many lines of each kind are kept. */
+  lines: Readonly<Record<Kind, number>>
+  /** Whether uses of keys are refused rather than overwrite lines that were not exported. */
+  refuseUses: boolean
+}
 
 export interface AuditLog {
   /**
-   * Only of a line that must be `onDisk` there is something to wait for: its promise throws `storage` when the disk does
-   * not take it; it is then still written as soon as it can be.
+   * Only of a change there is something to wait for: the promise throws `storage` when the disk does not take it; it is
+   * then still written as soon as it can be. Refusals of one user beyond a budget are counted only; null is nobody.
    */
-  record(event: AuditEvent, weight: Weight): Promise<void> | undefined
-  /** Throws `storage` when too many lines wait for the disk: what must not go unrecorded must not happen then. */
+  record(event: AuditEvent, kind: Kind, user?: string | null): Promise<void> | undefined
+  /**
+   * Throws when a use of a key could not be recorded, so that it must not happen: `storage` when too many lines wait for
+   * the disk, `busy` when it would overwrite one that must be exported first.
+   */
   expectRoom(): void
   /** Writes what waits. Throws `storage`, then it waits on. */
   flush(): void
   /** Lines, newest first, with what waits if the disk takes it. */
   page(query: AuditQuery): Promise<AuditPage>
-  /** Every line as JSON, oldest first, and `{"head"}` at the end: a line of text each. */
+  /** Every line as JSON, oldest first, and `{"head"}` at the end: a line of text each. Read to its end, it counts. */
   export(): AsyncGenerator<Uint8Array>
   head(): AuditHead
-  /** How many lines are kept. */
-  readonly lines: number
+  readonly settings: AuditSettings
   /** On disk when it returns. */
-  setLines(lines: number): void
+  configure(settings: AuditSettings): void
   /** Writes what waits, wipes the keys. What is recorded afterwards is lost. */
   close(): void
 }
@@ -70,16 +78,18 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { store, log, monotonicMs = () => performance.now() } = options
   const blocks = openBlocks(store, options.deviceKey, options.random)
   const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
-  const budget = createBudget(monotonicMs)
+  const budgets = createBudgets(monotonicMs)
   const report = (message: string): void => log.error('general', message)
 
   let state = restoreState(blocks, LINES_DEFAULT, report)
-  let waiting: string[] = [] // lines as texts, which cost the collector least
+  let waiting: Waiting[] = []
+  let waitingUses = 0
   let witnesses: PromiseWithResolvers<void>[] = []
   let skipped = 0
   let timer: NodeJS.Timeout | undefined // until the next sync
   let urgent: NodeJS.Immediate | undefined
   let written = false // something that is not synced
+  let touched = false // the state, by an export
   let lastMs = 0
   let failing = false
   let cutting = false // more rows are to be removed than were at once
@@ -118,11 +128,11 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   function write(synced: boolean): void {
     if (synced) unschedule()
     const started = monotonicMs()
-    if (waiting.length === 0 && !cutting && !(synced && written)) return
+    if (waiting.length === 0 && !cutting && !touched && !(synced && written)) return
     try {
-      const next = { ...state }
+      const next = copyState(state)
       store.record(() => {
-        appendAll(next)
+        append(next, waiting, blocks)
         cut(next)
         blocks.putState(next)
       }, synced)
@@ -134,6 +144,8 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       throw error
     }
     waiting = []
+    waitingUses = 0
+    touched = false
     failing = false
     written = !synced
     if (synced) lastMs = monotonicMs() - started
@@ -141,22 +153,17 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     if (cutting || written) schedule()
   }
 
-  function appendAll(next: typeof state): void {
-    for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
-      const previous = next.hash
-      const texts = waiting.slice(at, at + BLOCK_LINES_MAX)
-      next.hash = texts.reduce(hashLine, previous)
-      blocks.append({ first: next.sequence + 1, previous, texts })
-      next.sequence += texts.length
-    }
-  }
-
   /** An export finds the lines it began with, unless it is slower than all of them are replaced. */
-  function cut(next: typeof state): void {
-    const kept = exporting > 0 ? 2 * next.lines : next.lines
-    const { first, isDone } = blocks.cut(next.sequence - kept + 1)
-    next.first = first ?? next.first
-    cutting = !isDone
+  function cut(next: LogState): void {
+    cutting = false
+    for (const kind of KINDS) {
+      const ring = next.rings[kind]
+      const beyond = ring.count - (exporting > 0 ? 2 * ring.lines : ring.lines)
+      const cuttable = kind === 'use' && next.refuseUses ? Math.min(beyond, next.exportedUses) : beyond
+      const { oldest, isDone } = blocks.cut(kind, cuttable + 1)
+      if (oldest !== null) Object.assign(ring, { first: oldest.first, firstNumber: oldest.number })
+      cutting ||= !isDone
+    }
   }
 
   function settle(how: (witness: PromiseWithResolvers<void>) => void): void {
@@ -165,14 +172,10 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     for (const witness of settled) how(witness)
   }
 
-  /** Rows are removed whole: what is kept beyond the limit is not shown. */
-  const firstShown = (): number => Math.max(state.first, state.sequence - state.lines + 1)
-
   const head = (): AuditHead => {
-    const { sequence, hash } = state
     const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
     try {
-      return signHead({ first: firstShown(), sequence, hash, time: options.time() }, signer)
+      return signHead({ ...headOf(state, blocks), time: options.time() }, signer)
     } finally {
       wipe(signer.secretKey)
     }
@@ -180,36 +183,43 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
   const expectRoom = (): void => {
     if (waiting.length >= WAITING_LINES_MAX) throw new CofferError('storage', 'The audit log cannot be written')
+    const { refuseUses, exportedUses, rings } = state
+    if (refuseUses && rings.use.count + waitingUses - exportedUses >= rings.use.lines)
+      throw new CofferError('busy', 'The audit log is full of uses of keys that were not exported')
   }
 
   const expectOpen = (): void => {
     if (!open) throw new CofferError('unavailable', 'Service not available')
   }
 
-  const view = { blocks, report, firstShown, state: () => state, expectOpen }
+  const view = { blocks, report, state: () => state, expectOpen }
 
-  async function* exported(ending: AuditHead): AsyncGenerator<Uint8Array> {
+  async function* exported(ending: AuditHead, uses: number): AsyncGenerator<Uint8Array> {
     exporting++
     try {
       yield* exportLog(view, ending)
+      state = { ...state, exportedUses: Math.max(state.exportedUses, uses) }
+      touched = true
+      schedule()
     } finally {
       exporting--
     }
   }
 
   return {
-    record(event, weight) {
+    record(event, kind, user = null) {
       if (!open) return undefined
       const isFull = waiting.length >= WAITING_LINES_MAX
       // Of what began while there was room, what was done is kept, what was refused is not.
-      if (weight === 'stranger' ? isFull || !budget.take() : isFull && event.result >= 400) {
+      if (kind === 'refusal' ? isFull || !budgets.take(user) : isFull && event.result >= 400) {
         skipped++
         return undefined
       }
       const sequence = state.sequence + waiting.length + 1
-      waiting.push(lineText(sequence, skipped === 0 ? event : { ...event, skipped }))
+      waiting.push({ kind, text: lineText(sequence, kind, skipped === 0 ? event : { ...event, skipped }) })
+      if (kind === 'use') waitingUses++
       skipped = 0
-      if (weight !== 'onDisk') {
+      if (kind !== 'change') {
         schedule()
         if (waiting.length >= GROUP_LINES_MAX && !failing) scheduleNow()
         return undefined
@@ -229,15 +239,20 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     export() {
       expectOpen()
       tryFlush()
-      return exported(head())
+      return exported(head(), state.rings.use.count)
     },
     head,
-    get lines() {
-      return state.lines
+    get settings() {
+      const { change, refusal, use } = state.rings
+      return {
+        lines: { change: change.lines, refusal: refusal.lines, use: use.lines },
+        refuseUses: state.refuseUses,
+      }
     },
-    setLines(lines) {
+    configure({ lines, refuseUses }) {
       expectOpen()
-      const next = { ...state, lines }
+      const next = copyState({ ...state, refuseUses })
+      for (const kind of KINDS) next.rings[kind].lines = lines[kind]
       store.transaction(() => {
         cut(next)
         blocks.putState(next)

@@ -1,28 +1,57 @@
 /**
- * How often events that nobody signed in for enter the audit log. The log is bounded: without this, anybody who reaches
- * the port could push everything else out of it.
+ * How often what was refused enters the audit log: a budget for each user, and one for all that nobody signed in for.
+ * The log is bounded: without this, anybody who reaches the port could push the refusals of all others out of it.
  */
 
 const BURST = 100 // a person's mistakes, and a first look at an attack
-const INTERVAL_MS = 10_000 // then a line each: twelve days until an attack has filled the default log
+const INTERVAL_MS = 10_000 // then a line each: twelve days until one user has filled the default ring
+const USERS_MAX = 10_000 // that are remembered at a time; those beyond share the budget of strangers
 
-export interface Budget {
-  /** True when one more may be written. */
-  take(): boolean
+export interface Budgets {
+  /** True when one more may be written of this user; null stands for everybody who did not sign in. */
+  take(user: string | null): boolean
 }
 
 /** `nowMs` must never jump. */
-export function createBudget(nowMs: () => number): Budget {
+export function createBudgets(nowMs: () => number): Budgets {
+  const strangers = createBudget(nowMs)
+  const users = new Map<string, Budget>()
+
+  const budgetOf = (user: string): Budget => {
+    const known = users.get(user)
+    if (known !== undefined) return known
+    if (users.size >= USERS_MAX) for (const [other, budget] of users) if (budget.isFull()) users.delete(other)
+    if (users.size >= USERS_MAX) return strangers
+    const budget = createBudget(nowMs)
+    users.set(user, budget)
+    return budget
+  }
+  return { take: (user) => (user === null ? strangers : budgetOf(user)).take() }
+}
+
+interface Budget {
+  take(): boolean
+  isFull(): boolean
+}
+
+function createBudget(nowMs: () => number): Budget {
   let left = BURST
   let filledMs = nowMs()
+  const fill = (): void => {
+    const earned = Math.floor((nowMs() - filledMs) / INTERVAL_MS)
+    filledMs += earned * INTERVAL_MS
+    left = Math.min(BURST, left + earned)
+  }
   return {
     take() {
-      const earned = Math.floor((nowMs() - filledMs) / INTERVAL_MS)
-      filledMs += earned * INTERVAL_MS
-      left = Math.min(BURST, left + earned)
+      fill()
       if (left === 0) return false
       left--
       return true
+    },
+    isFull() {
+      fill()
+      return left === BURST
     },
   }
 }

@@ -1,11 +1,20 @@
 /**
- * The lines of the audit log and the chain they form: the hash of a line is SHA-256 over the hash before it and the line
- * as JSON with its number in it. It needs no key, so that anybody can follow it; the signed head vouches for its end.
+ * The lines of the audit log and the chain they form: the hash of a line is SHA-256 over the hash of the line before it,
+ * the hash of the line of its kind before it, and the line as JSON with its number in it. It needs no key, so that
+ * anybody can follow it; the signed head vouches for its ends.
+ *
+ * Each kind is a ring of its own, of which the oldest lines are overwritten. What is left of a kind is then a chain from
+ * the oldest line that the head names to the newest, whatever is missing of other kinds: numbers that are missing are of
+ * overwritten lines, or a chain is broken.
  */
 
 import { hash } from 'node:crypto'
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
+
+/** Changes that were made, what was refused or had no effect, and uses of keys. */
+export const KINDS = ['change', 'refusal', 'use'] as const
+export type Kind = (typeof KINDS)[number]
 
 /** What happened. Members in this order, and printable ASCII in all of them, make one JSON text for one event. */
 export interface AuditEvent {
@@ -32,7 +41,20 @@ export interface AuditEvent {
 /** A line as it is shown: hashes in hex. */
 export interface AuditLine extends AuditEvent {
   sequence: number
+  /** This and `previousOfKind` are absent in lines from before there were kinds, which count as changes. */
+  kind?: Kind
+  /** Hash of the line before. */
   previous: string
+  /** Hash of the line of the same kind before. */
+  previousOfKind?: string
+  hash: string
+}
+
+/** The ends of what is kept of a kind: numbers of the oldest and the newest line, 0 while there is none. */
+export interface RingHead {
+  first: number
+  sequence: number
+  /** Of the newest line. */
   hash: string
 }
 
@@ -45,6 +67,8 @@ export interface AuditHead {
   /** Of the newest line. */
   hash: string
   time: string
+  /** Absent in heads from before there were kinds: nothing is missing behind `first` then. */
+  rings?: Readonly<Record<Kind, RingHead>>
   key: string
   signature: string
 }
@@ -54,28 +78,35 @@ export const HASH_BYTES = 32
 /** Before the first line. */
 export const ORIGIN = '00'.repeat(HASH_BYTES)
 
-/** The number comes first, the hashes are no part of it. */
-export const lineText = (sequence: number, event: AuditEvent): string => JSON.stringify({ sequence, ...event })
+/** The number comes first, then the kind; the hashes are no part of it. */
+export const lineText = (sequence: number, kind: Kind, event: AuditEvent): string =>
+  JSON.stringify({ sequence, kind, ...event })
 
-/** Of the hash before it and its text; both hashes in hex. */
-export function hashLine(previous: string, text: string): string {
-  const end = HASH_BYTES + UTF8_BYTES_MAX * text.length
+/** Of the hash before it, that of its kind before it (`''` in lines that have no kind), and its text; hashes in hex. */
+export function hashLine(previous: string, previousOfKind: string, text: string): string {
+  const end = 2 * HASH_BYTES + UTF8_BYTES_MAX * text.length
   const bytes = end <= scratch.length ? scratch : Buffer.alloc(end)
-  bytes.write(previous, 'hex')
-  return hash('sha256', bytes.subarray(0, HASH_BYTES + bytes.write(text, HASH_BYTES)), 'hex')
+  let at = bytes.write(previous, 'hex')
+  at += bytes.write(previousOfKind, at, 'hex')
+  at += bytes.write(text, at)
+  return hash('sha256', bytes.subarray(0, at), 'hex')
 }
 
 const UTF8_BYTES_MAX = 3 // of one code unit of a string
 const scratch = Buffer.alloc(4096) // every use of a key makes a line: new memory for each would be most of the work
 
-/** The line that a stored text and the hash before it make. */
-export function showLine(text: string, previous: string): AuditLine {
-  const { sequence, ...event } = JSON.parse(text) as AuditEvent & { sequence: number }
-  return { sequence, ...event, previous, hash: hashLine(previous, text) }
+/** The line that a stored text and the hashes before it make. */
+export function showLine(text: string, previous: string, previousOfKind: string): AuditLine {
+  const line = JSON.parse(text) as AuditEvent & { sequence: number; kind?: Kind }
+  if (line.kind === undefined) return { ...line, previous, hash: hashLine(previous, '', text) }
+  return { ...line, previous, previousOfKind, hash: hashLine(previous, previousOfKind, text) }
 }
 
-const headText = ({ first, sequence, hash, time }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array =>
-  utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
+function headText({ first, sequence, hash, time, rings }: Omit<AuditHead, 'key' | 'signature'>): Uint8Array {
+  if (rings === undefined) return utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
+  const ends = KINDS.map((kind) => `${kind} ${rings[kind].first} ${rings[kind].sequence} ${rings[kind].hash}\n`)
+  return utf8ToBytes(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
+}
 
 /** Wiped by whoever asked for it. `seed` has 32 bytes. */
 export type HeadKey = nacl.SignKeyPair

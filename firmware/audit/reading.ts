@@ -3,8 +3,9 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../error.ts'
-import { BLOCK_LINES_MAX, type Block, type Blocks, type Damaged } from './blocks.ts'
-import { type AuditHead, type AuditLine, showLine } from './chain.ts'
+import { BLOCK_LINES_MAX, type Blocks, type Row } from './blocks.ts'
+import { type AuditHead, type AuditLine, KINDS, type Kind } from './chain.ts'
+import { firstNumberShown, headOf, type LogState } from './state.ts'
 
 export interface AuditQuery {
   /** Only lines before this one. */
@@ -31,38 +32,49 @@ export interface AuditPage {
 export interface View {
   blocks: Blocks
   report: (message: string) => void
-  /** The oldest line that is shown. */
-  firstShown: () => number
-  /** Numbers of the newest and of the oldest line that is there. */
-  state: () => { sequence: number; first: number }
+  state: () => LogState
   /** Throws once the log is closed. */
   expectOpen: () => void
 }
 
 const SCANNED_LINES_MAX = 10_000 // for one answer, a tenth of a second; a filter that finds little is asked again
 const SLICE_MS = 5 // then others get their turn
+const CHUNK_LINES = 256 // of an export
 
 /** May end before `limit` lines are found, with `next` to go on. Damaged rows are reported and left out. */
 export async function readPage(view: View, query: AuditQuery): Promise<Omit<AuditPage, 'head'>> {
   const slice = createSlice(view)
+  const before = Math.min(query.before ?? Number.MAX_SAFE_INTEGER, view.state().sequence + 1)
+  const { rings } = headOf(view.state(), view.blocks)
+  const readers = KINDS.map((kind) => readBack(view, kind, before, rings![kind].first))
   const lines: AuditLine[] = []
-  const oldest = view.firstShown()
-  let at = Math.min(query.before ?? Number.MAX_SAFE_INTEGER, view.state().sequence + 1)
-  let scanned = 0
-  while (at > oldest && lines.length < query.limit && scanned < SCANNED_LINES_MAX) {
-    await slice()
-    const block = view.blocks.before(at - 1)
-    if (block === null) return { lines }
-    const found = linesOf(block, view.report)
-    scanned += Math.max(1, found.length)
-    for (const line of found.reverse()) {
-      if (line.sequence >= at || line.sequence < oldest || lines.length === query.limit) continue
-      at = line.sequence
-      if (matches(line, query)) lines.push(line)
-    }
-    if (lines.length < query.limit) at = Math.min(at, block.first)
+  for (let scanned = 0; ; scanned++) {
+    for (const reader of readers) while (reader.isHungry()) await slice().then(reader.fill)
+    const reader = readers.reduce((a, b) => ((a.newest()?.sequence ?? 0) > (b.newest()?.sequence ?? 0) ? a : b))
+    const line = reader.newest()
+    if (line === undefined) return { lines }
+    if (lines.length === query.limit || scanned >= SCANNED_LINES_MAX) return { lines, next: line.sequence + 1 }
+    reader.drop()
+    if (matches(line, query)) lines.push(line)
   }
-  return at > oldest ? { lines, next: at } : { lines }
+}
+
+/** The lines of a ring below `before` and from `first` on, newest first; none when `first` is 0. */
+function readBack({ blocks, report }: View, kind: Kind, before: number, first: number) {
+  let lines: AuditLine[] = [] // oldest first
+  let below = first === 0 ? 0 : before
+  return {
+    isHungry: () => lines.length === 0 && below > first,
+    fill: () => {
+      const row = blocks.before(kind, below - 1)
+      lines = (row === null ? [] : readable(row, report)).filter(
+        ({ sequence }) => sequence >= first && sequence < before,
+      )
+      below = row?.first ?? 0
+    },
+    newest: () => lines.at(-1),
+    drop: () => lines.pop(),
+  }
 }
 
 const matches = (line: AuditLine, { user, action, key, from, to }: AuditQuery): boolean =>
@@ -75,34 +87,57 @@ const matches = (line: AuditLine, { user, action, key, from, to }: AuditQuery): 
 /** Ends with `ending`. Breaks off when lines are removed before they were read: a gap would look like a forgery. */
 export async function* exportLog(view: View, ending: AuditHead): AsyncGenerator<Uint8Array> {
   const slice = createSlice(view)
-  let at = ending.first
-  let block = view.blocks.before(at) ?? view.blocks.after(at)
-  while (block !== null && block.first <= ending.sequence) {
-    const shown = linesOf(block, view.report).filter(({ sequence }) => sequence >= at && sequence <= ending.sequence)
-    if (shown.length > 0) yield textOf(shown)
-    at = (shown.at(-1)?.sequence ?? Math.max(at, block.first)) + 1
-    await slice()
-    if (at > ending.sequence) break
-    if (view.state().first > at) throw new CofferError('storage', 'Lines were removed while they were read')
-    block = view.blocks.after(at)
+  const readers = KINDS.map((kind) => readOn(view, kind, ending))
+  let chunk: AuditLine[] = []
+  for (;;) {
+    for (const reader of readers) while (reader.isHungry()) await slice().then(reader.fill)
+    const reader = readers.reduce((a, b) => (numberOf(a.oldest()) < numberOf(b.oldest()) ? a : b))
+    const line = reader.oldest()
+    if (line !== undefined) {
+      reader.drop()
+      chunk.push(line)
+    }
+    if (chunk.length > 0 && (line === undefined || chunk.length === CHUNK_LINES)) {
+      yield textOf(chunk)
+      chunk = []
+    }
+    if (line === undefined) break
   }
   yield textOf([{ head: ending }])
 }
 
+/** The lines of a ring that an export begins with, oldest first. */
+function readOn({ blocks, report, state }: View, kind: Kind, { sequence: last, rings }: AuditHead) {
+  const { first } = rings![kind]
+  let lines: AuditLine[] = [] // newest first
+  let from = first === 0 ? Number.POSITIVE_INFINITY : first
+  let number = firstNumberShown(state().rings[kind])
+  let isFirst = true
+  return {
+    isHungry: () => lines.length === 0 && from <= last,
+    fill: () => {
+      if (state().rings[kind].firstNumber > number)
+        throw new CofferError('storage', 'Lines were removed while they were read')
+      const row = (isFirst ? blocks.before(kind, from) : null) ?? blocks.after(kind, from)
+      isFirst = false
+      const found = row === null ? [] : readable(row, report)
+      lines = found.filter(({ sequence }) => sequence >= first && sequence <= last).reverse()
+      from = row === null ? Number.POSITIVE_INFINITY : row.first + 1
+      if (row !== null) number = row.number + Math.max(1, found.length)
+    },
+    oldest: () => lines.at(-1),
+    drop: () => lines.pop(),
+  }
+}
+
+const numberOf = (line: AuditLine | undefined): number => line?.sequence ?? Number.POSITIVE_INFINITY
+
 const textOf = (values: readonly object[]): Uint8Array =>
   utf8ToBytes(values.map((value) => `${JSON.stringify(value)}\n`).join(''))
 
-function linesOf(block: Block | Damaged, report: View['report']): AuditLine[] {
-  if (block.texts === undefined) {
-    report(`up to ${BLOCK_LINES_MAX} lines of the audit log, from number ${block.first} on, are damaged`)
-    return []
-  }
-  let hash = block.previous
-  return block.texts.map((text) => {
-    const line = showLine(text, hash)
-    hash = line.hash
-    return line
-  })
+function readable({ first, lines }: Row, report: View['report']): AuditLine[] {
+  if (lines === null) report(`up to ${BLOCK_LINES_MAX} lines of the audit log, from number ${first} on, are damaged`)
+  return lines ?? []
 }
 
 /** To be awaited between steps; throws when the log was closed meanwhile. */

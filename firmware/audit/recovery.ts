@@ -1,40 +1,60 @@
 /** Where the audit log goes on after a start, also when somebody has been at it. */
 
-import { BLOCK_LINES_MAX, type Block, type Blocks, type Damaged, type LogState } from './blocks.ts'
-import { hashLine, ORIGIN } from './chain.ts'
+import { BLOCK_LINES_MAX, type Blocks, type Row } from './blocks.ts'
+import { KINDS, ORIGIN } from './chain.ts'
+import { copyState, emptyState, type LogState, type Ring, upgradeState } from './state.ts'
 
 /**
- * The state as it was stored. Where that is damaged, missing or older than the rows, the log goes on behind the last row,
- * so that no row is overwritten; a row that cannot be opened leaves a gap that every reader sees.
+ * The state as it was stored. Where that is damaged, missing or older than the rows, the log goes on behind the last
+ * rows, so that no row is overwritten; a row that cannot be opened leaves a gap that every reader sees.
  */
 export function restoreState(blocks: Blocks, linesDefault: number, report: (message: string) => void): LogState {
-  const stored = blocks.readState()
-  const last = blocks.before(Number.MAX_SAFE_INTEGER)
+  const stored = readState(blocks)
   const state = stored === 'damaged' ? null : stored
-  if (last === null) {
+  const last = KINDS.map((kind) => ({ kind, row: blocks.before(kind, Number.MAX_SAFE_INTEGER) }))
+  if (last.every(({ row }) => row === null)) {
     if (stored === 'damaged' || (state !== null && state.sequence > 0)) report('the audit log is damaged: it is empty')
-    return state ?? { ...EMPTY, lines: linesDefault }
+    return state ?? emptyState(linesDefault)
   }
-  const end = endOf(last)
-  if (state !== null && state.sequence >= (end?.sequence ?? last.first)) {
-    if (state.sequence !== end?.sequence) report('the audit log is damaged: its newest lines are missing')
+  if (state !== null && last.every(({ kind, row }) => row === null || state.rings[kind].sequence >= leastEnd(row))) {
+    if (last.some(({ kind, row }) => state.rings[kind].sequence !== (row === null ? 0 : endOf(row)?.sequence)))
+      report('the audit log is damaged: its newest lines are missing')
     return state
   }
   report('the audit log is damaged: it goes on behind its last row')
-  return {
-    sequence: last.first + BLOCK_LINES_MAX - 1,
-    hash: ORIGIN,
-    ...end,
-    first: Math.min(state?.first ?? Number.MAX_SAFE_INTEGER, blocks.after(1)!.first),
-    lines: state?.lines ?? linesDefault,
+  const restored = copyState(state ?? emptyState(linesDefault))
+  for (const { kind, row } of last) {
+    if (row === null) continue
+    const ring = ringBehind(row, restored.rings[kind])
+    const oldest = blocks.after(kind, 1)!
+    if (state === null) restored.rings[kind] = { ...ring, first: oldest.first, firstNumber: oldest.number }
+    else restored.rings[kind] = ring
   }
+  const newest = KINDS.map((kind) => restored.rings[kind]).reduce((a, b) => (a.sequence > b.sequence ? a : b))
+  if (newest.sequence < restored.sequence) return restored
+  return { ...restored, sequence: newest.sequence, hash: newest.hash }
 }
 
-const EMPTY = { sequence: 0, hash: ORIGIN, first: 1 }
+function readState(blocks: Blocks): LogState | null | 'damaged' {
+  const stored = blocks.readState()
+  return stored === null || stored === 'damaged' || 'rings' in stored ? stored : upgradeState(stored)
+}
+
+/** The ring with this as its last row, unless it is known to reach further. */
+function ringBehind(row: Row, ring: Ring): Ring {
+  const end = endOf(row) ?? {
+    sequence: row.first + BLOCK_LINES_MAX - 1,
+    hash: ORIGIN,
+    count: row.number + BLOCK_LINES_MAX - 1,
+  }
+  if (ring.sequence >= end.sequence) return ring
+  return ring.count === 0 ? { ...ring, ...end, first: row.first, firstNumber: row.number } : { ...ring, ...end }
+}
+
+const leastEnd = (row: Row): number => endOf(row)?.sequence ?? row.first
 
 /** The last line of a row; null when it cannot be opened. */
-function endOf(row: Block | Damaged): { sequence: number; hash: string } | null {
-  if (row.texts === undefined) return null
-  const { first, previous, texts } = row
-  return { sequence: first + texts.length - 1, hash: texts.reduce(hashLine, previous) }
+function endOf({ lines, number }: Row): { sequence: number; hash: string; count: number } | null {
+  const line = lines?.at(-1)
+  return line === undefined ? null : { sequence: line.sequence, hash: line.hash, count: number + lines!.length - 1 }
 }

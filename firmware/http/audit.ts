@@ -34,11 +34,14 @@ export const auditKind = ({ method, audit }: Pick<Declaration<never>, 'method' |
 
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
 
+/** Whether the caller was refused, whatever he asked for. */
+export const isRefused = (status: number): boolean => REFUSED.has(status)
+
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
 export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
   if (!isDeclared(attempt)) return undefined
   const { declaration, isAdmitted } = attempt
-  const isRecorded = REFUSED.has(status) || (isAdmitted && auditKind(declaration) !== 'none')
+  const isRecorded = isRefused(status) || (isAdmitted && auditKind(declaration) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined
 }
 

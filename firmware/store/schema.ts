@@ -26,6 +26,12 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     database.exec(createSealedTable('audit'))
   },
+  // Rows that are there belong to the first ring, and count its lines as they count all: firmware/audit/blocks.ts.
+  (database) => {
+    database.exec('ALTER TABLE audit ADD COLUMN ring INTEGER NOT NULL DEFAULT 0')
+    database.exec('ALTER TABLE audit ADD COLUMN number INTEGER')
+    database.exec('CREATE INDEX audit_rings ON audit (ring, slot, number)')
+  },
 ]
 
 export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number

@@ -12,7 +12,7 @@ const lines = async (rig: Rig, query = ''): Promise<AuditLine[]> => (await rig.c
 
 /** The newest line without what differs from run to run. */
 async function newest(rig: Rig): Promise<object> {
-  const { sequence, previous, hash, time, ...rest } = (await lines(rig, '?limit=1'))[0]!
+  const { sequence, kind: _, previous, previousOfKind: __, hash, time, ...rest } = (await lines(rig, '?limit=1'))[0]!
   assert.match(time, /^2030-01-02T03:0\d:\d\dZ$/)
   return rest
 }
@@ -205,11 +205,22 @@ test('only root Administrators read it and set how much is kept', async (t) => {
       assert.equal(await rig.status(call, { as }), 403, call)
     assert.equal(await rig.status(call, { as: null }), 401, call)
   }
-  assert.deepEqual((await rig.call('GET /config/audit')).json, { lines: 100_000 })
-  for (const json of [{ lines: 999 }, { lines: 10_000_001 }, { lines: '5000' }, { lines: 1000, more: 1 }, {}])
+  const initial = { changes: 100_000, refusals: 100_000, uses: 100_000, whenFull: 'overwrite' }
+  assert.deepEqual((await rig.call('GET /config/audit')).json, initial)
+  for (const json of [
+    { lines: 999 },
+    { lines: 10_000_001 },
+    { lines: '5000' },
+    { lines: 1000, more: 1 },
+    { uses: 999 },
+    { whenFull: 'stop' },
+    {},
+  ])
     assert.equal(await rig.status('PUT /config/audit', { json }), 400)
-  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
-  assert.deepEqual((await rig.call('GET /config/audit')).json, { lines: 1000 })
+  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000, refusals: 2000 } }), 204)
+  assert.equal(await rig.status('PUT /config/audit', { json: { uses: 5000, whenFull: 'refuse' } }), 204)
+  const configured = { changes: 1000, refusals: 2000, uses: 5000, whenFull: 'refuse' }
+  assert.deepEqual((await rig.call('GET /config/audit')).json, configured)
 })
 
 test('the export holds every line and verifies; a lock ends it', async (t) => {
@@ -231,4 +242,40 @@ test('the export holds every line and verifies; a lock ends it', async (t) => {
   assert.equal(await rig.status('POST /lock'), 204)
   await assert.rejects(Promise.resolve(chunks.next()), /not available/)
   assert.equal(await rig.status('GET /audit/export'), 412)
+})
+
+test('the lowest role pushes nothing out with what is refused', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.key('ed')
+  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
+  const changes = (await lines(rig, '?limit=1000')).map(({ action }) => action)
+  for (let n = 0; n < 1500; n++) assert.equal(await rig.status('GET /users', { as: 'metrics' }), 403)
+  assert.equal((await lines(rig, '?limit=1000&user=metrics')).length, 100)
+  for (let n = 0; n < 1500; n++)
+    assert.equal(
+      await rig.status('POST /keys/nothing/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }),
+      404,
+    )
+  const kept = (await lines(rig, '?limit=1000&user=admin')).map(({ action }) => action)
+  assert.deepEqual(
+    kept,
+    changes.filter((action) => action !== 'POST /provision'),
+  )
+  assert.equal((await lines(rig, '?limit=1000&action=sign')).length, 1000)
+  const { text } = await rig.call('GET /audit/export')
+  assert.deepEqual((await verify(text.trimEnd().split('\n'))).problems, [])
+})
+
+test('full of uses that were not exported, keys are refused if so configured, and nothing else is', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.key('ed')
+  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000, whenFull: 'refuse' } }), 204)
+  const sign = () => rig.call('POST /keys/ed/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } })
+  for (let n = 0; n < 1000; n++) assert.equal((await sign()).status, 200)
+  const refused = await sign()
+  assert.equal(refused.status, 503)
+  assert.match(refused.json.message, /not exported/)
+  assert.equal(await rig.status('PUT /keys/ed/label', { json: { label: 'x' } }), 204)
+  assert.equal((await rig.call('GET /audit/export')).status, 200)
+  assert.equal((await sign()).status, 200)
 })

@@ -5,6 +5,8 @@ import test, { type TestContext } from 'node:test'
 import type { Database } from 'better-sqlite3'
 import { type AuditRig, createAuditRig, problemsOf, readAll, recordLines } from './rig.ts'
 
+const RING_OF_USES = 2
+
 /** Four rows of ten lines. */
 function filled(t: TestContext): AuditRig {
   const rig = createAuditRig(t)
@@ -19,7 +21,12 @@ const sealed = (database: Database, slot: number): Uint8Array =>
   database.prepare<[number], Uint8Array>('SELECT sealed FROM audit WHERE slot = ?').pluck().get(slot)!
 
 const put = (database: Database, slot: number, value: Uint8Array) =>
-  database.prepare('INSERT OR REPLACE INTO audit VALUES (?, ?)').run(slot, value)
+  database
+    .prepare(
+      `INSERT INTO audit (slot, ring, number, sealed) VALUES (?, ?, ?, ?)
+       ON CONFLICT (slot) DO UPDATE SET sealed = excluded.sealed`,
+    )
+    .run(slot, RING_OF_USES, slot, value)
 
 const remove = (database: Database, ...slots: number[]) => {
   for (const slot of slots) database.prepare('DELETE FROM audit WHERE slot = ?').run(slot)

@@ -8,7 +8,7 @@ import { LINES_DEFAULT } from '../../firmware/audit/audit-log.ts'
 import { BLOCK_LINES_MAX } from '../../firmware/audit/blocks.ts'
 import { MIGRATIONS } from '../../firmware/store/schema.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
-import { createAuditRig, event, exportTexts, problemsOf, readAll, recordLines, verify } from './rig.ts'
+import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
 
 const rows = ({ database }: { database: import('better-sqlite3').Database }): number[] =>
   database.prepare<[], number>('SELECT slot FROM audit WHERE slot > 0 ORDER BY slot').pluck().all()
@@ -30,7 +30,8 @@ test('lines come back newest first, numbered from 1, with the hash of each in th
   assert.equal(lines[2]!.previous, '0'.repeat(64))
   assert.equal(head.hash, lines[0]!.hash)
   assert.deepEqual([head.first, head.sequence], [1, 3])
-  const { previous, hash, sequence, ...rest } = lines[0]!
+  const { previous, previousOfKind, hash, sequence, kind, ...rest } = lines[0]!
+  assert.deepEqual([previousOfKind, kind], [previous, 'use'])
   assert.deepEqual(rest, event({ key: 'key-3' }))
 })
 
@@ -38,8 +39,8 @@ test('the hash of a line is the one that is written down', async (t) => {
   const { log } = createAuditRig(t)
   recordLines(log, 1)
   const [line] = (await log.page({ limit: 1 })).lines
-  // printf of 32 zero bytes and the JSON text, through sha256sum
-  assert.equal(line!.hash, '5fce6ba5be0cb9fc67c61058c9426b997d1b0e4b3310c8d3537c2df461accb79')
+  // printf of 64 zero bytes and the JSON text, through sha256sum
+  assert.equal(line!.hash, 'ba21023f226da2dc264b2c2a275fbe403f3a6e7c9ad12df64898f449aa66c3e6')
 })
 
 test('many lines share a row, and survive closing', async (t) => {
@@ -65,17 +66,17 @@ test('a line that must be on disk takes those before it along, and waits; others
   const { store, log } = createAuditRig(t)
   recordLines(log, 5)
   assert.equal(store.writes, 0)
-  const all = Promise.all([log.record(event(), 'onDisk'), log.record(event(), 'onDisk')])
+  const all = Promise.all([log.record(event(), 'change'), log.record(event(), 'change')])
   assert.equal(store.writes, 0)
   await all
   assert.equal(store.writes, 1, 'what arrives together is committed together')
-  assert.deepEqual(rows(store), [1])
+  assert.deepEqual(rows(store), [1, 6], 'a row for each kind')
   recordLines(log, 5)
   await wait(50)
   assert.equal(store.writes, 1)
   for (let tries = 0; tries < 100 && store.writes === 1; tries++) await wait(20)
   assert.equal(store.writes, 2)
-  assert.deepEqual(rows(store), [1, 8])
+  assert.deepEqual(rows(store), [1, 6, 8])
 })
 
 test('a full group is written at once, and synced within a second', async (t) => {
@@ -88,7 +89,7 @@ test('a full group is written at once, and synced within a second', async (t) =>
   await wait(600)
   assert.equal(rig.synced.length, 2, 'then it rests')
   recordLines(rig.log, 200)
-  await rig.log.record(event(), 'onDisk')
+  await rig.log.record(event(), 'change')
   assert.deepEqual(rig.synced.slice(2), [true], 'a line that waits for the disk takes all along')
   assert.equal(rig.store.database.pragma('synchronous', { simple: true }), 2)
   assert.deepEqual(await problemsOf(rig.log), [])
@@ -96,15 +97,15 @@ test('a full group is written at once, and synced within a second', async (t) =>
 
 test('nothing of a line is in the file', async (t) => {
   const rig = createAuditRig(t)
-  await rig.log.record(event({ user: 'needle-in-a-haystack' }), 'onDisk')
+  await rig.log.record(event({ user: 'needle-in-a-haystack' }), 'change')
   rig.store.checkpoint()
   assert.equal(readFileSync(rig.path).includes('needle-in-a-haystack'), false)
 })
 
 test('keeps the configured number of lines, verifiable across the cut', async (t) => {
   const rig = createAuditRig(t)
-  assert.equal(rig.log.lines, LINES_DEFAULT)
-  rig.log.setLines(1000)
+  assert.equal(rig.log.settings.lines.use, LINES_DEFAULT)
+  keepLines(rig.log, 1000)
   for (let n = 0; n < 50; n++) {
     recordLines(rig.log, 100)
     rig.log.flush()
@@ -118,7 +119,7 @@ test('keeps the configured number of lines, verifiable across the cut', async (t
   assert.deepEqual(problems, [])
   assert.deepEqual([head!.first, head!.sequence, lines], [4001, 5000, 1000])
   rig.reopen()
-  assert.equal(rig.log.lines, 1000)
+  assert.equal(rig.log.settings.lines.use, 1000)
   assert.deepEqual(await problemsOf(rig.log), [])
 })
 
@@ -131,7 +132,7 @@ test('a smaller limit takes effect at once for readers, and bit by bit on disk',
     }
   })
   assert.equal(rows(rig.store).length, 5200)
-  rig.log.setLines(1000)
+  keepLines(rig.log, 1000)
   assert.equal((await readAll(rig.log)).sequences.length, 1000)
   assert.ok(rows(rig.store).length > 1000)
   for (let tries = 0; tries < 100 && rows(rig.store).length > 1000; tries++) await wait(50)
@@ -170,8 +171,8 @@ test('pages of any size show every line once, in order, while lines are added', 
 test('filters by user, part of the action, key, and time', async (t) => {
   const { log } = createAuditRig(t)
   const times = ['2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z', '2030-01-03T00:00:00Z']
-  for (const time of times) void log.record(event({ time, user: `user-${time.slice(8, 10)}` }), 'grouped')
-  void log.record(event({ action: 'DELETE /keys/{id}', key: 'other', time: times[2]! }), 'grouped')
+  for (const time of times) void log.record(event({ time, user: `user-${time.slice(8, 10)}` }), 'use')
+  void log.record(event({ action: 'DELETE /keys/{id}', key: 'other', time: times[2]! }), 'use')
   const found = async (query: object) => (await log.page({ limit: 10, ...query })).lines.map(({ sequence }) => sequence)
   assert.deepEqual(await found({ user: 'user-02' }), [2])
   assert.deepEqual(await found({ action: '/sign' }), [3, 2, 1])
@@ -189,7 +190,7 @@ test('a search that finds little is answered in bounded steps, and others get th
     recordLines(log, 3000)
     log.flush()
   }
-  await log.record(event({ key: 'rare' }), 'onDisk')
+  await log.record(event({ key: 'rare' }), 'change')
   recordLines(log, 20_000)
   log.flush()
   let turns = 0
@@ -206,7 +207,7 @@ test('a search that finds little is answered in bounded steps, and others get th
 
 test('an export goes on while lines are added and old ones removed', async (t) => {
   const { log } = createAuditRig(t)
-  log.setLines(1000)
+  keepLines(log, 1000)
   recordLines(log, 1500)
   log.flush()
   const texts: string[] = []
@@ -222,7 +223,7 @@ test('an export goes on while lines are added and old ones removed', async (t) =
 
 test('an export that is overtaken by the removal of lines breaks off', async (t) => {
   const { log } = createAuditRig(t)
-  log.setLines(1000)
+  keepLines(log, 1000)
   recordLines(log, 1000)
   log.flush()
   const chunks = log.export()
@@ -237,29 +238,29 @@ test('an export that is overtaken by the removal of lines breaks off', async (t)
 test('clients nobody knows cannot fill the log; what is left out is counted', async (t) => {
   const rig = createAuditRig(t)
   const refused = event({ user: 'stranger', result: 401 })
-  for (let n = 0; n < 1000; n++) void rig.log.record(refused, 'stranger')
+  for (let n = 0; n < 1000; n++) void rig.log.record(refused, 'refusal')
   assert.equal((await readAll(rig.log, { user: 'stranger' })).sequences.length, 100)
-  await rig.log.record(event({ user: 'known' }), 'grouped')
+  await rig.log.record(event({ user: 'known' }), 'use')
   assert.equal((await rig.log.page({ limit: 1 })).lines[0]!.skipped, 900)
   rig.nowMs += 20_000
-  for (let n = 0; n < 10; n++) void rig.log.record(refused, 'stranger')
+  for (let n = 0; n < 10; n++) void rig.log.record(refused, 'refusal')
   assert.equal((await readAll(rig.log, { user: 'stranger' })).sequences.length, 102)
   assert.deepEqual(await problemsOf(rig.log), [])
 })
 
 test('a full disk: lines that must be on disk fail and wait, keys cannot be used once too many wait', async (t) => {
   const rig = createAuditRig(t)
-  await rig.log.record(event({ key: 'before' }), 'onDisk')
+  await rig.log.record(event({ key: 'before' }), 'change')
   rig.full = true
-  await assert.rejects(rig.log.record(event({ key: 'during' }), 'onDisk')!, /disk is full/)
+  await assert.rejects(rig.log.record(event({ key: 'during' }), 'change')!, /disk is full/)
   rig.log.expectRoom()
   recordLines(rig.log, 10_000)
   assert.throws(() => rig.log.expectRoom(), /audit log cannot be written/)
-  void rig.log.record(event({ key: 'refused', result: 403 }), 'grouped')
+  void rig.log.record(event({ key: 'refused', result: 403 }), 'refusal')
   assert.equal((await rig.log.page({ limit: 10 })).lines.length, 1, 'what is on disk can still be read')
   assert.deepEqual(rig.errors, ['[1] the audit log cannot be written'])
   rig.full = false
-  await rig.log.record(event({ key: 'after' }), 'onDisk')
+  await rig.log.record(event({ key: 'after' }), 'change')
   rig.log.expectRoom()
   const [last] = (await rig.log.page({ limit: 1 })).lines
   assert.deepEqual([last!.sequence, last!.key, last!.skipped], [10_003, 'after', 1])
@@ -282,7 +283,7 @@ test('after closing nothing is written, and reading fails', async (t) => {
   recordLines(log, 1)
   log.close()
   assert.deepEqual(rows(store), [1])
-  await log.record(event(), 'onDisk')
+  await log.record(event(), 'change')
   assert.deepEqual(rows(store), [1])
   await assert.rejects(log.page({ limit: 1 }), /not available/)
   assert.throws(() => log.export(), /not available/)

@@ -1,5 +1,6 @@
 /** An audit log over a temporary store, with a clock and a disk in the test's hands. */
 
+import { copyFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { type AuditLog, openAuditLog } from '../../firmware/audit/audit-log.ts'
 import type { AuditEvent } from '../../firmware/audit/chain.ts'
@@ -26,8 +27,10 @@ export interface AuditRig extends StoreRig {
   reopen(between?: (store: StoreFile) => void): void
 }
 
-export function createAuditRig(t: TestContext): AuditRig {
+/** `from` is a store to begin with. */
+export function createAuditRig(t: TestContext, from?: string): AuditRig {
   const storeRig = createStoreRig(t)
+  if (from !== undefined) copyFileSync(from, storeRig.path)
   const errors: string[] = []
   const openLog = (store: StoreFile): AuditLog =>
     openAuditLog({
@@ -72,8 +75,12 @@ export const event = (more: Partial<AuditEvent> = {}): AuditEvent => ({
 
 /** Records lines that tell their number by their key, from `from` on. */
 export function recordLines(log: AuditLog, count: number, from = 1): void {
-  for (let n = from; n < from + count; n++) void log.record(event({ key: `key-${n}` }), 'grouped')
+  for (let n = from; n < from + count; n++) void log.record(event({ key: `key-${n}` }), 'use')
 }
+
+/** Sets how many lines of each kind are kept. */
+export const keepLines = (log: AuditLog, lines: number): void =>
+  log.configure({ ...log.settings, lines: { change: lines, refusal: lines, use: lines } })
 
 export async function exportTexts(log: AuditLog): Promise<string[]> {
   let text = ''

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type AuditHead, type AuditLine, hashLine, headKey, signHead } from '../../firmware/audit/chain.ts'
+import { type AuditHead, type AuditLine, hashLine, headKey, type Kind, signHead } from '../../firmware/audit/chain.ts'
 import { createAuditRig, exportTexts, recordLines, verify } from './rig.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../tools/audit-verify.ts', import.meta.url))
@@ -23,11 +23,15 @@ const headIn = (texts: readonly string[]): AuditHead => JSON.parse(texts.at(-1)!
 
 /** As somebody would who can compute SHA-256: new hashes for every line. */
 function rechain(texts: readonly string[]): string[] {
-  let previous = lineIn(texts[0]!).previous
+  let { previous } = lineIn(texts[0]!)
+  const newest = new Map<Kind, string>()
   return texts.map((text) => {
-    const { hash: _, previous: __, ...rest } = lineIn(text)
-    const line = { ...rest, previous, hash: hashLine(previous, JSON.stringify(rest)) }
-    previous = line.hash
+    const { hash: _, previous: __, previousOfKind: first, ...rest } = lineIn(text)
+    const previousOfKind = newest.get(rest.kind!) ?? first!
+    const hash = hashLine(previous, previousOfKind, JSON.stringify(rest))
+    const line = { ...rest, previous, previousOfKind, hash }
+    previous = hash
+    newest.set(rest.kind!, hash)
     return JSON.stringify(line)
   })
 }
@@ -147,7 +151,9 @@ test('a log written anew by somebody else shows by its key, and by lines noted b
   const texts = await sample(t)
   const { key, hash } = headIn(texts)
   const chain = rechain([change(texts[0]!), ...texts.slice(1, -1)])
-  const { key: _, signature: __, ...statement } = { ...headIn(texts), hash: lineIn(chain.at(-1)!).hash }
+  const end = lineIn(chain.at(-1)!).hash
+  const { key: _, signature: __, ...old } = headIn(texts)
+  const statement = { ...old, hash: end, rings: { ...old.rings!, use: { ...old.rings!.use, hash: end } } }
   const forged = [...chain, JSON.stringify({ head: signHead(statement, headKey(new Uint8Array(32).fill(1))) })]
   assert.deepEqual((await verify(forged)).problems, [], 'by itself it holds')
   assert.match((await verify(forged, { key })).problems.join(), /another key/)

@@ -1,0 +1,123 @@
+/** What is known of the audit log as a whole: its end, and a ring for each kind of line. */
+
+import { BLOCK_LINES_MAX, type Block, type Blocks } from './blocks.ts'
+import { type AuditHead, hashLine, KINDS, type Kind, ORIGIN } from './chain.ts'
+
+export interface Ring {
+  /** How many lines there have been. */
+  count: number
+  /** Number and hash (hex) of the newest line; 0 while there is none. */
+  sequence: number
+  hash: string
+  /** The oldest line that is on disk, and its number within the ring. */
+  first: number
+  firstNumber: number
+  /** How many lines are to be kept. */
+  lines: number
+}
+
+export interface LogState {
+  /** Number and hash (hex) of the newest line. */
+  sequence: number
+  hash: string
+  rings: Record<Kind, Ring>
+  /** Whether uses are refused where they would overwrite lines that were not exported. */
+  refuseUses: boolean
+  /** Number within its ring of the newest use that was exported. */
+  exportedUses: number
+}
+
+/** Of a log from before there were rings. */
+export interface OldState {
+  sequence: number
+  hash: string
+  first: number
+  lines: number
+}
+
+/** A line that waits to be written: its text has its number and its kind. */
+export interface Waiting {
+  kind: Kind
+  text: string
+}
+
+const emptyRing = (lines: number, hash = ORIGIN): Ring => ({
+  count: 0,
+  sequence: 0,
+  hash,
+  first: 0,
+  firstNumber: 1,
+  lines,
+})
+
+export const emptyState = (lines: number): LogState => ({
+  sequence: 0,
+  hash: ORIGIN,
+  rings: { change: emptyRing(lines), refusal: emptyRing(lines), use: emptyRing(lines) },
+  refuseUses: false,
+  exportedUses: 0,
+})
+
+/** What was written before there were rings is the beginning of them all, and stays until changes overwrite it. */
+export function upgradeState({ sequence, hash, first, lines }: OldState): LogState {
+  const state = emptyState(lines)
+  if (sequence === 0) return state
+  const change = { count: sequence, sequence, hash, first, firstNumber: first, lines }
+  const rings = { change, refusal: emptyRing(lines, hash), use: emptyRing(lines, hash) }
+  return { ...state, sequence, hash, rings }
+}
+
+/** With rings that can be changed. */
+export function copyState(state: LogState): LogState {
+  const { change, refusal, use } = state.rings
+  return { ...state, rings: { change: { ...change }, refusal: { ...refusal }, use: { ...use } } }
+}
+
+/** Adds lines to the state and in rows to the blocks. Call within a transaction. */
+export function append(state: LogState, waiting: readonly Waiting[], blocks: Blocks): void {
+  for (let at = 0; at < waiting.length; at += BLOCK_LINES_MAX) {
+    const rows: Partial<Record<Kind, Block & { last: number }>> = {}
+    for (const { kind, text } of waiting.slice(at, at + BLOCK_LINES_MAX)) {
+      const ring = state.rings[kind]
+      const first = state.sequence + 1
+      rows[kind] ??= { kind, first, number: ring.count + 1, previousOfKind: ring.hash, texts: [], last: 0 }
+      const row = rows[kind]
+      row.texts.push(row.last === state.sequence && row.texts.length > 0 ? text : state.hash + text)
+      row.last = first
+      state.hash = hashLine(state.hash, ring.hash, text)
+      state.sequence = first
+      ring.hash = state.hash
+      ring.sequence = first
+      ring.count++
+      if (ring.count === 1) ring.first = first
+    }
+    for (const kind of KINDS) if (rows[kind] !== undefined) blocks.append(rows[kind])
+  }
+}
+
+/** Within its ring, of the oldest line that is shown: rows are removed whole. */
+export const firstNumberShown = ({ count, lines, firstNumber }: Ring): number =>
+  Math.max(firstNumber, count - lines + 1)
+
+/** Numbers of the oldest lines that are shown, 0 where there is none. */
+export function headOf(
+  { sequence, hash, rings }: LogState,
+  blocks: Blocks,
+): Omit<AuditHead, 'time' | 'key' | 'signature'> {
+  const ringHead = (kind: Kind) => {
+    const { sequence, hash } = rings[kind]
+    return { first: firstShown(rings[kind], kind, blocks), sequence, hash }
+  }
+  const heads = { change: ringHead('change'), refusal: ringHead('refusal'), use: ringHead('use') }
+  const firsts = KINDS.map((kind) => heads[kind].first).filter((first) => first > 0)
+  return { first: firsts.length === 0 ? 1 : Math.min(...firsts), sequence, hash, rings: heads }
+}
+
+/** Where the row that holds it is damaged or missing, it is said to begin where that row should: readers see the gap. */
+function firstShown(ring: Ring, kind: Kind, blocks: Blocks): number {
+  const number = firstNumberShown(ring)
+  if (number === ring.firstNumber) return ring.first
+  const row = blocks.holding(kind, number)
+  if (row === null) return ring.first
+  return row.lines === null ? row.first : (row.lines[number - row.number]?.sequence ?? row.lines.at(-1)!.sequence + 1)
+}
