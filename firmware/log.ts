@@ -54,6 +54,37 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   }
 }
 
+// Of what is written for strangers: enough to see what they do, and little of what a disk or a network takes.
+const SHARE_BURST = 200
+const SHARE_PER_SECOND = 20
+
+/** What strangers cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
+export interface Share {
+  /** Where to write of one event, or nowhere. */
+  lines(): Log | undefined
+}
+
+/** `nowMs` must never jump. */
+export function createShare(log: Log, nowMs: () => number = () => performance.now()): Share {
+  let left = SHARE_BURST
+  let filledMs = nowMs()
+  let skipped = 0
+  return {
+    lines() {
+      left = Math.min(SHARE_BURST, left + ((nowMs() - filledMs) / 1000) * SHARE_PER_SECOND)
+      filledMs = nowMs()
+      if (left < 1) {
+        skipped++
+        return undefined
+      }
+      left--
+      if (skipped > 0) log.info('access', `${skipped} requests of strangers were not written here`)
+      skipped = 0
+      return log
+    },
+  }
+}
+
 let lines = ''
 let timer: NodeJS.Timeout | undefined
 

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Context } from 'hono'
+import { greet } from './connections.ts'
 
 /** What the listener passes along with a request; absent in tests without sockets. */
 export interface Connection {
@@ -21,6 +22,8 @@ export interface Exchange {
   header(name: string): string | undefined
   /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
   openBody(): Readable
+  /** Somebody has logged in: the connection is a user's from now on. */
+  greet(): void
   /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
@@ -35,6 +38,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       address: '',
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
+      greet: () => {},
       cut: () => {},
     }
   }
@@ -50,6 +54,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       if (incoming.headers.expect !== undefined) outgoing?.writeContinue()
       return incoming
     },
+    greet: () => greet(incoming.socket),
     cut: () => void outgoing?.destroy(),
   }
 }

@@ -9,10 +9,12 @@ import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { contextOptions } from '../crypto/tls-context.ts'
 import type { TlsIdentity } from '../crypto/tls-identity.ts'
-import type { Log } from '../log.ts'
+import { createShare, type Log } from '../log.ts'
+import { createConnections } from './connections.ts'
 import { refusal } from './errors.ts'
 import type { Connection } from './exchange.ts'
 import { createCommonHeaders } from './headers.ts'
+import { createPipelining, type PipeliningLimits } from './pipelining.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -39,7 +41,7 @@ export interface Listener {
   close(): Promise<void>
 }
 
-export interface ListenerLimits {
+export interface ListenerLimits extends PipeliningLimits {
   /** From the start of a connection or request to the end of its headers. */
   headersMs: number
   handshakeMs: number
@@ -49,6 +51,7 @@ export interface ListenerLimits {
   /** A body nobody wants is discarded so that the client can finish and read its answer: at most so long, so much. */
   drainMs: number
   drainBytesMax: number
+  /** Or as many as there are descriptors for. */
   connectionsMax: number
   /** Running requests may take this long when the listener closes. */
   closeMs: number
@@ -63,6 +66,8 @@ export const LISTENER_LIMITS: ListenerLimits = {
   drainBytesMax: 80 * 1024 * 1024, // the largest body an endpoint takes, encoded, and some
   connectionsMax: 4096, // load generators keep 2000 open
   closeMs: 10_000,
+  waitingMax: 32,
+  waitingTotalMax: 4096, // some 20 MB
 }
 
 const HEADER_BYTES_MAX = 16 * 1024
@@ -78,7 +83,9 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   const limits = { ...LISTENER_LIMITS, ...options.limits }
   const traffic = options.traffic ?? createTraffic()
   const commonHeaders = createCommonHeaders(now)
-  const sockets = new Set<Socket>() // every TCP connection, also during its handshake
+  const connections = createConnections(limits.connectionsMax)
+  const pipelining = createPipelining(limits)
+  const strangers = createShare(log)
   const secured = new Set<Socket>()
   let closing = false
 
@@ -120,7 +127,6 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     keepAliveTimeout: 0, // see sweep
     connectionsCheckingInterval: Math.ceil(limits.headersMs / EXPIRY_CHECKS),
   })
-  server.maxConnections = limits.connectionsMax
   // Undocumented but long-lived: a client may close its side after its last request and still get the answer.
   Object.assign(server, { httpAllowHalfOpen: true })
 
@@ -137,7 +143,9 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const isAlone = client.unanswered.size === 0
     client.last = incoming
     client.unanswered.add(outgoing)
-    log.info('access', `request ${incoming.method} ${pathOf(incoming.url ?? '')}`)
+    const line = `request ${incoming.method} ${pathOf(incoming.url ?? '')}`
+    const isLogged = client.isUser
+    if (isLogged) log.info('access', line)
     outgoing.on('finish', () => {
       if (!incoming.complete) watchDrain(incoming, limits)
     })
@@ -145,9 +153,10 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       client.unanswered.delete(outgoing)
       client.idleSinceMs = performance.now()
       if (incoming.complete) setTimed(socket, client, false)
-      if (outgoing.headersSent) record(outgoing.statusCode, (performance.now() - started) / 1000)
-      if (socket.destroyed) client.waiting.length = 0
-      client.waiting.shift()?.()
+      const lines = client.isUser ? log : strangers.lines()
+      if (!isLogged) lines?.info('access', line)
+      if (outgoing.headersSent) record(lines, outgoing.statusCode, (performance.now() - started) / 1000)
+      pipelining.proceed(socket)
       if (client.unanswered.size === 0) client.parting?.()
     })
     const answer = (): void => {
@@ -160,10 +169,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     }
     // One after another: a client that pipelines and reads nothing has one answer in memory, not all it asked for.
     if (isAlone) answer()
-    else {
-      client.waiting.push(answer)
-      readAsStream(socket, client)
-    }
+    else pipelining.wait(socket, answer)
   }
 
   /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
@@ -171,7 +177,9 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const client = clientOf(socket)
     if (client.broken) return
     client.broken = true
-    const reply = (await unknownMethodReply(error)) ?? parserErrorReply(error)
+    pipelining.stop(socket as Socket)
+    const lines = client.isUser ? log : strangers.lines()
+    const reply = (await unknownMethodReply(error, lines)) ?? parserErrorReply(error)
     const insideBody = client.last !== undefined && !client.last.complete
     const answeredBody = insideBody && client.unanswered.size === 0
     if (reply === null || !socket.writable || answeredBody || (insideBody && client.unanswered.size > 1)) {
@@ -180,17 +188,17 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     }
     const part = () => {
       answerRaw(socket, reply, commonHeaders())
-      record(reply.status, 0)
+      record(lines, reply.status, 0)
     }
     if (client.unanswered.size === 0 || insideBody) part()
     else client.parting = part
   }
 
   /** The path and the state of the appliance come before the method: contract section 1.7. */
-  async function unknownMethodReply(error: Error): Promise<Reply | null> {
+  async function unknownMethodReply(error: Error, lines: Log | undefined): Promise<Reply | null> {
     const target = targetOfUnknownMethod(error)
     if (target === null) return null
-    log.info('access', `request of an unknown method ${pathOf(target)}`)
+    lines?.info('access', `request of an unknown method ${pathOf(target)}`)
     try {
       // The name of the method makes no difference, and `get` would be taken for GET.
       const response = await app.fetch(new Request(`https://localhost${target}`, { method: 'UNKNOWN' }), {})
@@ -200,8 +208,8 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     }
   }
 
-  function record(status: number, seconds: number): void {
-    log.info('access', `response ${status} response time ${seconds.toFixed(6)}`)
+  function record(lines: Log | undefined, status: number, seconds: number): void {
+    lines?.info('access', `response ${status} response time ${seconds.toFixed(6)}`)
     traffic.record(status, seconds)
   }
 
@@ -209,9 +217,11 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   server.on('checkContinue', onRequest)
   server.on('checkExpectation', onRequest) // RFC 9110 section 10.1.1 lets a server ignore what it does not know
   server.on('connect', ({ method, socket }: IncomingMessage) => {
-    log.info('access', `request ${method}`)
+    const lines = clientOf(socket).isUser ? log : strangers.lines()
+    lines?.info('access', `request ${method}`)
+    pipelining.stop(socket)
     answerRaw(socket, refusal('notImplemented', 'Unknown method'), commonHeaders())
-    record(501, 0)
+    record(lines, 501, 0)
   })
   server.on('clientError', (error, socket) => void onClientError(error, socket))
   server.on('timeout', (socket: Socket) => {
@@ -220,11 +230,17 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     if (current !== undefined && !current.headersSent) socket.setTimeout(limits.stallMs)
     else socket.destroy()
   })
+  const [shakeHands] = server.listeners('connection') as [(socket: Socket) => void]
+  server.off('connection', shakeHands)
   server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    if (connections.admit(socket)) shakeHands.call(server, socket)
+    else socket.destroy()
   })
   server.on('secureConnection', (socket) => {
+    const client = clientOf(socket)
+    connections.secured(socket, () => {
+      client.isUser = true
+    })
     secured.add(socket)
     socket.on('close', () => secured.delete(socket))
   })
@@ -262,9 +278,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       closing = true
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeIdleConnections()
-      const cut = setTimeout(() => {
-        for (const socket of sockets) socket.destroy()
-      }, limits.closeMs)
+      const cut = setTimeout(() => connections.destroy(), limits.closeMs)
       await closed
       clearInterval(sweeping)
       clearTimeout(cut)
@@ -279,13 +293,11 @@ interface Client {
   idleSinceMs: number
   /** A timer of its own runs until the request at hand has come in whole and is answered. */
   isTimed: boolean
-  /** Pipelined requests that have arrived, in order; each begins when the answer before it is sent. */
-  waiting: (() => void)[]
   last: IncomingMessage | undefined
   /** The parser gave up on it. */
   broken: boolean
-  /** It sent a request before it had its answer. */
-  pipelines: boolean
+  /** Somebody has logged in on it. */
+  isUser: boolean
   /** The last answer, to be sent when all others are. */
   parting: (() => void) | undefined
 }
@@ -299,26 +311,14 @@ function clientOf(socket: Duplex): Client {
       unanswered: new Set(),
       idleSinceMs: performance.now(),
       isTimed: false,
-      waiting: [],
       last: undefined,
       broken: false,
-      pipelines: false,
+      isUser: false,
       parting: undefined,
     }
     clients.set(socket, client)
   }
   return client
-}
-
-/**
- * A socket with a listener of its own is read as a stream. Read natively, which is faster, TLS records already decrypted
- * reach the parser after it was paused for a client that pipelines faster than it reads, and that client gets 400 for good
- * requests.
- */
-function readAsStream(socket: Socket, client: Client): void {
-  if (client.pipelines) return
-  client.pipelines = true
-  socket.on('data', () => {})
 }
 
 /** Watches while Node discards the rest of a body nobody wants, so that the client can finish, read its answer and go on. */

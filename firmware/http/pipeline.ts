@@ -181,6 +181,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const caller = await options.limiter.attempt(address, userId, verify, recall)
     if (caller !== null) {
       attempt.caller = caller
+      exchange.greet()
       return caller
     }
     options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { Server } from 'node:https'
 import { connect as connectPlain } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ConnectionOptions } from 'node:tls'
 import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import { type Listener, type ListenerLimits, listenTls } from '../../firmware/http/listener.ts'
 import type { ApiOptions } from '../../firmware/http/pipeline.ts'
@@ -467,16 +469,140 @@ test('a client that does not take its answer is cut off, one whose request is wo
   patient.destroy()
 })
 
-test('connections over the bound are refused, and come again when others end', async (t) => {
-  const { client } = await setup(t, { connectionsMax: 2 })
-  const first = await client()
-  await client()
+test('over the bound the oldest connection of a stranger gives way, and none on which somebody logged in', async (t) => {
+  const { client } = await setup(t, { connectionsMax: 3 })
+  const login = async (connection: TlsClient) => {
+    connection.send(`GET /api/v1/keys HTTP/1.1\r\n${HOST}${ADMIN}\r\n`)
+    assert.equal((await connection.answer())?.status, 200)
+  }
+  const user = await client()
+  await login(user)
+  const strangers = [await client(), await client()]
+  for (const one of strangers) {
+    one.send(INFO)
+    assert.equal((await one.answer())?.status, 200)
+  }
+  const third = await client()
+  assert.equal(await strangers[0]!.end(), '')
+  await login(strangers[1]!)
+  await login(third)
   await assert.rejects(client())
-  first.destroy()
+  third.destroy()
   await sleep(50)
   const next = await client()
-  next.send(INFO)
-  assert.equal((await next.answer())?.status, 200)
+  for (const one of [user, strangers[1]!, next]) {
+    one.send(INFO)
+    assert.equal((await one.answer())?.status, 200)
+  }
+})
+
+test('one address with all the connections there may be keeps nobody else out, before its handshakes or after them', {
+  timeout: 60_000,
+}, async (t) => {
+  const { listener } = await setup(t, { connectionsMax: 100 })
+  const { port } = listener
+  const from = (n: number) => ({ localAddress: `127.0.0.${n}` }) as ConnectionOptions
+  const flood = Array.from({ length: 300 }, () => {
+    const socket = connectPlain({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    return socket.on('error', () => {}).resume()
+  })
+  const secured = Array.from({ length: 100 }, () => TlsClient.connect(port, from(2)))
+  const outcomes = await Promise.allSettled(secured)
+  t.after(() => {
+    for (const socket of flood) socket.destroy()
+    for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.destroy()
+  })
+  for (let n = 3; n < 30; n++) {
+    const other = await TlsClient.connect(port, from(n))
+    t.after(() => other.destroy())
+    other.send(INFO)
+    assert.equal((await other.answer())?.status, 200)
+  }
+})
+
+test('of ten megabytes of requests that one connection pipelines, some thirty wait; the rest is not read', {
+  timeout: 60_000,
+}, async (t) => {
+  let begun = 0
+  const parked: ((response: Response) => void)[] = []
+  const answer = () => new Response(null, { status: 401, headers: { 'content-length': '0' } })
+  const listener = await listenTls({
+    app: {
+      fetch: () => {
+        begun++
+        return new Promise((resolve) => parked.push(resolve))
+      },
+    },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: sampleApi().log,
+    now: () => NOW,
+    limits: { closeMs: 100 },
+  })
+  const client = await TlsClient.connect(listener.port)
+  t.after(async () => {
+    client.destroy()
+    await listener.close()
+  })
+  const seen: unknown[] = []
+  const parsed = () => seen.length
+  const { emit } = Server.prototype
+  t.mock.method(Server.prototype, 'emit', function (this: Server, ...parameters: Parameters<typeof emit>) {
+    if (String(parameters[0]) === 'request') seen.push(parameters)
+    return emit.apply(this, parameters)
+  })
+  const login = `GET /api/v1/keys HTTP/1.1\r\n${HOST}authorization: ${basic('nobody', 'a wrong one')}\r\n\r\n`
+  const count = Math.ceil((10 * MIB) / login.length)
+  client.send(login.repeat(count))
+  while (begun === 0) await sleep(1)
+  for (let round = 0; round < 100; round++) await sleep(1)
+  assert.ok(parsed() < 32 + 16_384 / login.length, `${parsed()} requests were parsed`) // and what came in one TLS record
+  for (let answered = 1; answered <= 1000; answered++) {
+    while (parked.length === 0) await sleep(0)
+    parked.shift()!(answer())
+    assert.equal((await client.answer())?.status, 401)
+    const most = answered + 32 + (answered < 200 ? 16_384 : 1024) / login.length + 1
+    assert.ok(parsed() <= most, `${parsed()} requests were parsed when ${answered} were answered`)
+  }
+})
+
+test('requests that wait on all connections together are bounded, and none that fits is lost', {
+  timeout: 60_000,
+}, async (t) => {
+  const { client } = await setup(t, { waitingTotalMax: 200 })
+  const clients = await Promise.all(Array.from({ length: 20 }, client))
+  for (const one of clients) one.send(INFO.repeat(30))
+  const counts = await Promise.all(
+    clients.map(async (one) => {
+      for (let n = 0; n < 30; n++) if ((await one.answer())?.status !== 200) return n
+      return 30
+    }),
+  )
+  assert.ok(counts.filter((count) => count === 30).length >= 6, counts.join(' '))
+  const other = await client()
+  other.send(INFO.repeat(5))
+  for (let n = 0; n < 5; n++) assert.equal((await other.answer())?.status, 200)
+})
+
+test('what strangers do has a share of the log, users have all of it', async (t) => {
+  const { client, entries } = await setup(t)
+  const ask = async (connection: TlsClient, text: string, count: number) => {
+    connection.send(text.repeat(count))
+    for (let n = 0; n < count; n++) await connection.answer()
+  }
+  await ask(await client(), INFO, 1000)
+  await sleep(20)
+  const lines = () => entries.filter(({ source }) => source === 'access').map(({ message }) => message)
+  assert.ok(lines().length < 800, `${lines().length} lines`)
+  entries.length = 0
+  const user = await client()
+  await ask(user, `GET /api/v1/keys HTTP/1.1\r\n${HOST}${ADMIN}\r\n`, 1000)
+  await sleep(100)
+  assert.ok(lines().length >= 1996, `${lines().length} lines`)
+  await ask(await client(), INFO, 1)
+  await sleep(20)
+  assert.match(lines().join('\n'), /\d+ requests of strangers were not written here/)
 })
 
 test('an idle connection is kept for its time, then closed', { timeout: 20_000 }, async (t) => {
