@@ -45,10 +45,13 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
 	  $(IMAGE)/coffer-$(VERSION).img var/qemu
 
+# Whatever fails or hangs, a run ends, and with it all that it started.
+BOUNDED = timeout --kill-after=30 60m
+
 test: test-suites test-image-quick
 
 test-suites: node_modules/.package-lock.json
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
 
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
 QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))

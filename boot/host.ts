@@ -1,6 +1,7 @@
 /** The host platform: a developer's machine. Directories stand for the disk, a restart of the firmware for a reboot. */
 
-import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { openDataDirectory } from './data-directory.ts'
 import { openDeviceKey } from './device-key.ts'
 import { syncDirectory, writeDurably } from './files.ts'
 import { lockDirectory } from './lock.ts'
@@ -17,8 +18,7 @@ const HEAP_MEGABYTES = 1024
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
 export function openHost({ dataDirectory, host, port, httpPort, logLevel, releaseKeyPath }: HostSettings): Platform {
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 })
-  const directory = realpathSync(dataDirectory)
+  const directory = openDataDirectory(dataDirectory)
   const storeDirectory = `${directory}/store`
   const lock = lockDirectory(directory)
   const disk = {

@@ -11,7 +11,12 @@ try {
   preventCoreFiles()
   run(platform)
 } catch (error) {
-  if (!(error instanceof SettingsError || error instanceof LockError)) throw error
+  if (!(error instanceof SettingsError || error instanceof LockError || isOfTheSystem(error))) throw error
   console.error(`Coffer does not start: ${error.message}.`)
   process.exitCode = 1
+}
+
+/** A full disk, a file that is not ours: its message names the call and the path. */
+function isOfTheSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
 }

@@ -27,6 +27,14 @@ const NAMES = [
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
+/** Settings of our own tools, which a shell may have for all it starts. */
+const OF_OTHERS = ['COFFER_QEMU_ACCEL']
+
+/** What Kubernetes and Docker tell every container of a service or container named coffer. */
+const INJECTED = /^COFFER_(NAME|ENV_.+|SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+/** `COFFER_PORT` as they set it. */
+const INJECTED_ADDRESS = /^(tcp|udp|sctp):\/\//
+
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
 const PORT_MAX = 65535
 
@@ -36,7 +44,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   return {
     dataDirectory: readDirectory(environment.COFFER_DATA ?? './var'),
     host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
-    port: readPort('COFFER_PORT', environment.COFFER_PORT ?? '8443'),
+    port: readPort('COFFER_PORT', own(environment.COFFER_PORT) ?? '8443'),
     httpPort: environment.COFFER_HTTP_PORT ? readPort('COFFER_HTTP_PORT', environment.COFFER_HTTP_PORT) : null,
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
     releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
@@ -44,10 +52,14 @@ export function readSettings(environment: Readonly<Record<string, string | undef
 }
 
 function refuseUnknownNames(names: string[]): void {
-  const known: readonly string[] = NAMES
-  const unknown = names.find((name) => name.startsWith('COFFER_') && !known.includes(name))
+  const known: readonly string[] = [...NAMES, ...OF_OTHERS]
+  const unknown = names.find((name) => name.startsWith('COFFER_') && !known.includes(name) && !INJECTED.test(name))
   if (unknown !== undefined) throw new SettingsError(`${unknown} is not a setting; there are ${NAMES.join(', ')}`)
 }
+
+/** Undefined for what an orchestrator has put in the place of a setting. */
+const own = (value: string | undefined): string | undefined =>
+  value !== undefined && INJECTED_ADDRESS.test(value) ? undefined : value
 
 function readDirectory(value: string): string {
   if (value === '') throw new SettingsError('COFFER_DATA is empty; it names the data directory')

@@ -44,7 +44,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     const addon = `linux-${architecture}.node`
     copyFileSync(resolve(root, 'node_modules/better-sqlite3/prebuilds', addon), resolve(directory, addon))
   }
-  writeFileSync(resolve(directory, 'package.json'), '{ "type": "module" }\n')
+  writeFileSync(resolve(directory, 'package.json'), `${JSON.stringify({ type: 'module', version })}\n`)
   const packages = bundledPackages(metafile)
   writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
   writeFileSync(resolve(directory, 'packages.json'), `${JSON.stringify(packages, null, 2)}\n`)

@@ -38,10 +38,22 @@ function run(): void {
     throw new Error(USAGE)
   const release = JSON.parse(readFileSync(manifest, 'utf8')) as Release
   const files = positionals.map((path) => ({ name: basename(path), bytes: readFileSync(path) }))
+  checkVersion(release, files)
   const image = makeImage(release, files, createPrivateKey(readFileSync(key)))
   writeFileSync(`${output}.new`, image)
   renameSync(`${output}.new`, output)
   console.log(`${output}: ${release.product} ${release.version}, ${files.length} files, ${image.length} bytes`)
+}
+
+/** An appliance goes by the manifest, the firmware says what it was built as: the two must not contradict each other. */
+function checkVersion({ version }: Release, files: readonly File[]): void {
+  const built = files.find(({ name }) => name === 'package.json')
+  if (built === undefined) return
+  const { version: builtAs } = JSON.parse(Buffer.from(built.bytes).toString()) as { version?: string }
+  if (builtAs !== version)
+    throw new Error(
+      `the manifest says version ${version}, the bundle was built as ${builtAs}: set it in package.json, then make build`,
+    )
 }
 
 /** The image, signed. The same input gives the same bytes. Throws when no appliance would take such a manifest. */

@@ -56,6 +56,8 @@ interface Thread {
   opened: Map<number, true>
   /** Requests that leave together. */
   outbox: Request[]
+  /** What ended it. */
+  failure: unknown
 }
 
 // Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
@@ -243,10 +245,12 @@ export class Lane {
       load: 0,
       opened: new Map(),
       outbox: [],
+      failure: undefined,
     }
     this.#threads.add(thread)
     worker.on('message', (message: FromWorker) => this.#receive(thread, message))
-    worker.on('error', () => {}) // 'exit' follows; the error's text may quote numbers and is dropped
+    // 'exit' follows. Of a cause the log shows kind, code and place: its text may quote numbers.
+    worker.on('error', (error) => (thread.failure = error))
     worker.on('exit', () => this.#bury(thread))
     return thread
   }
@@ -254,7 +258,7 @@ export class Lane {
   /** What a dead worker was doing fails; the rest of the queue goes to its replacement. */
   #bury(thread: Thread): void {
     const interrupted = !this.#threads.delete(thread)
-    const error = new CofferError('internal', 'A crypto worker stopped')
+    const error = new CofferError('internal', 'A crypto worker stopped', thread.failure)
     for (const job of thread.running.values()) {
       this.#settle(job)
       drop(job, error)

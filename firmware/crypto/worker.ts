@@ -1,6 +1,6 @@
 /** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
 
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { CofferError } from '../error.ts'
 import { engine } from './engine/select.ts'
@@ -92,7 +92,7 @@ function serve(port: MessagePort): void {
     else if ('forget' in message) forget(message.forget)
     else answerAll(message)
   })
-  if (start.nice > 0) setPriority(start.nice) // of this thread alone: Linux keeps it for each
+  if (start.nice > 0) standBack(start.nice)
   port.postMessage('ready' satisfies FromWorker)
   if (!start.warm) return
   const steps = warmUpSteps(engine)
@@ -103,6 +103,15 @@ function serve(port: MessagePort): void {
     if (steps.length > 0) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
   }
   setImmediate(warmUp)
+}
+
+const NICENESS_MAX = 19
+
+/** Of this thread alone: Linux keeps it for each. What cannot be had costs the others some speed, and nobody a key. */
+function standBack(nice: number): void {
+  try {
+    setPriority(Math.min(getPriority() + nice, NICENESS_MAX))
+  } catch {}
 }
 
 function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPair {

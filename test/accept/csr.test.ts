@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
+import { fileNeeds } from '../support/tools.ts'
 import { ADMIN, type Appliance, addUser, credentialsOf, expect, startProvisioned } from './harness.ts'
 import { CURVES } from './oracle.ts'
+
+await fileNeeds('openssl')
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

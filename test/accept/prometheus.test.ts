@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { needsPython, PYTHON } from '../support/tools.ts'
 import { ADMIN, type Appliance, addUser, expect, startProvisioned } from './harness.ts'
 
-const python = join(import.meta.dirname, '../../.venv/bin/python')
 const program = join(import.meta.dirname, 'prometheus.py')
 
 const TEXT = 'text/plain; version=0.0.4; charset=utf-8'
@@ -23,7 +22,7 @@ interface Family {
 }
 
 function parse(text: string): Map<string, Family> {
-  const { status, stdout, stderr } = spawnSync(python, [program], { input: text, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(PYTHON, [program], { input: text, encoding: 'utf8' })
   assert.equal(status, 0, stderr)
   const families: Family[] = JSON.parse(stdout)
   const byName = new Map(families.map((family) => [family.name, family]))
@@ -67,12 +66,7 @@ describe('metrics for Prometheus', () => {
     assert(JSON.parse((await expect(403, appliance.call('GET', '/metrics', refused))).text()).message)
   })
 
-  test('a parser of Prometheus reads them, and they say what the JSON says', async (t) => {
-    if (!existsSync(python)) {
-      assert.notEqual(process.env.CI, 'true', 'no Python in .venv: .ci/run makes it from test/accept/requirements.txt')
-      t.skip('no Python in .venv')
-      return
-    }
+  test('a parser of Prometheus reads them, and they say what the JSON says', needsPython(), async () => {
     const earlier = (await read()).json<Record<string, string>>()
     const text = (await read(SCRAPER)).text()
     const later = (await read()).json<Record<string, string>>()

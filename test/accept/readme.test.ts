@@ -6,7 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fileNeeds } from '../support/tools.ts'
 import { startAppliance } from './harness.ts'
+
+await fileNeeds('openssl', 'curl')
 
 const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 const TIME_MS_MAX = 120_000

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { Workshop } from '../config/authority.ts'
+import { needs } from '../support/tools.ts'
 import { basic, openRig, operationalRig, type Rig, UNLOCK } from './rig.ts'
 
 const URLS = { urls: ['https://192.0.2.7:2380'] }
@@ -85,38 +86,42 @@ test('its own member is neither changed, removed nor promoted; others are missin
   assert.equal((await memberOf(rig)).id, id)
 })
 
-test('it joins no cluster: what is no join is 400, then 412 without a cluster CA, then 400', async (t) => {
-  const rig = await operationalRig(t)
-  const join = (status: number, message: string | RegExp, json: unknown) =>
-    answers(rig, 'POST /cluster/join', status, message, json)
-  const { backupPassphrase: _, ...incomplete } = JOIN
-  const member = (more: object) => ({ ...JOIN, members: [{ ...FIRST, ...more }, JOINER] })
-  for (const json of [
-    {},
-    incomplete,
-    { ...JOIN, more: 1 },
-    { ...JOIN, joinerKit: 1 },
-    { ...JOIN, members: [] },
-    { ...JOIN, members: [JOINER] },
-    { ...JOIN, members: [FIRST, { ...JOINER, name: 'second' }] },
-    { ...JOIN, members: [FIRST, JOINER, { ...JOINER, urls: ['https://192.0.2.3:2380'] }] },
-    { ...JOIN, members: [FIRST, JOINER, { ...FIRST, urls: ['https://192.0.2.3:2380'] }] },
-    member({ urls: JOINER.urls.slice(0, 1) }),
-    member({ urls: [] }),
-    ...['https://a', 'https://a:2381', 'http://a:2380', 'https://:2380', 'https://a:2380/x', 'https://a@b:2380'].map(
-      (url) => member({ urls: [url] }),
-    ),
-    member({ name: 1 }),
-    member({ learner: 'no' }),
-    member({ more: 1 }),
-  ])
-    await join(400, /^(body|members|joinerKit|backupPassphrase)/, json)
-  await join(412, 'No cluster CA is set', JOIN)
-  await setClusterCa(t, rig)
-  await join(400, NOT_AVAILABLE, JOIN)
-  const text = await rig.call('POST /cluster/join', { body: JSON.stringify(JOIN) })
-  assert.equal(text.json.message, NOT_AVAILABLE, 'the content type is not looked at')
-})
+test(
+  'it joins no cluster: what is no join is 400, then 412 without a cluster CA, then 400',
+  needs('openssl'),
+  async (t) => {
+    const rig = await operationalRig(t)
+    const join = (status: number, message: string | RegExp, json: unknown) =>
+      answers(rig, 'POST /cluster/join', status, message, json)
+    const { backupPassphrase: _, ...incomplete } = JOIN
+    const member = (more: object) => ({ ...JOIN, members: [{ ...FIRST, ...more }, JOINER] })
+    for (const json of [
+      {},
+      incomplete,
+      { ...JOIN, more: 1 },
+      { ...JOIN, joinerKit: 1 },
+      { ...JOIN, members: [] },
+      { ...JOIN, members: [JOINER] },
+      { ...JOIN, members: [FIRST, { ...JOINER, name: 'second' }] },
+      { ...JOIN, members: [FIRST, JOINER, { ...JOINER, urls: ['https://192.0.2.3:2380'] }] },
+      { ...JOIN, members: [FIRST, JOINER, { ...FIRST, urls: ['https://192.0.2.3:2380'] }] },
+      member({ urls: JOINER.urls.slice(0, 1) }),
+      member({ urls: [] }),
+      ...['https://a', 'https://a:2381', 'http://a:2380', 'https://:2380', 'https://a:2380/x', 'https://a@b:2380'].map(
+        (url) => member({ urls: [url] }),
+      ),
+      member({ name: 1 }),
+      member({ learner: 'no' }),
+      member({ more: 1 }),
+    ])
+      await join(400, /^(body|members|joinerKit|backupPassphrase)/, json)
+    await join(412, 'No cluster CA is set', JOIN)
+    await setClusterCa(t, rig)
+    await join(400, NOT_AVAILABLE, JOIN)
+    const text = await rig.call('POST /cluster/join', { body: JSON.stringify(JOIN) })
+    assert.equal(text.json.message, NOT_AVAILABLE, 'the content type is not looked at')
+  },
+)
 
 async function setClusterCa(t: TestContext, rig: Rig): Promise<void> {
   const workshop = new Workshop()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { constants, createPublicKey, hash, publicEncrypt, verify } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { needs } from '../support/tools.ts'
 import { makeOperationalRig, type Rig } from './rig.ts'
 
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64')
@@ -148,7 +149,7 @@ describe('key use', () => {
     assert.equal(await operations(), 40)
   })
 
-  test('makes certificate requests that OpenSSL accepts', async () => {
+  test('makes certificate requests that OpenSSL accepts', needs('openssl'), async () => {
     const subject = { commonName: 'key.example', countryName: 'DE', emailAddress: 'a@key.example', localityName: '' }
     for (const id of ['ed', 'ec', 'rsa']) {
       const { status, text, headers } = await rig.call(`POST /keys/${id}/csr.pem`, { ...operator, json: subject })

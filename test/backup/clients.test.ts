@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
+import { needs, needsPython, PYTHON } from '../support/tools.ts'
 import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
 
 const run = promisify(execFile)
-const python = join(import.meta.dirname, '../../.venv/bin/python')
 const ADMIN = credentialsOf('admin')
 
 let program: string
@@ -39,7 +39,10 @@ async function curl(coffer: Coffer, path: string, ...options: string[]): Promise
 
 const keysOf = async (coffer: Coffer) => (await expect(200, coffer.call('GET', '/keys', { as: ADMIN }))).text()
 
-test('curl saves, and restores by form and by raw body; no query is logged', { timeout: 180_000 }, async (t) => {
+test('curl saves, and restores by form and by raw body; no query is logged', {
+  ...needs('curl'),
+  timeout: 180_000,
+}, async (t) => {
   const coffer = await startFurnished(t)
   const file = join(makeDataDirectory(t), 'backup')
   assert.equal(await curl(coffer, '/system/backup', '-X', 'POST', '-u', credentialsOf('saver'), '-o', file), '200')
@@ -71,18 +74,13 @@ test('curl saves, and restores by form and by raw body; no query is logged', { t
   assert.ok(readFileSync(file).length > 10_000)
 })
 
-test('the NetHSM Python SDK saves and restores, unmodified', { timeout: 180_000 }, async (t) => {
-  if (!existsSync(python)) {
-    assert.notEqual(process.env.CI, 'true', 'no Python in .venv: .ci/run makes it from test/accept/requirements.txt')
-    t.skip('no Python in .venv')
-    return
-  }
+test('the NetHSM Python SDK saves and restores, unmodified', { ...needsPython(), timeout: 180_000 }, async (t) => {
   const addresses = []
   for (const coffer of [await startFurnished(t), start(t)]) {
     const { host, port } = await coffer.target()
     addresses.push(`${host}:${port}`)
   }
-  const { stdout } = await run(python, [join(import.meta.dirname, 'sdk.py'), ...addresses], {
+  const { stdout } = await run(PYTHON, [join(import.meta.dirname, 'sdk.py'), ...addresses], {
     env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
   })
   assert.match(stdout, /^all of it$/m)

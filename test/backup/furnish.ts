@@ -23,8 +23,11 @@ const BATCH = 500
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-/** Returns the device key. Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every third key lies in the namespace `team`. */
-export async function furnish(dataDirectory: string, keyCount: number): Promise<Uint8Array> {
+/**
+ * Every tenth key has a certificate, of a few hundred bytes or of `certificateBytes`. Returns the device key. Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every
+ * third key lies in the namespace `team`.
+ */
+export async function furnish(dataDirectory: string, keyCount: number, certificateBytes?: number): Promise<Uint8Array> {
   const deviceKey = new Uint8Array(randomBytes(32))
   const storeDirectory = join(dataDirectory, 'store')
   mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
@@ -60,7 +63,9 @@ export async function furnish(dataDirectory: string, keyCount: number): Promise<
     namespaces.create(admin, NAMESPACE)
     await appliance.backups.setPassphrase(utf8(BACKUP), null)
     for (let n = 0; n < keyCount; n += BATCH)
-      records!.commit(Array.from({ length: Math.min(BATCH, keyCount - n) }, (_, i) => changesOf(n + i)).flat())
+      records!.commit(
+        Array.from({ length: Math.min(BATCH, keyCount - n) }, (_, i) => changesOf(n + i, certificateBytes)).flat(),
+      )
   } finally {
     appliance.close()
     await pool.close()
@@ -69,7 +74,7 @@ export async function furnish(dataDirectory: string, keyCount: number): Promise<
 }
 
 /** Keys of the kinds that can be made in no time; some as large as RSA keys, some with certificates. */
-function changesOf(n: number): Change[] {
+function changesOf(n: number, certificateBytes = 200 + (n % 2000)): Change[] {
   const namespace = n % 3 === 1 ? NAMESPACE : ''
   const name = keyName(namespace, `key-${n}`)
   const generic = n % 4 === 3
@@ -91,7 +96,7 @@ function changesOf(n: number): Change[] {
     { collection: 'privateKeys', name, value: secret },
     ...(certificate === null
       ? []
-      : [{ collection: 'certificates' as const, name, value: new Uint8Array(randomBytes(200 + (n % 2000))) }]),
+      : [{ collection: 'certificates' as const, name, value: new Uint8Array(randomBytes(certificateBytes)) }]),
   ]
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdirSync,
@@ -16,6 +18,7 @@ import { type TestContext, test } from 'node:test'
 import { openHost } from '../../boot/host.ts'
 import { LockError } from '../../boot/lock.ts'
 import type { Platform } from '../../boot/platform.ts'
+import { SettingsError } from '../../boot/settings.ts'
 
 function makeDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-host-'))
@@ -59,6 +62,35 @@ test('follows a symbolic link, so that the firmware may use the directory behind
   mkdirSync(join(directory, 'real'))
   symlinkSync('real', join(directory, 'link'))
   assert.equal(open(t, join(directory, 'link')).settings.dataDirectory, join(directory, 'real', 'store'))
+})
+
+for (const [what, path, why] of [
+  ['a file', import.meta.filename, /cannot be used: it is not a directory/],
+  ['below a file', join(import.meta.filename, 'x'), /cannot be used: it is not a directory/],
+  ['in a file system that takes none', '/proc/coffer', /cannot be used: no such file or directory/],
+] as const) {
+  test(`a data directory that is ${what} is refused in one line`, (t) => {
+    assert.throws(
+      () => open(t, path),
+      (error) => error instanceof SettingsError && why.test(error.message) && !error.message.includes('\n'),
+    )
+  })
+}
+
+test('whoever may not write into the data directory is told so in one line', (t) => {
+  const directory = makeDirectory(t)
+  chmodSync(directory, 0o555)
+  // Root writes everywhere by its capability alone.
+  const ordinary =
+    process.getuid!() === 0 ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override'] : []
+  const command = [...ordinary, process.execPath, join(import.meta.dirname, '../../boot/main.ts')]
+  const { status, stderr, stdout } = spawnSync(command[0]!, command.slice(1), {
+    env: { PATH: process.env.PATH, COFFER_DATA: directory, COFFER_PORT: '0' },
+    encoding: 'utf8',
+    timeout: 60_000,
+  })
+  assert.equal(status, 1, stdout)
+  assert.match(stderr, /^Coffer does not start: the data directory .+ cannot be used: permission denied .*\.\n$/)
 })
 
 test('refuses a data directory in use, and takes it once it is free', (t) => {

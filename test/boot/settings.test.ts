@@ -47,6 +47,10 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_HOST', ''],
   ['COFFER_HOST', '127.0.0'],
   ['COFFER_HOST', 'example.org'],
+  ['COFFER_SERVICE', 'x'],
+  ['COFFER_SERVICE_PROT', '443'],
+  ['COFFER_PORT_443_TCP_PORTS', '443'],
+  ['COFFER_PORT', 'http://10.96.0.7:443'],
   ['COFFER_PORT', ''],
   ['COFFER_PORT', '65536'],
   ['COFFER_PORT', '-1'],
@@ -68,3 +72,20 @@ for (const [name, value] of REFUSED) {
     )
   })
 }
+
+test('what orchestrators tell a container of a service named coffer is no setting, nor are those of our own tools', () => {
+  const injected = {
+    COFFER_PORT: 'tcp://10.96.0.7:443',
+    COFFER_PORT_443_TCP: 'tcp://10.96.0.7:443',
+    COFFER_PORT_443_TCP_ADDR: '10.96.0.7',
+    COFFER_PORT_443_TCP_PORT: '443',
+    COFFER_PORT_443_TCP_PROTO: 'tcp',
+    COFFER_SERVICE_HOST: '10.96.0.7',
+    COFFER_SERVICE_PORT: '443',
+    COFFER_SERVICE_PORT_HTTPS: '443',
+    COFFER_NAME: '/app/coffer',
+    COFFER_ENV_NODE_VERSION: '24',
+    COFFER_QEMU_ACCEL: 'kvm',
+  }
+  assert.deepEqual(readSettings(injected), readSettings({}))
+})

@@ -13,9 +13,10 @@ import {
   startCoffer,
   UNLOCK_PASSPHRASE,
 } from '../boot/coffer.ts'
-import { hasRsyslog, type Line, startRsyslog } from './rsyslog.ts'
+import { needs } from '../support/tools.ts'
+import { type Line, startRsyslog } from './rsyslog.ts'
 
-const skip = hasRsyslog() ? false : 'rsyslogd is not installed'
+const { skip } = needs('rsyslogd')
 
 let program: string
 before(async () => {

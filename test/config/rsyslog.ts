@@ -1,6 +1,6 @@
 /** A real rsyslogd on a port of the loopback interface, with a configuration and a directory of its own. */
 
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,8 +29,6 @@ export interface Rsyslog {
 
 const PROGRAM = '/usr/sbin/rsyslogd'
 const DEADLINE_MS = 20_000
-
-export const hasRsyslog = (): boolean => process.env.CI === 'true' || spawnSync(PROGRAM, ['-v']).status === 0
 
 export async function startRsyslog(t: TestContext): Promise<Rsyslog> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-rsyslog-'))

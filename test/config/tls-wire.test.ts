@@ -20,7 +20,10 @@ import {
   UNLOCK_PASSPHRASE,
 } from '../boot/coffer.ts'
 import { TlsClient } from '../http/tls-client.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { Workshop } from './authority.ts'
+
+await fileNeeds('openssl', 'curl')
 
 const workshop = new Workshop()
 after(() => workshop.remove())

@@ -4,7 +4,10 @@ import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import test, { after, before } from 'node:test'
 import { type Answer, makeOperationalRig, openRig, operationalRig, type Rig } from '../api/rig.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { type Issued, Workshop } from './authority.ts'
+
+await fileNeeds('openssl')
 
 const PEM = 'application/x-pem-file'
 

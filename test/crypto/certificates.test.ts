@@ -11,6 +11,9 @@ import {
 import { decodeBody, encodePem, splitPem } from '../../firmware/crypto/pem.ts'
 import { CofferError } from '../../firmware/error.ts'
 import { type Issued, Workshop } from '../config/authority.ts'
+import { fileNeeds } from '../support/tools.ts'
+
+await fileNeeds('openssl')
 
 const workshop = new Workshop()
 after(() => workshop.remove())

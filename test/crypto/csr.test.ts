@@ -10,7 +10,10 @@ import { generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import type { CurveKeyType } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { file, openssl } from './support.ts'
+
+await fileNeeds('openssl')
 
 const ALGORITHMS: Record<CurveKeyType, string> = {
   EC_P256: 'ecdsa-with-SHA256',

@@ -14,7 +14,10 @@ import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { CurveKeyType, EcKeyType, KeyPair } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { file, hex, openssl, toHex, utf8, wycheproof } from './support.ts'
+
+await fileNeeds('openssl')
 
 const EC_TYPES = Object.keys(CURVES) as EcKeyType[]
 /** The arithmetic in use here, and that of processors where multiply-add rounds twice. */

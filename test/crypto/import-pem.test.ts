@@ -9,7 +9,10 @@ import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
 import { rsaFromPrimes } from '../../firmware/crypto/rsa.ts'
 import type { EcKeyType } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { file, hex, openssl, toHex, utf8 } from './support.ts'
+
+await fileNeeds('openssl')
 
 const OPENSSL_CURVES: Record<EcKeyType, string> = {
   EC_P256: 'prime256v1',

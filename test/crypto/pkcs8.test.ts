@@ -12,7 +12,10 @@ import { encodeRsaPrivateKey, generateRsa, rsaFromPrimes } from '../../firmware/
 import type { RsaPrivateKey } from '../../firmware/crypto/rsa-key.ts'
 import type { CurveKeyType, KeyPair } from '../../firmware/crypto/types.ts'
 import { CofferError } from '../../firmware/error.ts'
+import { fileNeeds } from '../support/tools.ts'
 import { file, hex, openssl } from './support.ts'
+
+await fileNeeds('openssl')
 
 const CURVES: CurveKeyType[] = [
   ...(['EC_P256', 'EC_P384', 'EC_P521', 'EC_P256K1'] as const),

@@ -5,12 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { needs } from '../support/tools.ts'
 
-const MISSING = ['mkfs.vfat', 'mcopy', 'fsck.fat'].some(
-  (program) => spawnSync(program, ['--help'], { env: environment() }).error !== undefined,
-)
-/** For tests that need them: without them they are skipped, in CI they fail. */
-export const onFat = { skip: MISSING && process.env.CI !== 'true' && 'install dosfstools and mtools' }
+/** Options of tests that need them. */
+export const onFat = needs('mkfs.vfat', 'mcopy', 'fsck.fat')
 
 export interface FatImage {
   path: string

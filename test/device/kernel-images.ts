@@ -7,12 +7,15 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { appendSections } from '../../image/pe.ts'
 import { addHashTree, type VerifiedRoot } from '../../image/verity.ts'
+import { packagesMissing, unlessMissing } from '../support/tools.ts'
 
 const STUB = '/usr/lib/systemd/boot/efi/linuxx64.efi.stub'
-const isMissing = !existsSync(STUB) || !existsSync('/usr/bin/sbsign')
 
-/** For tests that need them: without them they are skipped, in CI they fail. */
-export const onStub = { skip: isMissing && process.env.CI !== 'true' && 'install systemd-boot-efi and sbsigntool' }
+/** Options of tests that need them. */
+export const onStub = unlessMissing([
+  ...packagesMissing(['openssl', 'sbsign']),
+  ...(existsSync(STUB) ? [] : ['systemd-boot-efi']),
+])
 
 export const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux']
 

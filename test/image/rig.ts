@@ -26,6 +26,7 @@ import { flash } from '../../tools/qemu/flash.ts'
 import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
 import { makeReleaseKey } from '../../tools/release-key.ts'
 import { type Call, type Reply, request } from '../accept/client.ts'
+import { packagesMissing, unlessMissing } from '../support/tools.ts'
 
 export const UNLOCK_PASSPHRASE = 'unlock passphrase'
 export const ADMIN_PASSPHRASE = 'administrator passphrase'
@@ -42,31 +43,14 @@ const ATTEMPT_MS = 5000
 
 /** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
 export function onMachines(architecture: Architecture = 'x64'): { timeout: number; skip: string | false } {
-  const missing = [...missingPackages(architecture), ...toolsMissing()]
-  const skip = missing.length > 0 && process.env.CI !== 'true' && `install these Debian packages: ${missing.join(' ')}`
-  return { timeout: TEST_MS_MAX, skip }
+  return { timeout: TEST_MS_MAX, ...unlessMissing([...missingPackages(architecture), ...packagesMissing(TOOLS)]) }
 }
 
-/** What builds images, and what looks into disks; Debian's package of each. */
-const TOOLS = {
-  e2fsck: 'e2fsprogs',
-  mcopy: 'mtools',
-  'mkfs.vfat': 'dosfstools',
-  mksquashfs: 'squashfs-tools',
-  'qemu-io': 'qemu-utils',
-  sbsign: 'sbsigntool',
-  sfdisk: 'fdisk',
-  sgdisk: 'gdisk',
-  tpm2_getcap: 'tpm2-tools',
-  veritysetup: 'cryptsetup-bin',
-}
-
-function toolsMissing(): string[] {
-  const isThere = (tool: string) => ['/usr/bin', '/usr/sbin', '/sbin'].some((place) => existsSync(join(place, tool)))
-  return Object.entries(TOOLS)
-    .filter(([tool]) => !isThere(tool))
-    .map(([, name]) => name)
-}
+/** What builds images, and what looks into disks. */
+const TOOLS = [
+  ...(['e2fsck', 'mcopy', 'mkfs.vfat', 'mksquashfs', 'qemu-io', 'sbsign', 'sfdisk', 'sgdisk', 'tpm2_getcap'] as const),
+  'veritysetup',
+] as const
 
 export interface ImageOptions {
   architecture?: Architecture

@@ -10,14 +10,9 @@ import { type TestContext, test } from 'node:test'
 import { openSecureBoot } from '../../image/secure-boot.ts'
 import { makeSecureBootKeys } from '../../tools/secure-boot-keys.ts'
 import { kernelImage, onStub } from '../device/kernel-images.ts'
+import { needs } from '../support/tools.ts'
 
-const missing = (program: string) => spawnSync(program, ['--version']).error !== undefined
-const withTools = {
-  skip:
-    process.env.CI !== 'true' &&
-    (missing('sbsign') || missing('openssl')) &&
-    'install these Debian packages: openssl sbsigntool',
-}
+const withTools = needs('sbsign', 'openssl')
 
 function makeDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-secure-boot-'))

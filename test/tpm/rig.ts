@@ -1,22 +1,18 @@
 /** What the tests of the TPM share: one on its socket, opened for as long as it is used. */
 
-import { spawnSync } from 'node:child_process'
 import type { TestContext } from 'node:test'
 import { createTpm, type Tpm } from '../../boot/tpm/command.ts'
 import type { Registers } from '../../boot/tpm/registers.ts'
 import { withSealed } from '../../boot/tpm/sealed.ts'
 import { withStorageKey } from '../../boot/tpm/storage-key.ts'
 import type { Transport } from '../../boot/tpm/transport.ts'
+import { needs } from '../support/tools.ts'
 import { type Swtpm, startSwtpm } from './swtpm.ts'
 
 export const HANDLE = 0x81430001
 
-/** Options of the tests. Without a TPM in software they are skipped, in CI they fail. */
-export function onTpm(): { skip: string | false } {
-  const missing = (program: string) => spawnSync(program, ['--version']).error !== undefined
-  const skip = process.env.CI !== 'true' && (missing('swtpm') || missing('tpm2_getcap'))
-  return { skip: skip && 'install these Debian packages: swtpm tpm2-tools' }
-}
+/** Options of the tests. */
+export const onTpm = () => needs('swtpm', 'tpm2_getcap')
 
 export interface Rig {
   swtpm: Swtpm

@@ -68,6 +68,7 @@ function makeBadImage(version: string, source: string): Buffer {
   const directory = `bad-${version}`
   cpSync(join(workshop, 'next'), join(workshop, directory), { recursive: true })
   writeFileSync(join(workshop, directory, 'firmware.js'), source)
+  writeFileSync(join(workshop, directory, 'package.json'), JSON.stringify({ type: 'module', version }))
   return makeImage(directory, version)
 }
 
@@ -434,4 +435,18 @@ test('the tools refuse to overwrite a key and to sign what no appliance would ta
   assert.equal(bad.status, 1)
   assert.match(bad.stderr, /manifest\.version: not a version/)
   assert.equal(existsSync(join(workshop, 'bad.cpio')), false)
+})
+
+test('the tool refuses a manifest whose version is not that of the bundle', () => {
+  const manifest = { product: 'Coffer', version: '9.9.9', minimumVersion: '0.1', releaseNotes: '' }
+  writeFileSync(join(workshop, 'other.json'), JSON.stringify(manifest))
+  const options = ['--manifest', 'other.json', '--key', 'release.key', '--output', 'other.cpio']
+  const files = ['next/firmware.js', 'next/package.json']
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'tools/update-image.ts'), ...options, ...files], {
+    cwd: workshop,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 1)
+  assert.match(stderr, /the manifest says version 9\.9\.9, the bundle was built as/)
+  assert.equal(existsSync(join(workshop, 'other.cpio')), false)
 })

@@ -10,16 +10,12 @@ import fc from 'fast-check'
 import { CofferError } from '../../firmware/error.ts'
 import { NAME_BYTES_MAX, readArchive } from '../../firmware/update/cpio.ts'
 import { makeArchive } from '../../tools/update-image.ts'
+import { needs } from '../support/tools.ts'
 import { entryBytes, goodImage, goodManifest, head, hex, inPieces, PAYLOAD, RELEASE } from './archives.ts'
 import { openRig } from './rig.ts'
 
 const PROGRAMS = ['cpio', 'bsdcpio'] as const
 type Program = (typeof PROGRAMS)[number]
-
-/** Without them the test is skipped, but never in CI. */
-const needs = (program: Program) => ({
-  skip: process.env.CI === undefined && spawnSync(program, ['--version']).status !== 0 && `${program} is not installed`,
-})
 
 type File = [name: string, content: Uint8Array]
 

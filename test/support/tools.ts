@@ -1,0 +1,69 @@
+/** Programs of other packages that tests run beside ours: what lacks is skipped with the words that install it, in CI nothing is. */
+
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Of the published Python clients, in the virtual environment that `.ci/run` makes. */
+export const PYTHON = join(root, '.venv/bin/python')
+
+/** Debian's package of each program. */
+const PACKAGES = {
+  bsdcpio: 'libarchive-tools',
+  cpio: 'cpio',
+  curl: 'curl',
+  e2fsck: 'e2fsprogs',
+  'fsck.fat': 'dosfstools',
+  mcopy: 'mtools',
+  'mkfs.vfat': 'dosfstools',
+  mksquashfs: 'squashfs-tools',
+  openssl: 'openssl',
+  'qemu-io': 'qemu-utils',
+  rsyslogd: 'rsyslog',
+  sbsign: 'sbsigntool',
+  script: 'bsdutils',
+  sfdisk: 'fdisk',
+  sgdisk: 'gdisk',
+  swtpm: 'swtpm',
+  tpm2_getcap: 'tpm2-tools',
+  veritysetup: 'cryptsetup-bin',
+} as const
+
+export type Tool = keyof typeof PACKAGES
+
+/** Administrators' programs are found by root's path alone, though everybody may run them. */
+const PLACES = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin']
+
+const isMissing = (tool: Tool): boolean => !PLACES.some((place) => existsSync(join(place, tool)))
+
+/** Debian's packages of those that are missing. */
+export const packagesMissing = (tools: readonly Tool[]): string[] =>
+  tools.filter(isMissing).map((tool) => PACKAGES[tool])
+
+/** Options of a test that needs these Debian packages, of which `missing` are not there. */
+export function unlessMissing(missing: readonly string[]): { skip: string | false } {
+  if (missing.length === 0 || process.env.CI === 'true') return { skip: false }
+  return { skip: `to run this: sudo apt install ${[...new Set(missing)].join(' ')}` }
+}
+
+/** Options of a test that runs these programs. */
+export const needs = (...tools: Tool[]): { skip: string | false } => unlessMissing(packagesMissing(tools))
+
+/** Options of a test that runs a published Python client. */
+export const needsPython = (): { skip: string | false } => ({
+  skip:
+    process.env.CI !== 'true' &&
+    !existsSync(PYTHON) &&
+    'to run this: sudo apt install python3-venv; ' +
+      'python3 -m venv .venv && .venv/bin/pip install -r test/accept/requirements.txt',
+})
+
+/** At the top of a file whose every test runs these programs: where one lacks, the file is one skipped test. */
+export async function fileNeeds(...tools: Tool[]): Promise<void> {
+  const { skip } = needs(...tools)
+  if (skip === false) return
+  await test('every test of this file', { skip }, () => {})
+  process.exit(0)
+}
