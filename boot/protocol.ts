@@ -18,6 +18,14 @@ export interface Network {
   ipv6?: { cidr: string; gateway: string | null }
 }
 
+/** Where the device's time comes from, contract 3.4. Texts already checked; empty: from nowhere. */
+export interface Ntp {
+  /** IPv4 or IPv6 address of the server. */
+  ntpIP?: string | undefined
+  /** Host name in the certificate of the server; where it is given, the server must speak NTS (RFC 8915). */
+  ntsName?: string | undefined
+}
+
 /** From the boot manager to the firmware. The first message is always `start`. */
 export type ToFirmware =
   | {

@@ -7,6 +7,7 @@ import { clusterDeclarations } from './api/cluster.ts'
 import { configDeclarations } from './api/config.ts'
 import { configNetworkDeclarations } from './api/config-network.ts'
 import { configTlsDeclarations } from './api/config-tls.ts'
+import { configVocabularyDeclarations } from './api/config-vocabulary.ts'
 import { infoDeclarations } from './api/info.ts'
 import { keyAttributeDeclarations } from './api/key-attributes.ts'
 import { keyUseDeclarations } from './api/key-use.ts'
@@ -65,6 +66,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...auditDeclarations,
   ...configTlsDeclarations,
   ...configNetworkDeclarations,
+  ...configVocabularyDeclarations,
   ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,

@@ -1,4 +1,4 @@
-/** What the device itself can open, in every state: key slots, TLS, network, logging, time. Sealed by the device key. */
+/** What the device itself can open, in every state: key slots, TLS, network, time, logging, vocabulary. Sealed by the device key. */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Random } from './crypto/random.ts'
@@ -12,13 +12,15 @@ export const UNATTENDED = 'domain key 1'
 export const TLS_IDENTITY = 'tls identity'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
-/** JSON, like `LOGGING`. */
+/** JSON, like the three after it. */
 export const NETWORK = 'network'
+export const NTP = 'ntp'
 export const LOGGING = 'logging'
+export const VOCABULARY = 'vocabulary'
 export const TIME_OFFSET = 'time offset'
 
 /** The configuration among the records: everything but the key slots. */
-export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, LOGGING, TIME_OFFSET] as const
+export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, NTP, LOGGING, VOCABULARY, TIME_OFFSET] as const
 
 const LENGTH_BYTES = 4
 

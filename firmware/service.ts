@@ -119,7 +119,7 @@ async function start(
   configuration.onChange((part) => {
     if (part === 'tls') listener.renewIdentity()
     else if (part === 'network') tellNetwork()
-    else applyLogging(appliance, log, syslog)
+    else if (part === 'logging') applyLogging(appliance, log, syslog)
   })
   tellNetwork()
 

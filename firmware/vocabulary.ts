@@ -6,6 +6,10 @@ export type State = (typeof STATES)[number]
 export const ROLES = ['Administrator', 'Operator', 'Metrics', 'Backup'] as const
 export type Role = (typeof ROLES)[number]
 
+/** Which members answers have where the reference and the original API name the same differently. Contract 5, row 23. */
+export const MEMBERS = ['both', 'reference', 'original'] as const
+export type Members = (typeof MEMBERS)[number]
+
 /** An ID: key, tag, namespace or local part of a user id; 1 to 128 characters. Contract 1.2. */
 export const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 

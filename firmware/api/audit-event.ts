@@ -61,7 +61,10 @@ const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)
 
 /** The id that was generated or given to what was made. */
 function madeBy(result: Attempt<Services>['result']): string | undefined {
-  if (result === undefined || !('json' in result)) return undefined
-  const { json } = result
-  return typeof json === 'object' && json !== null && 'id' in json ? String(json.id) : undefined
+  if (result === undefined) return undefined
+  if ('json' in result && typeof result.json === 'object' && result.json !== null && 'id' in result.json)
+    return String(result.json.id)
+  return 'location' in result ? MADE.exec(result.location ?? '')?.[1] : undefined
 }
+
+const MADE = /^\/(?:keys|users)\/([^/]+)$/

@@ -6,7 +6,7 @@ import { type AuditLog, LINES_MAX, LINES_MIN } from '../audit/audit-log.ts'
 import { KINDS } from '../audit/chain.ts'
 import { formatTime } from '../clock.ts'
 import { CofferError } from '../error.ts'
-import { id, integer, timestamp, userId } from '../http/schema.ts'
+import { count, id, integer, timestamp, userId } from '../http/schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 const PAGE_LINES_MAX = 1000
@@ -15,7 +15,6 @@ const ACTION_CHARACTERS_MAX = 128 // longer than any
 
 const LINES_TYPE = 'application/jsonl'
 
-const number = z.string().regex(/^[1-9]\d{0,14}$/, 'not a positive number') // a safe integer
 const hash = z.string().meta({ description: 'SHA-256, in hex.' })
 
 const ringHead = z
@@ -65,9 +64,10 @@ const page = z
   .meta({ id: 'AuditPage' })
 
 const query = z.object({
-  before: number.optional().meta({ description: 'Only lines before this one: `next` of the page before.' }),
-  limit: number
-    .refine((text) => Number(text) <= PAGE_LINES_MAX, `at most ${PAGE_LINES_MAX}`)
+  before: count(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({ description: 'Only lines before this one: `next` of the page before.' }),
+  limit: count(PAGE_LINES_MAX)
     .optional()
     .meta({ description: `Lines at most, up to ${PAGE_LINES_MAX}; ${PAGE_LINES_DEFAULT} when not given.` }),
   user: userId.optional(),

@@ -1,4 +1,4 @@
-/** `/config/network` and `/config/logging`. Contract sections 3.4 and 4.7. */
+/** `/config/network`, `/config/ntp` and `/config/logging`. Contract sections 3.4 and 4.7. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import * as z from 'zod'
@@ -40,6 +40,24 @@ const network = networkFields
     }),
   )
 
+const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/
+
+const ntp = z
+  .strictObject({
+    ntpIP: z
+      .string()
+      .refine((text) => isIPv4(text) || ipv6.safeParse(text).success, 'not an IP address')
+      .optional()
+      .meta({ description: 'IPv4 or IPv6 address of the time server.' }),
+    ntsName: z
+      .string()
+      .regex(HOST_NAME, 'not a host name')
+      .optional()
+      .meta({ description: 'Its host name, if it speaks NTS: its certificate must be for this name.' }),
+  })
+  .meta({ id: 'Ntp' })
+
 const logging = z
   .strictObject({
     ipAddress: z
@@ -53,6 +71,7 @@ const logging = z
 
 const configurationOf = ({ services }: { services: Services }) => services.appliance.configuration
 const networkVersion = (request: { services: Services }) => JSON.stringify(configurationOf(request).network)
+const ntpVersion = (request: { services: Services }) => JSON.stringify(configurationOf(request).ntp)
 const loggingVersion = (request: { services: Services }) => JSON.stringify(configurationOf(request).logging)
 
 export const configNetworkDeclarations = [
@@ -82,6 +101,39 @@ export const configNetworkDeclarations = [
       const { services, caller, body } = request
       configurationOf(request).setNetwork(body)
       services.log.info('general', `network set to ${body.ipAddress} ${body.netmask} by ${caller.userId}`)
+      return { status: 204 }
+    },
+  }),
+  declare({
+    method: 'GET',
+    path: '/config/ntp',
+    summary: 'The server that the time of the device comes from.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    version: ntpVersion,
+    answers: { status: 200, json: ntp },
+    handle: (request) => ({ status: 200, json: configurationOf(request).ntp }),
+  }),
+  declare({
+    method: 'PUT',
+    path: '/config/ntp',
+    summary:
+      'Sets the server that the time of the device comes from, by NTP or, with a name, NTS; applied where there is a device.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    version: ntpVersion,
+    creates: true,
+    body: { kind: 'json', schema: ntp },
+    facts: ({ body }) => body,
+    answers: EMPTY,
+    errors: { 400: 'Not an address, or not a host name.' },
+    handle: (request) => {
+      const { services, caller, body } = request
+      configurationOf(request).setNtp(body)
+      services.log.info(
+        'general',
+        `time server set to ${body.ntsName ?? ''} ${body.ntpIP ?? 'none'} by ${caller.userId}`,
+      )
       return { status: 204 }
     },
   }),

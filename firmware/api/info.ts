@@ -8,7 +8,7 @@ const info = z.object({ vendor: z.string(), product: z.string() }).meta({ id: 'I
 const healthState = z.object({ state: z.enum(STATES) }).meta({ id: 'HealthState' })
 const diagnose = z
   .object({
-    clusterLogs: z.array(z.object({ level: z.string(), message: z.string() })),
+    clusterLogs: z.array(z.object({ level: z.string(), msg: z.string() })),
     clusterState: z.object({ running: z.boolean() }),
   })
   .meta({ id: 'Diagnose' })
@@ -65,7 +65,7 @@ export const infoDeclarations = [
     handle: () => ({
       status: 200,
       json: {
-        clusterLogs: [{ level: 'info', message: 'A single node: there is no cluster process' }],
+        clusterLogs: [{ level: 'info', msg: 'A single node: there is no cluster process' }],
         clusterState: { running: false },
       },
     }),

@@ -93,21 +93,38 @@ export function keyImportParts(parts: readonly Part[]): KeyImport {
 
 export const createId = z.object({ id }).meta({ id: 'CreateId' })
 
-export const keyList = z.array(z.object({ id, key: id })).meta({ id: 'KeyList' })
+const ORIGINAL = 'Not with `/config/vocabulary` set to `reference`.'
+const REFERENCE = 'Not with `/config/vocabulary` set to `original`.'
+
+/** Of a key: `id` is the reference's name of it, `key` the original one. */
+const listed = {
+  id: id.optional().meta({ description: REFERENCE }),
+  key: id.optional().meta({ description: ORIGINAL }),
+}
+
+export const keyList = z.array(z.object(listed)).meta({ id: 'KeyList' })
+
+const details = {
+  mechanisms,
+  type: keyType.optional().meta({ description: REFERENCE }),
+  algorithm: keyType.optional().meta({ description: `The same as \`type\`. ${ORIGINAL}` }),
+  restrictions: restrictions.optional().meta({ description: REFERENCE }),
+  public: z
+    .union([z.object({ modulus: base64Text, publicExponent: base64Text }), z.object({ data: base64Text })])
+    .optional()
+    .meta({ description: `Not of Generic keys. ${REFERENCE}` }),
+  modulus: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
+  publicExponent: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
+  operations: z.int(),
+  label: label.optional().meta({ description: `Not where it is empty. ${REFERENCE}` }),
+}
 
 /** A key as it is shown. */
-export const key = z
+export const key = z.object(details).meta({ id: 'Key' })
+
+export const keyPage = z
   .object({
-    mechanisms,
-    type: keyType,
-    algorithm: keyType,
-    restrictions,
-    public: z
-      .union([z.object({ modulus: base64Text, publicExponent: base64Text }), z.object({ data: base64Text })])
-      .optional(),
-    modulus: base64Text.optional(),
-    publicExponent: base64Text.optional(),
-    operations: z.int(),
-    label: label.optional(),
+    keys: z.array(z.object({ ...listed, ...details })),
+    next: id.optional().meta({ description: 'Goes into `after` of the next page; there while there may be one.' }),
   })
-  .meta({ id: 'Key' })
+  .meta({ id: 'KeyPage' })

@@ -1,13 +1,20 @@
 /** `/keys`: listing, creation, deletion. Contract sections 3.2, 4.6 and 5. */
 
 import * as z from 'zod'
-import type { PublicKey } from '../crypto/types.ts'
-import type { KeyEntry } from '../domain/key-index.ts'
 import type { KeyFilter } from '../domain/keys.ts'
-import { encodeBase64 } from '../http/base64.ts'
-import { id, label } from '../http/schema.ts'
-import type { Caller } from '../vocabulary.ts'
-import { createId, type KeyImport, key, keyGenerate, keyImport, keyImportParts, keyList } from './key-schemas.ts'
+import { count, id, label } from '../http/schema.ts'
+import type { Caller, Members } from '../vocabulary.ts'
+import {
+  createId,
+  type KeyImport,
+  key,
+  keyGenerate,
+  keyImport,
+  keyImportParts,
+  keyList,
+  keyPage,
+} from './key-schemas.ts'
+import { membersOf, nameKey, show } from './key-view.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 export const keyParams = z.object({ id })
@@ -19,13 +26,40 @@ export const keyExists = (request: KeyTarget): void => {
   domainOf(request).keys.get(request.caller.namespace, request.params.id)
 }
 
-const keyVersion = (request: KeyTarget): string | null =>
-  domainOf(request).keys.version(request.caller.namespace, request.params.id)
+const keyVersion = (request: KeyTarget): string | null => {
+  const version = domainOf(request).keys.version(request.caller.namespace, request.params.id)
+  return version && `${version} ${membersOf(request)}`
+}
 
-const query = z.object({
-  filter: z.string().optional().meta({ description: 'With any value: only keys the calling Operator may use.' }),
-  label: label.optional().meta({ description: 'Only keys with this label; empty: without label.' }),
-})
+/** What details show has no version: operations are counted without one. */
+function listVersion(request: Listing): string | undefined {
+  const { filter, details } = request.query
+  if (filter !== undefined || details === 'true') return undefined
+  return `${domainOf(request).keys.listVersion(request.caller.namespace)} ${membersOf(request)}`
+}
+
+const PAGE_KEYS_MAX = 1000
+const PAGE_KEYS_DEFAULT = 100
+
+const query = z
+  .object({
+    filter: z.string().optional().meta({ description: 'With any value: only keys the calling Operator may use.' }),
+    label: label.optional().meta({ description: 'Only keys with this label; empty: without label.' }),
+    details: z
+      .enum(['true', 'false'])
+      .optional()
+      .meta({ description: 'With `true`: a page of keys with all that is shown of each.' }),
+    limit: count(PAGE_KEYS_MAX)
+      .optional()
+      .meta({
+        description: `With details: keys at most, up to ${PAGE_KEYS_MAX}; ${PAGE_KEYS_DEFAULT} when not given.`,
+      }),
+    after: id.optional().meta({ description: 'With details: only keys after this id, `next` of the page before.' }),
+  })
+  .refine(
+    ({ details, limit, after }) => details === 'true' || (limit === undefined && after === undefined),
+    'limit and after go with details=true',
+  )
 
 interface Listing {
   services: Services
@@ -33,39 +67,22 @@ interface Listing {
   query: z.infer<typeof query>
 }
 
-function list(request: Listing, prefix?: string): { id: string; key: string }[] {
+function list(request: Listing, prefix?: string): z.infer<typeof keyList | typeof keyPage> {
   const { keys, users } = domainOf(request)
   const { caller } = request
-  const { filter, label } = request.query
+  const { filter, label, details, after = '', limit = PAGE_KEYS_DEFAULT } = request.query
   const restricted = filter !== undefined && caller.role === 'Operator'
-  const selection: KeyFilter = {
-    ...(prefix !== undefined && { prefix }),
-    ...(label !== undefined && { label }),
-    ...(restricted && { usableWith: users.tagsOfCaller(caller) }),
-  }
-  return keys.list(caller.namespace, selection).map((id) => ({ id, key: id }))
-}
-
-/** A key as clients of both vocabularies read it. */
-function show(entry: Readonly<KeyEntry>, publicKey: PublicKey): z.infer<typeof key> {
-  const { mechanisms, typeName, tags, operations, label } = entry
+  const selection: KeyFilter = { prefix, label, usableWith: restricted ? users.tagsOfCaller(caller) : undefined }
+  const members = membersOf(request)
+  if (details !== 'true') return keys.list(caller.namespace, selection).map((id) => nameKey(id, members))
+  const { keys: entries, next } = keys.page(caller.namespace, selection, after, Number(limit))
   return {
-    mechanisms: [...mechanisms],
-    type: typeName,
-    algorithm: typeName,
-    restrictions: tags.length === 0 ? {} : { tags: [...tags] },
-    ...showPublic(publicKey),
-    operations,
-    ...(label !== '' && { label }),
+    keys: entries.map((entry) => ({
+      ...nameKey(entry.id, members),
+      ...show(entry, keys.publicKey(caller.namespace, entry.id), members),
+    })),
+    ...(next !== undefined && { next }),
   }
-}
-
-function showPublic(publicKey: PublicKey): Partial<z.infer<typeof key>> {
-  if (publicKey === null) return {}
-  if ('data' in publicKey) return { public: { data: encodeBase64(publicKey.data) } }
-  const modulus = encodeBase64(publicKey.modulus)
-  const publicExponent = encodeBase64(publicKey.publicExponent)
-  return { public: { modulus, publicExponent }, modulus, publicExponent }
 }
 
 type Creation = { services: Services; caller: Caller; body: KeyImport }
@@ -81,20 +98,23 @@ const importBody = { kind: 'jsonOrMultipart', schema: keyImport, parts: keyImpor
 
 const created = (id: string) => ({ status: 201, location: `/keys/${id}`, json: { id } }) as const
 
+/** The original API names no body here. */
+const generated = (id: string, members: Members) =>
+  members === 'original' ? ({ status: 201, location: `/keys/${id}` } as const) : created(id)
+
 const BAD_KEY = 'The key is not described well, or its mechanisms do not fit its type.'
 
 export const keyDeclarations = [
   declare({
     method: 'GET',
     path: '/keys',
-    summary: "The keys of the caller's namespace.",
+    summary: "The keys of the caller's namespace: the ids of all of them, or page by page with details.",
     states: OPERATIONAL,
     access: READERS,
     query,
-    version: (request) =>
-      request.query.filter === undefined ? domainOf(request).keys.listVersion(request.caller.namespace) : undefined,
-    answers: { status: 200, json: keyList },
-    errors: { 400: 'Not a label.' },
+    version: listVersion,
+    answers: { status: 200, json: z.union([keyList, keyPage]) },
+    errors: { 400: 'Not a label, an ID or a number.' },
     handle: (request) => ({ status: 200, json: list(request) }),
   }),
   declare({
@@ -105,8 +125,8 @@ export const keyDeclarations = [
     access: READERS,
     params: z.object({ prefix: id }),
     query,
-    answers: { status: 200, json: keyList },
-    errors: { 400: 'Not an ID, or not a label.' },
+    answers: { status: 200, json: z.union([keyList, keyPage]) },
+    errors: { 400: 'Not an ID, a label or a number.' },
     handle: (request) => ({ status: 200, json: list(request, request.params.prefix) }),
   }),
   declare({
@@ -137,7 +157,7 @@ export const keyDeclarations = [
       const { id, key, typeName, length } = request.body
       const made = await domainOf(request).keys.generate(request.caller, id, key, typeName, length)
       request.services.activity.generate++
-      return created(made)
+      return generated(made, membersOf(request))
     },
   }),
   declare({
@@ -156,7 +176,11 @@ export const keyDeclarations = [
       const { namespace } = request.caller
       return {
         status: 200,
-        json: show(keys.get(namespace, request.params.id), keys.publicKey(namespace, request.params.id)),
+        json: show(
+          keys.get(namespace, request.params.id),
+          keys.publicKey(namespace, request.params.id),
+          membersOf(request),
+        ),
       }
     },
   }),

@@ -16,11 +16,19 @@ const systemInfo = z
     deviceId: z.string(),
     akPub: z.record(z.string(), z.string()),
     pcr: z.record(z.string(), z.string()),
-    /** Beyond the reference. */
-    rsaEngine: z.string(),
-    updateFallback: z.string().optional(),
   })
   .meta({ id: 'SystemInfo' })
+
+/** Beyond the reference, in an answer of its own: contract section 5, row 23. */
+const systemSoftware = z
+  .object({
+    rsaEngine: z.string().meta({ description: 'The RSA arithmetic in use, and why.' }),
+    updateFallback: z
+      .string()
+      .optional()
+      .meta({ description: 'Which version was tried last and why it was left, if it was.' }),
+  })
+  .meta({ id: 'SystemSoftware' })
 
 function describe({ info, appliance }: Services): z.infer<typeof systemInfo> {
   const [major, minor] = info.version.split('.')
@@ -32,10 +40,13 @@ function describe({ info, appliance }: Services): z.infer<typeof systemInfo> {
     deviceId: appliance.deviceId,
     akPub: {},
     pcr: {},
-    rsaEngine: info.engine ?? NOT_APPLICABLE,
-    ...(info.fallback && { updateFallback: info.fallback }),
   }
 }
+
+const describeSoftware = ({ info }: Services): z.infer<typeof systemSoftware> => ({
+  rsaEngine: info.engine ?? NOT_APPLICABLE,
+  ...(info.fallback && { updateFallback: info.fallback }),
+})
 
 /** A failed appliance can be restarted and erased by anybody who reaches it: it has nobody to ask. */
 const OPEN_IN_FAILED: Access = { ...ROOT_ADMINISTRATORS, publicIn: ['Failed'] }
@@ -50,6 +61,16 @@ export const systemDeclarations = [
     version: ({ services }) => JSON.stringify(describe(services)),
     answers: { status: 200, json: systemInfo },
     handle: ({ services }) => ({ status: 200, json: describe(services) }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/system/software',
+    summary: 'How the software runs: its arithmetic, and what became of the last update.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    version: ({ services }) => JSON.stringify(describeSoftware(services)),
+    answers: { status: 200, json: systemSoftware },
+    handle: ({ services }) => ({ status: 200, json: describeSoftware(services) }),
   }),
   declare({
     method: 'POST',

@@ -1,10 +1,11 @@
 /** What Administrators set of the device itself, readable in every state. Contract sections 3.4 and 4.7. */
 
-import type { LogLevel, Network } from '../../boot/protocol.ts'
+import type { LogLevel, Network, Ntp } from '../../boot/protocol.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
-import { LOGGING, NETWORK } from '../device-area.ts'
+import { LOGGING, NETWORK, NTP, VOCABULARY } from '../device-area.ts'
 import type { Log } from '../log.ts'
+import type { Members } from '../vocabulary.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { TlsSettings } from './tls-settings.ts'
 
@@ -20,7 +21,10 @@ const SYSLOG_PORT = 514 // RFC 3164 section 2
 
 const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.255.0', gateway: '0.0.0.0' }
 
-type Part = 'tls' | 'network' | 'logging'
+const DEFAULT_NTP: Ntp = {}
+const DEFAULT_MEMBERS: Members = 'both'
+
+type Part = 'tls' | 'network' | 'ntp' | 'logging' | 'vocabulary'
 
 export interface ConfigurationServices {
   records: DeviceRecords
@@ -34,6 +38,8 @@ export class Configuration {
   readonly #records: DeviceRecords
   readonly #listeners: ((part: Part) => void)[] = []
   #network = DEFAULT_NETWORK
+  #ntp = DEFAULT_NTP
+  #members = DEFAULT_MEMBERS
   readonly #defaultLogging: Logging
   #logging: Logging
 
@@ -47,6 +53,8 @@ export class Configuration {
   /** Reads what the store holds. */
   load(): void {
     this.#network = read<Network>(this.#records, NETWORK) ?? DEFAULT_NETWORK
+    this.#ntp = read<Ntp>(this.#records, NTP) ?? DEFAULT_NTP
+    this.#members = read<{ members: Members }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
@@ -54,8 +62,7 @@ export class Configuration {
   reload(): void {
     this.load()
     this.tls.reload()
-    this.#tell('network')
-    this.#tell('logging')
+    for (const part of ['network', 'ntp', 'logging', 'vocabulary'] as const) this.#tell(part)
   }
 
   /** `listener` applies what has changed; it is called after it is stored. */
@@ -71,6 +78,27 @@ export class Configuration {
     writeText(this.#records, NETWORK, JSON.stringify(network))
     this.#network = network
     this.#tell('network')
+  }
+
+  get ntp(): Ntp {
+    return this.#ntp
+  }
+
+  setNtp(ntp: Ntp): void {
+    writeText(this.#records, NTP, JSON.stringify(ntp))
+    this.#ntp = ntp
+    this.#tell('ntp')
+  }
+
+  /** Whose names the members of answers have. */
+  get members(): Members {
+    return this.#members
+  }
+
+  setMembers(members: Members): void {
+    writeText(this.#records, VOCABULARY, JSON.stringify({ members }))
+    this.#members = members
+    this.#tell('vocabulary')
   }
 
   /** Until it is set nothing is sent, and the level is that of the start. */

@@ -27,13 +27,20 @@ export interface NewKey {
 /** The private part of an imported key; wiped by the import. */
 export type KeyMaterial = { primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } | { data: Uint8Array }
 
-export interface KeyFilter {
-  prefix?: string
-  /** Exactly this label; `''` selects keys without one. */
-  label?: string
-  /** Only keys that an Operator with these tags may use. */
-  usableWith?: readonly string[]
+export interface KeyPage {
+  keys: readonly Readonly<KeyEntry>[]
+  next?: string
 }
+
+export interface KeyFilter {
+  prefix?: string | undefined
+  /** Exactly this label; `''` selects keys without one. */
+  label?: string | undefined
+  /** Only keys that an Operator with these tags may use. */
+  usableWith?: readonly string[] | undefined
+}
+
+const PAGE_SCAN_MAX = 10_000 // keys looked at for a page, a millisecond or two
 
 const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
 
@@ -45,6 +52,9 @@ const RESERVED_ID = 'generate'
 /** A key without tags is usable by every Operator of its namespace. Contract 7.4. */
 export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
   key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
+
+const isSelected = (key: Readonly<KeyEntry>, { label, usableWith }: KeyFilter): boolean =>
+  (label === undefined || key.label === label) && (usableWith === undefined || isUsableWith(key, usableWith))
 
 export class Keys {
   readonly #context: Context
@@ -87,10 +97,26 @@ export class Keys {
     const { ids, entries } = this.#index.shelf(namespace)
     const selected = ids.startingWith(prefix)
     if (label === undefined && usableWith === undefined) return selected
-    return selected.filter((id) => {
+    return selected.filter((id) => isSelected(entries.get(id)!, { label, usableWith }))
+  }
+
+  /**
+   * The next keys after the id `after` (`''`: from the first one), at most `limit`. `next` is the id to go on after while
+   * there may be more: a page looks at a bounded number of keys, however few of them are selected.
+   */
+  page(namespace: Namespace, filter: KeyFilter, after: string, limit: number): KeyPage {
+    const { ids, entries } = this.#index.shelf(namespace)
+    const isFiltered = filter.label !== undefined || filter.usableWith !== undefined
+    const lookedAt = isFiltered ? PAGE_SCAN_MAX : limit + 1
+    const candidates = ids.after(after, filter.prefix ?? '', lookedAt)
+    const keys: KeyEntry[] = []
+    for (const id of candidates) {
       const entry = entries.get(id)!
-      return (label === undefined || entry.label === label) && (!usableWith || isUsableWith(entry, usableWith))
-    })
+      if (!isSelected(entry, filter)) continue
+      if (keys.length === limit) return { keys, next: keys.at(-1)!.id }
+      keys.push(entry)
+    }
+    return candidates.length < lookedAt ? { keys } : { keys, next: candidates.at(-1)! }
   }
 
   publicKey(namespace: Namespace, id: string): PublicKey {

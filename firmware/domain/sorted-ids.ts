@@ -26,6 +26,15 @@ export class SortedIds {
     return this.#ids.slice(first, end)
   }
 
+  /** A copy of at most `limit` ids that start with `prefix` and come after `after`, found without a look at those before. */
+  after(after: string, prefix: string, limit: number): string[] {
+    let first = this.#position(after > prefix ? after : prefix)
+    if (this.#ids[first] === after) first++
+    const page = this.#ids.slice(first, first + limit)
+    const end = page.findIndex((id) => !id.startsWith(prefix))
+    return end === -1 ? page : page.slice(0, end)
+  }
+
   /** The first position whose id is not below `id`. */
   #position(id: string): number {
     let low = 0

@@ -86,6 +86,13 @@ export const base64 = (bytesMin = 0, bytesMax = Number.POSITIVE_INFINITY) =>
     return z.NEVER
   })
 
+/** A positive number in a query, as text. */
+export const count = (max: number) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'not a positive number') // a safe integer
+    .refine((text) => Number(text) <= max, `at most ${max}`)
+
 export const integer = (min: number, max: number) => z.int().min(min).max(max)
 
 /** RFC 3339 in UTC, as milliseconds since the epoch; fractions of a second are dropped. */

@@ -327,6 +327,10 @@ const configuration: Row[] = [
     success: 204,
     json: { ipAddress: '0.0.0.0', port: 514, logLevel: 'info' },
   },
+  { method: 'GET', path: '/config/ntp', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/ntp', states: Op, who: ['A'], success: 204, json: { ntpIP: '192.0.2.1' } },
+  { method: 'GET', path: '/config/vocabulary', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/vocabulary', states: Op, who: ['A'], success: 204, json: { members: 'both' } },
   {
     method: 'PUT',
     path: '/config/backup-passphrase',
@@ -430,10 +434,12 @@ const cluster: Row[] = [
   { method: 'POST', path: '/cluster/force-new', states: ['F'], who: [], success: 204 },
 ]
 
-/** Added to the contract's: 7.6. */
-const audit: Row[] = [
+/** Added to the contract's: 7.6, 5 (row 23), and the list of keys with details. */
+const added: Row[] = [
   { method: 'GET', path: '/audit', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/audit?limit=1&action=sign', states: Op, who: ['A'], success: 200 },
+  { method: 'GET', path: '/keys?details=true&limit=2', states: Op, who: readers, success: 200 },
+  { method: 'GET', path: '/system/software', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/audit/export', states: Op, who: ['A'], success: 200 },
   { method: 'GET', path: '/config/audit', states: Op, who: ['A'], success: 200 },
   { method: 'PUT', path: '/config/audit', states: Op, who: ['A'], success: 204, json: { lines: 1_000_000 } },
@@ -446,7 +452,7 @@ export const ROWS: readonly Row[] = [
   ...configuration,
   ...system,
   ...cluster,
-  ...audit,
+  ...added,
 ]
 
 /** What a row answers to a caller in a state. */

@@ -1,4 +1,4 @@
-/** `/config/network`, `/config/logging` and `/config/time` without sockets. Contract sections 3.4 and 4.7. */
+/** `/config/network`, `/config/ntp`, `/config/logging` and `/config/time` without sockets. Contract sections 3.4 and 4.7. */
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
@@ -90,6 +90,44 @@ test('what is no network is 400 and changes nothing', async () => {
     assert.equal(await rig.status('PUT /config/network', { json }), 400, JSON.stringify(json))
   }
   assert.deepEqual((await rig.call('GET /config/network')).json, NETWORK)
+})
+
+const TIME_SERVERS = [
+  { ntpIP: '192.0.2.7' },
+  { ntpIP: '2001:db8::7', ntsName: 'time.example' },
+  { ntsName: 'a1.time-1.example' },
+  {},
+]
+for (const json of TIME_SERVERS) {
+  test(`time server ${JSON.stringify(json)} is stored and shown`, async () => {
+    assert.equal(await rig.status('PUT /config/ntp', { json }), 204)
+    assert.deepEqual((await rig.call('GET /config/ntp')).json, json)
+  })
+}
+
+test('what is no time server is 400 and changes nothing', async () => {
+  assert.equal(await rig.status('PUT /config/ntp', { json: { ntpIP: '192.0.2.7' } }), 204)
+  for (const json of [
+    null,
+    [],
+    { more: 1 },
+    { ntpIP: '' },
+    { ntpIP: null },
+    { ntpIP: 'time.example' },
+    { ntpIP: '192.0.2.7 nts' },
+    { ntpIP: 'fe80::1%eth0' },
+    { ntsName: '' },
+    { ntsName: null },
+    { ntsName: 'time example' },
+    { ntsName: '-time.example' },
+    { ntsName: 'time..example' },
+    { ntsName: 'time.example\nallow all' },
+    { ntsName: `${'a'.repeat(64)}.example` },
+    { ntsName: 'a.'.repeat(127) },
+  ]) {
+    assert.equal(await rig.status('PUT /config/ntp', { json }), 400, JSON.stringify(json))
+  }
+  assert.deepEqual((await rig.call('GET /config/ntp')).json, { ntpIP: '192.0.2.7' })
 })
 
 for (const sent of [

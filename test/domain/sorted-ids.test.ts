@@ -8,13 +8,15 @@ import { SortedIds } from '../../firmware/domain/sorted-ids.ts'
 const someId = fc.string({ unit: fc.constantFrom('a', 'B', '~', '-', '.', '0', '_'), minLength: 1, maxLength: 4 })
 const byBytes = (ids: Iterable<string>) => [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
-test('stays in byte order through insertions and removals, and finds prefixes', () => {
+test('stays in byte order through insertions and removals, and finds prefixes and pages', () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(someId),
       fc.array(fc.record({ id: someId, add: fc.boolean() })),
       someId,
-      (start, steps, prefix) => {
+      fc.option(someId, { nil: '' }),
+      fc.integer({ min: 1, max: 5 }),
+      (start, steps, prefix, after, limit) => {
         const model = new Set(start)
         const ids = new SortedIds(start)
         for (const { id, add } of steps) {
@@ -27,6 +29,12 @@ test('stays in byte order through insertions and removals, and finds prefixes', 
         assert.deepEqual(
           ids.startingWith(prefix),
           byBytes(model).filter((id) => id.startsWith(prefix)),
+        )
+        assert.deepEqual(
+          ids.after(after, prefix, limit),
+          byBytes(model)
+            .filter((id) => id.startsWith(prefix) && Buffer.compare(Buffer.from(id), Buffer.from(after)) > 0)
+            .slice(0, limit),
         )
       },
     ),

@@ -10,8 +10,8 @@ import {
   changedImage,
   commitOffline,
   FIRST,
+  fallback,
   firstImage,
-  info,
   prepare,
   versionsOn,
 } from './versions.ts'
@@ -57,6 +57,6 @@ test('deadline and watchdog end the tries of a version that hangs', onMachines()
   const why = `Version 1.3.0 was tried and left: it was not ready within ${READY_SECONDS} s`
   await device.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./)
   await device.see(/started unattended, Operational/)
-  assert.equal((await info(device)).updateFallback, why)
+  assert.equal(await fallback(device), why)
   assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])
 })

@@ -107,13 +107,14 @@ export async function commit(appliance: Pick<Appliance, 'call'>): Promise<void> 
   await expect(204, appliance.call('POST', '/system/commit-update', { as: ADMIN }))
 }
 
-export interface Info {
-  softwareVersion: string
-  updateFallback?: string
-}
+export const info = async (appliance: Pick<Appliance, 'call'>): Promise<{ softwareVersion: string }> =>
+  (await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))).json()
 
-export const info = async (appliance: Pick<Appliance, 'call'>): Promise<Info> =>
-  (await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))).json<Info>()
+/** Which version was tried last and why it was left. */
+export async function fallback(appliance: Pick<Appliance, 'call'>): Promise<string | undefined> {
+  const reply = await expect(200, appliance.call('GET', '/system/software', { as: ADMIN }))
+  return reply.json<{ updateFallback?: string }>().updateFallback
+}
 
 /** Unattended boot, and a key to find again. */
 export async function prepare(appliance: Pick<Appliance, 'call'>): Promise<void> {
