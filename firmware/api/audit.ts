@@ -102,7 +102,7 @@ const auditChanges = z
     ...auditSettings.partial().shape,
   })
   .refine((members) => Object.keys(members).length > 0, 'names no setting')
-  .meta({ id: 'AuditChanges' })
+  .meta({ id: 'AuditChanges', examples: [{ changes: 100_000, whenFull: 'refuse' }] })
 
 const auditOf = ({ audit }: Appliance): AuditLog => {
   if (audit === undefined) throw new CofferError('unavailable', 'Service not available')

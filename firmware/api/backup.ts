@@ -16,9 +16,11 @@ const FORM_TYPE = 'multipart/form-data'
 const ARGUMENTS = 'arguments'
 const ARGUMENTS_BYTES_MAX = 1024 // contract section 8.3
 
-const newPassphrase = z.union([passphraseChange, passphraseBody], {
-  error: 'either newPassphrase and currentPassphrase, or passphrase; a new one has 10 to 200 bytes of UTF-8',
-})
+const newPassphrase = z
+  .union([passphraseChange, passphraseBody], {
+    error: 'either newPassphrase and currentPassphrase, or passphrase; a new one has 10 to 200 bytes of UTF-8',
+  })
+  .meta({ examples: [{ newPassphrase: 'words that open a backup', currentPassphrase: '' }] })
 
 const restoreQuery = z.strictObject({
   backupPassphrase: presentedPassphrase.optional(),
@@ -83,7 +85,7 @@ export const backupDeclarations = [
     body: {
       kind: 'stream',
       types: [FORM_TYPE, BYTES_TYPE],
-      form: { [ARGUMENTS]: 'json', backup: 'binary' },
+      form: { [ARGUMENTS]: { example: { backupPassphrase: 'words that open a backup' } }, backup: 'binary' },
       open: (upload, contentType) => ({ upload, contentType }),
     },
     answers: EMPTY,

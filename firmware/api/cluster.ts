@@ -30,7 +30,7 @@ const urls = (url: typeof peerUrl) => z.array(url).min(1).max(MEMBERS_MAX)
 const memberId = z
   .string()
   .regex(/^[0-9a-f]{1,16}$/, 'not a member ID')
-  .meta({ id: 'MemberID', description: 'A 64-bit number in lowercase hex.' })
+  .meta({ id: 'MemberID', description: 'A 64-bit number in lowercase hex.', examples: ['8e9e05c52164694d'] })
 
 const member = z
   .object({
@@ -54,11 +54,26 @@ const join = z
     joinerKit: z.string().meta({ description: 'As it was given when the member was added.' }),
     backupPassphrase: presentedPassphrase,
   })
-  .meta({ id: 'Join' })
+  .meta({
+    id: 'Join',
+    examples: [
+      {
+        members: [
+          { name: 'first', urls: [`https://192.168.1.1:${PEER_PORT}`] },
+          { name: '', urls: [`https://192.168.1.2:${PEER_PORT}`] },
+        ],
+        joinerKit: 'AAAA',
+        backupPassphrase: 'words that open a backup',
+      },
+    ],
+  })
 
 const memberAdd = z.object({ members: z.array(member), joinerKit: z.string() }).meta({ id: 'MemberAdd' })
 
-const newUrls = { kind: 'json', schema: z.strictObject({ urls: urls(peerUrl) }) } as const
+const newUrls = {
+  kind: 'json',
+  schema: z.strictObject({ urls: urls(peerUrl) }).meta({ examples: [{ urls: [`https://192.168.1.2:${PEER_PORT}`] }] }),
+} as const
 
 const params = z.object({ member: memberId })
 

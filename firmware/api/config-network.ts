@@ -30,7 +30,10 @@ const networkFields = z.object({
 const network = networkFields
   .extend({ gateway: ipv4.optional(), ipv6: networkFields.shape.ipv6.nullable() })
   .strict()
-  .meta({ id: 'SetNetwork' })
+  .meta({
+    id: 'SetNetwork',
+    examples: [{ ipAddress: '192.168.1.1', netmask: '255.255.255.0', gateway: '192.168.1.254' }],
+  })
   .transform(
     ({ ipAddress, netmask, gateway = NO_GATEWAY, ipv6 }): Network => ({
       ipAddress,
@@ -56,7 +59,7 @@ const ntp = z
       .optional()
       .meta({ description: 'Its host name, if it speaks NTS: its certificate must be for this name.' }),
   })
-  .meta({ id: 'Ntp' })
+  .meta({ id: 'Ntp', examples: [{ ntpIP: '192.168.1.2', ntsName: 'time.example.org' }] })
 
 const logging = z
   .strictObject({
@@ -67,7 +70,7 @@ const logging = z
     port: integer(1, 65535),
     logLevel: z.enum(['debug', 'info', 'warning', 'error']),
   })
-  .meta({ id: 'Logging' })
+  .meta({ id: 'Logging', examples: [{ ipAddress: '192.168.1.3', port: 514, logLevel: 'info' }] })
 
 const configurationOf = ({ services }: { services: Services }) => services.appliance.configuration
 const networkVersion = (request: { services: Services }) => JSON.stringify(configurationOf(request).network)

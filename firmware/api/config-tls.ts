@@ -14,7 +14,7 @@ const tlsKeyType = z
 
 const tlsKeyGenerate = z
   .strictObject({ type: tlsKeyType.optional(), algorithm: tlsKeyType.optional(), length: z.int().optional() })
-  .meta({ id: 'TlsKeyGenerate' })
+  .meta({ id: 'TlsKeyGenerate', examples: [{ type: 'EC_P256' }] })
   .transform((body, context) => ({ typeName: typeNameOf(body, context), length: body.length }))
 
 const tlsOf = ({ services }: { services: Services }) => services.appliance.configuration.tls

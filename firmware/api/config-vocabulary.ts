@@ -11,7 +11,7 @@ const vocabulary = z
         "The reference's and the original ones together, or exactly those of one, for clients that refuse others.",
     }),
   })
-  .meta({ id: 'Vocabulary' })
+  .meta({ id: 'Vocabulary', examples: [{ members: 'reference' }] })
 
 const show = ({ services }: { services: Services }) => ({ members: services.appliance.configuration.members })
 const version = (request: { services: Services }) => `vocabulary ${show(request).members}`

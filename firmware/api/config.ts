@@ -7,8 +7,11 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 export const passphraseChange = z
   .strictObject({ newPassphrase: passphrase, currentPassphrase: presentedPassphrase })
-  .meta({ id: 'PassphraseChange' })
-const onOff = z.strictObject({ status: z.enum(['on', 'off']) }).meta({ id: 'Switch' })
+  .meta({
+    id: 'PassphraseChange',
+    examples: [{ newPassphrase: 'another horse battery', currentPassphrase: 'correct horse battery' }],
+  })
+const onOff = z.strictObject({ status: z.enum(['on', 'off']) }).meta({ id: 'Switch', examples: [{ status: 'on' }] })
 
 export const configDeclarations = [
   declare({
@@ -79,7 +82,10 @@ export const configDeclarations = [
     access: ROOT_ADMINISTRATORS,
     creates: true,
     noCache: true,
-    body: { kind: 'json', schema: z.strictObject({ time: timestamp }).meta({ id: 'SetTime' }) },
+    body: {
+      kind: 'json',
+      schema: z.strictObject({ time: timestamp }).meta({ id: 'SetTime', examples: [{ time: '2026-11-23T12:00:00Z' }] }),
+    },
     facts: ({ body }) => ({ time: formatTime(body.time) }),
     answers: EMPTY,
     errors: { 400: 'Not a time in UTC.' },

@@ -3,12 +3,12 @@
 import * as z from 'zod'
 import { CERTIFICATE_TYPES, type CertificateType } from '../domain/key-record.ts'
 import { CofferError } from '../error.ts'
-import { id, label } from '../http/schema.ts'
+import { id, label, tag } from '../http/schema.ts'
 import { createId } from './key-schemas.ts'
 import { type KeyTarget, keyExists, keyParams } from './keys.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS } from './services.ts'
 
-const tagParams = z.object({ id, tag: id })
+const tagParams = z.object({ id, tag })
 
 const certificateExists = (request: KeyTarget): void => {
   domainOf(request).keys.certificateType(request.caller.namespace, request.params.id)
@@ -29,7 +29,7 @@ export const keyAttributeDeclarations = [
     params: keyParams,
     exists: keyExists,
     noCache: true,
-    body: { kind: 'json', schema: z.strictObject({ newId: id }).meta({ id: 'Move' }) },
+    body: { kind: 'json', schema: z.strictObject({ newId: id }).meta({ id: 'Move', examples: [{ newId: 'myKey2' }] }) },
     facts: ({ body }) => ({ newId: body.newId }),
     answers: { status: 200, json: createId },
     errors: { 400: 'Not an ID.', 404: NO_KEY, 409: 'The new id is taken.' },
@@ -48,9 +48,12 @@ export const keyAttributeDeclarations = [
     params: keyParams,
     creates: true,
     noCache: true,
-    body: { kind: 'json', schema: z.strictObject({ label }).meta({ id: 'Label' }) },
+    body: {
+      kind: 'json',
+      schema: z.strictObject({ label }).meta({ id: 'Label', examples: [{ label: 'web server' }] }),
+    },
     answers: EMPTY,
-    errors: { 400: 'Not an ID, or the label is longer than 32 bytes.', 404: NO_KEY },
+    errors: { 304: 'The key has this label.', 400: 'Not an ID, or the label is longer than 32 bytes.', 404: NO_KEY },
     handle: (request) => {
       const changed = domainOf(request).keys.setLabel(request.caller, request.params.id, request.body.label)
       return { status: changed ? 204 : 304 }
@@ -81,7 +84,7 @@ export const keyAttributeDeclarations = [
     params: tagParams,
     noCache: true,
     answers: EMPTY,
-    errors: { 400: 'Not an ID or tag.', 404: NO_KEY },
+    errors: { 304: 'The key has this tag.', 400: 'Not an ID or tag.', 404: NO_KEY },
     handle: (request) => {
       const { id, tag } = request.params
       return { status: domainOf(request).keys.addTag(request.caller, id, tag) ? 204 : 304 }

@@ -53,7 +53,7 @@ const wantedId = z.union([id, z.literal('')]).transform((text) => (text === '' ?
 
 export const keyGenerate = z
   .strictObject({ ...attributes, ...typed, length: z.int().optional(), id: wantedId.optional() })
-  .meta({ id: 'KeyGenerate' })
+  .meta({ id: 'KeyGenerate', examples: [{ id: 'myKey1', type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }] })
   .transform((body, context) => ({
     id: body.id,
     length: body.length,
@@ -71,7 +71,16 @@ export type KeyImport = { key: NewKey } & ({ typeName: KeyTypeName; material: Ke
 
 export const keyImport = z
   .strictObject({ ...attributes, ...typed, private: privateKey.optional(), key: privateKey.optional() })
-  .meta({ id: 'KeyImport' })
+  .meta({
+    id: 'KeyImport',
+    examples: [
+      {
+        type: 'Generic',
+        mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'],
+        private: { data: 'MDEyMzQ1Njc4OWFiY2RlZg==' },
+      },
+    ],
+  })
   .transform((body, context): KeyImport => {
     const material = body.private ?? body.key
     if (material === undefined) return refuse(context, 'private is missing')

@@ -12,14 +12,20 @@ const USE_BODY_BYTES_MAX = 67 * 1024 * 1024 // contract 1.5
 
 const SUBJECT_BYTES_MAX = 1024 // X.520 allows 64 to 255 characters; room for programs that do not care
 
+// Of the examples in the API documents: SHA-256 of nothing, and sixteen zeros.
+const DIGEST = '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
+const BLOCK = 'AAAAAAAAAAAAAAAAAAAAAA=='
+
 const iv = base64Text.nullish()
-const signRequest = z.strictObject({ mode: z.enum(SIGN_MODE_NAMES), message: base64Text }).meta({ id: 'SignRequest' })
+const signRequest = z
+  .strictObject({ mode: z.enum(SIGN_MODE_NAMES), message: base64Text })
+  .meta({ id: 'SignRequest', examples: [{ mode: 'ECDSA', message: DIGEST }] })
 const decryptRequest = z
   .strictObject({ mode: z.enum(DECRYPT_MODES), encrypted: base64Text, iv })
-  .meta({ id: 'DecryptRequest' })
+  .meta({ id: 'DecryptRequest', examples: [{ mode: 'AES_CBC', encrypted: BLOCK, iv: BLOCK }] })
 const encryptRequest = z
   .strictObject({ mode: z.enum(ENCRYPT_MODES), message: base64Text, iv })
-  .meta({ id: 'EncryptRequest' })
+  .meta({ id: 'EncryptRequest', examples: [{ mode: 'AES_CBC', message: BLOCK }] })
 
 const part = text(0, SUBJECT_BYTES_MAX).optional()
 export const subject = z
@@ -33,7 +39,7 @@ export const subject = z
     emailAddress: part,
     subjectAltNames: z.array(text(0, SUBJECT_BYTES_MAX)).nullish(),
   })
-  .meta({ id: 'Subject' })
+  .meta({ id: 'Subject', examples: [{ commonName: 'web.example.org', organizationName: 'Example' }] })
 
 /** Decoded only after the tag restriction was checked: contract 1.7 note (e). */
 const input =

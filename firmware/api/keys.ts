@@ -123,7 +123,7 @@ export const keyDeclarations = [
     summary: 'The keys whose ids start with a prefix.',
     states: OPERATIONAL,
     access: READERS,
-    params: z.object({ prefix: id }),
+    params: z.object({ prefix: id.meta({ examples: ['my'] }) }),
     query,
     answers: { status: 200, json: z.union([keyList, keyPage]) },
     errors: { 400: 'Not an ID, a label or a number.' },

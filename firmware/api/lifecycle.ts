@@ -8,9 +8,20 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 const provision = z
   .strictObject({ unlockPassphrase: passphrase, adminPassphrase: passphrase, systemTime: timestamp })
-  .meta({ id: 'Provision' })
+  .meta({
+    id: 'Provision',
+    examples: [
+      {
+        unlockPassphrase: 'correct horse battery',
+        adminPassphrase: 'staple of an administrator',
+        systemTime: '2026-11-23T12:00:00Z',
+      },
+    ],
+  })
 
-export const passphraseBody = z.strictObject({ passphrase }).meta({ id: 'PassphraseBody' })
+export const passphraseBody = z
+  .strictObject({ passphrase })
+  .meta({ id: 'PassphraseBody', examples: [{ passphrase: 'correct horse battery' }] })
 
 export const lifecycleDeclarations = [
   declare({

@@ -1,10 +1,10 @@
 /** `/namespaces`. Contract sections 3.3 and 7.3. */
 
 import * as z from 'zod'
-import { id } from '../http/schema.ts'
+import { id, namespaceId } from '../http/schema.ts'
 import { declare, domainOf, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
-const params = z.object({ namespace: id })
+const params = z.object({ namespace: namespaceId })
 const list = z.array(z.object({ id })).meta({ id: 'NamespaceList' })
 
 export const namespaceDeclarations = [

@@ -18,7 +18,9 @@ export const randomDeclarations = [
     audit: 'none',
     body: {
       kind: 'json',
-      schema: z.strictObject({ length: integer(1, RANDOM_BYTES_MAX) }).meta({ id: 'RandomRequest' }),
+      schema: z
+        .strictObject({ length: integer(1, RANDOM_BYTES_MAX) })
+        .meta({ id: 'RandomRequest', examples: [{ length: 32 }] }),
     },
     answers: { status: 200, json: z.object({ random: base64Text }).meta({ id: 'Random' }) },
     errors: { 400: `The length is not 1 to ${RANDOM_BYTES_MAX}.` },

@@ -1,10 +1,10 @@
 /** `/users/{id}/tags`: which restricted keys an Operator may use. Contract sections 3.3 and 7.4. */
 
 import * as z from 'zod'
-import { id, userId } from '../http/schema.ts'
+import { id, tag, userId } from '../http/schema.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS } from './services.ts'
 
-const params = z.object({ user: userId, tag: id })
+const params = z.object({ user: userId, tag })
 
 export const userTagDeclarations = [
   declare({
@@ -33,7 +33,7 @@ export const userTagDeclarations = [
     params,
     noCache: true,
     answers: EMPTY,
-    errors: { 400: 'Not a user ID or tag, or no Operator.', 404: 'No such user.' },
+    errors: { 304: 'The user has this tag.', 400: 'Not a user ID or tag, or no Operator.', 404: 'No such user.' },
     handle: (request) => {
       const { user, tag } = request.params
       return { status: domainOf(request).users.addTag(request.caller, user, tag) ? 204 : 304 }

@@ -2,14 +2,17 @@
 
 import * as z from 'zod'
 import type { NewUser } from '../domain/users.ts'
-import { id, role, text, userId } from '../http/schema.ts'
+import { namespaceId, role, text, userId } from '../http/schema.ts'
 import { passphraseBody } from './lifecycle.ts'
 import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
 
 const REAL_NAME_BYTES_MAX = 4096 // no name is longer; the whole list of users stays in memory
 
 const realName = text(0, REAL_NAME_BYTES_MAX)
-const user = passphraseBody.extend({ realName, role }).meta({ id: 'User' })
+const user = passphraseBody.extend({ realName, role }).meta({
+  id: 'User',
+  examples: [{ realName: 'Web service', role: 'Operator', passphrase: 'operator of the web' }],
+})
 const userInfo = z.object({ realName, role }).meta({ id: 'UserInfo' })
 const userList = z.array(z.object({ user: userId })).meta({ id: 'UserList' })
 const createId = z.object({ id: userId }).meta({ id: 'CreateUserId' })
@@ -74,7 +77,7 @@ export const userDeclarations = [
     summary: 'Creates a user with a generated id in a namespace.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    params: z.object({ namespace: id }),
+    params: z.object({ namespace: namespaceId }),
     creates: true,
     body: { kind: 'json', schema: user },
     facts: ({ body }) => ({ role: body.role }),

@@ -168,8 +168,10 @@ export class Users {
   }
 }
 
-const otherNamespace = (): CofferError => new CofferError('forbidden', 'The user belongs to another namespace')
+const otherNamespace = (): CofferError =>
+  new CofferError('forbidden', "Only users with role Administrator in the user's namespace may do this")
 
 function authorizeSelf(caller: Caller, id: string): void {
-  if (caller.userId !== id) throw new CofferError('forbidden', 'Only your own account is open to you')
+  if (caller.userId !== id)
+    throw new CofferError('forbidden', 'Only users with role Administrator may do this to another account')
 }

@@ -1,31 +1,43 @@
-/** The API documents as one page for people: no script, and nothing loaded from anywhere. */
+/** Pages for people: the API documents, and what stands at `/`. No script, and nothing loaded from anywhere. */
 
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
+import { curlExample } from './curl.ts'
 import type { JsonSchema } from './json-schema.ts'
-import type { Content, OpenApi, Operation } from './openapi.ts'
+import type { ApiInfo, Content, OpenApi, Operation } from './openapi.ts'
 
 type Html = ReturnType<typeof raw>
 
-export function documentPage({ info, servers, tags, paths, components }: OpenApi): string {
+/** Until there is a console. */
+export const frontPage = ({ title, version, vendor }: ApiInfo, basePath: string): string =>
+  page(
+    title,
+    html`<header>
+<h1>${title}</h1>
+<p>A key-management appliance: it keeps cryptographic keys and uses them on request, over HTTPS. Version ${version}, by ${vendor}.</p>
+<ul>
+<li><a href="/docs">How to use it</a>: every request, with an example.</li>
+<li><a href="${basePath}/health/state">Its state</a>.</li>
+</ul>
+</header>`,
+  )
+
+export function documentPage(model: OpenApi): string {
+  const { info, servers, tags, paths, components } = model
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
   const base = servers[0]?.url ?? ''
-  return String(html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${info.title} API</title>
-<style>${raw(STYLE)}</style>
-</head>
-<body>
-<header>
+  return page(
+    `${info.title} API`,
+    html`<header>
 <h1>${info.title} API</h1>
 <p>${info.contact.name}, version ${info.version}. Paths are relative to <code>${base}</code>.</p>
-<p>${info.description}</p>
+<p>${prose(info.description)}</p>
+<p>In the examples <code>$coffer</code> is the address of the API, as in
+<code>coffer=https://192.168.1.1:8443${base}</code>, and curl asks for the passphrase of the user. While the certificate is
+signed by itself, curl wants <code>--insecure</code> and, from the console or the log, the fingerprint of the key:
+<code>--pinnedpubkey</code>.</p>
 <p>Machine-readable: <a href="${base}/openapi.json">OpenAPI as JSON</a>, <a href="${base}/openapi.yaml">as YAML</a>,
 <a href="${base}/api.raml">RAML</a>.</p>
 </header>
@@ -33,7 +45,7 @@ export function documentPage({ info, servers, tags, paths, components }: OpenApi
 <main>
 ${tags.map(
   ({ name }) => html`<section id="${name}"><h2>${name}</h2>
-${operations.filter(({ operation }) => operation.tags.includes(name)).map(operationOf)}</section>
+${operations.filter(({ operation }) => operation.tags.includes(name)).map((found) => operationOf(found, model))}</section>
 `,
 )}
 <section id="types"><h2>types</h2>
@@ -41,18 +53,39 @@ ${Object.entries(components.schemas).map(
   ([name, schema]) => html`<article id="type-${name}"><h3>${name}</h3>${schemaOf(schema)}</article>
 `,
 )}</section>
-</main>
+</main>`,
+  )
+}
+
+const page = (title: string, content: unknown): string =>
+  String(html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+${content}
 </body>
 </html>
 `)
+
+interface Found {
+  path: string
+  method: string
+  operation: Operation
 }
 
-function operationOf({ path, method, operation }: { path: string; method: string; operation: Operation }): Html {
+function operationOf({ path, method, operation }: Found, model: OpenApi): Html {
   const { parameters = [], requestBody, responses } = operation
   return html`<article id="${operation.operationId}">
 <h3><span class="method">${method}</span> <code>${path}</code></h3>
-<p>${operation.summary}</p>
-<p class="access">${operation.description}</p>
+<p>${prose(operation.summary)}</p>
+<p class="access">${prose(operation.description)}</p>
+<pre><code>${curlExample(method, path, operation, model)}</code></pre>
 ${
   parameters.length > 0
     ? table(
@@ -67,7 +100,7 @@ ${table(
   ['Status', 'Meaning', 'Body'],
   Object.entries(responses).map(([status, { description, content }]) => [
     status,
-    description,
+    prose(description),
     content === undefined ? '' : contentOf(content),
   ]),
 )}
@@ -81,7 +114,7 @@ const contentOf = (content: Content): Html =>
 const COMPONENT = /^#\/components\/schemas\//
 
 function schemaOf(schema: JsonSchema): Html {
-  const note = schema.description === undefined ? '' : html` ${schema.description}`
+  const note = schema.description === undefined ? '' : html` ${prose(schema.description)}`
   if (schema.$ref !== undefined) {
     const name = schema.$ref.replace(COMPONENT, '')
     return html`<a href="#type-${name}">${name}</a>${note}` as Html
@@ -120,6 +153,10 @@ function bounds(schema: JsonSchema): string {
   return text === '' ? '' : `, ${text}`
 }
 
+/** Text in which backticks enclose code. */
+const prose = (text: string): Html =>
+  html`${text.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part))}` as Html
+
 const code = (text: string): Html => html`<code>${text}</code>` as Html
 
 const table = (head: readonly string[], rows: readonly (readonly (string | Html)[])[]): Html =>
@@ -142,9 +179,17 @@ h4 { font-size: .95rem; margin: .75rem 0 .25rem; }
 .method { border: 1px solid var(--line); border-radius: .25rem; font: bold .8rem monospace; padding: .1rem .4rem; }
 .access { opacity: .8; }
 code { background: var(--soft); overflow-wrap: anywhere; }
+pre { background: var(--soft); margin: .5rem 0; padding: .5rem; white-space: pre-wrap; }
+pre code { background: none; }
 table { border-collapse: collapse; width: 100%; }
 th, td { border-bottom: 1px solid var(--line); padding: .2rem .5rem; text-align: left; vertical-align: top; }
 td p { margin: 0; }
+@media (max-width: 40rem) {
+  thead { display: none; }
+  table, tbody, tr, td { display: block; }
+  td { border: 0; padding: .1rem 0 .1rem .5rem; overflow-wrap: anywhere; }
+  tr { border-bottom: 1px solid var(--line); padding: .2rem 0; }
+}
 `
 
 const POLICY = [

@@ -2,7 +2,7 @@
 
 import { stringify } from 'yaml'
 import { STATES } from '../vocabulary.ts'
-import { documentPage } from './document-page.ts'
+import { documentPage, frontPage } from './document-page.ts'
 import { type Declaration, endpoint } from './endpoint.ts'
 import { type ApiInfo, openApiDocument } from './openapi.ts'
 import { ramlDocument } from './raml.ts'
@@ -27,6 +27,7 @@ export function documentDeclarations<S>(
       handle: () => ({ status: 200, bytes: new TextEncoder().encode(text()), type }),
     })
   }
+  const page = once(() => documentPage(model()))
   return [
     document(`${basePath}/openapi.json`, 'application/json', 'OpenAPI 3.1', () => JSON.stringify(model(), null, 2)),
     document(`${basePath}/openapi.yaml`, 'application/yaml', 'OpenAPI 3.1 as YAML', () => toYaml(model())),
@@ -36,7 +37,8 @@ export function documentDeclarations<S>(
       'RAML 1.0',
       () => `#%RAML 1.0\n${toYaml(ramlDocument(model()))}`,
     ),
-    document('/docs', 'text/html', 'Readable page', () => documentPage(model())),
+    ...['/docs', '/docs/'].map((path) => document(path, 'text/html', 'Readable page', page)),
+    document('/', 'text/html', 'What this is', () => frontPage(info, basePath)),
   ]
 }
 

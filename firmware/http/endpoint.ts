@@ -36,9 +36,12 @@ export type Body<T> =
   | {
       kind: 'stream'
       types: readonly string[]
-      form?: Readonly<Record<string, 'json' | 'binary'>>
+      form?: Form
       open: (chunks: AsyncIterable<Uint8Array>, contentType: string) => T
     }
+
+/** Parts of multipart/form-data by name: bytes, or JSON as in this example. */
+export type Form = Readonly<Record<string, 'binary' | { example: object }>>
 
 export interface Part {
   name: string
@@ -112,7 +115,7 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
    */
   answers: Answer
   /** Further statuses for the API documents, with what they mean here. */
-  errors?: Partial<Record<400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>
+  errors?: Partial<Record<304 | 400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>
   handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
 }
 

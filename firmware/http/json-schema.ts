@@ -72,8 +72,12 @@ function convert(schema: z.ZodType, side: Side): Converted {
   return z.toJSONSchema(schema, {
     io: side,
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
       delete jsonSchema.id // it is the name of the component
+      // Zod leaves them out where something is transformed; ours are as they go over the wire.
+      const { examples } = z.globalRegistry.get(zodSchema) ?? {}
+      if (side === 'input' && examples !== undefined)
+        jsonSchema.examples = examples as NonNullable<typeof jsonSchema.examples>
       if (side === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     },
   }) as Converted

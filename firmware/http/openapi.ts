@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../vocabulary.ts'
 import { bodyBytesMax } from './body.ts'
-import type { Access, Declaration, Method } from './endpoint.ts'
+import type { Access, Declaration, Form, Method } from './endpoint.ts'
 import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 
 export interface ApiInfo {
@@ -164,12 +164,22 @@ function requestContent<S>({ body }: Declaration<S>, schemas: SchemaSet): Conten
   }
   const json = { 'application/json': { schema: schemas.inline(body.schema, 'input') } }
   if (body.kind === 'json') return json
-  return { ...json, [FORM_TYPE]: { schema: formSchema({ arguments: 'json', key_file: 'binary' }) } }
+  return {
+    ...json,
+    [FORM_TYPE]: { schema: formSchema({ arguments: { example: { mechanisms: [] } }, key_file: 'binary' }) },
+  }
 }
 
-function formSchema(parts: Readonly<Record<string, 'json' | 'binary'>>): JsonSchema {
-  const json: JsonSchema = { type: 'string', contentMediaType: 'application/json' }
-  const properties = Object.entries(parts).map(([name, content]) => [name, content === 'json' ? json : BYTES])
+function formSchema(parts: Form): JsonSchema {
+  const json = ({ example }: { example: object }): JsonSchema => ({
+    type: 'string',
+    contentMediaType: 'application/json',
+    examples: [JSON.stringify(example)],
+  })
+  const properties = Object.entries(parts).map(([name, content]) => [
+    name,
+    content === 'binary' ? BYTES : json(content),
+  ])
   return { type: 'object', properties: Object.fromEntries(properties), required: Object.keys(parts) }
 }
 

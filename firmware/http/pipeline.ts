@@ -189,9 +189,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 
   function authorize(access: Access, caller: Caller): void {
-    if (!access.roles.includes(caller.role)) throw new CofferError('forbidden', 'Your role may not do this')
-    if (access.scope === 'root' && caller.namespace !== '')
-      throw new CofferError('forbidden', 'Users of a namespace may not do this')
+    const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
+    if (!isMeant) throw new CofferError('forbidden', whoMay(access))
     if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
@@ -272,6 +271,10 @@ function allowed<S>(matches: readonly Match<Resource<S>>[]): string[] {
 
 const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
+
+/** So that whoever is refused knows whom to ask. */
+const whoMay = ({ roles, scope }: Access): string =>
+  `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`
 
 function checkType(body: Body<unknown>, type: string): void {
   const types = bodyTypes(body)

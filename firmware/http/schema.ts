@@ -9,6 +9,10 @@ export const id = z
   .regex(ID_PATTERN, 'not a valid ID')
   .meta({ id: 'ID', examples: ['myKey1'] })
 
+export const tag = id.meta({ examples: ['berlin'] })
+
+export const namespaceId = id.meta({ examples: ['backend'] })
+
 export const USER_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(~[A-Za-z0-9][A-Za-z0-9_.-]{0,127})?$/
 
 /** `name` or `namespace~name`. */

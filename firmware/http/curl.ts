@@ -1,0 +1,63 @@
+/** An example request of an operation, as a command line of curl(1). */
+
+import { COMPONENTS, type JsonSchema } from './json-schema.ts'
+import type { OpenApi, Operation } from './openapi.ts'
+
+/** Which user of the examples has which role. */
+const USERS: Readonly<Record<string, string>> = {
+  Administrator: 'admin',
+  Operator: 'operator',
+  Metrics: 'metrics',
+  Backup: 'backup',
+}
+const UNLOCKER = 'unlock' // where no role may call
+
+const BYTES_TYPE = 'application/octet-stream'
+
+/** `$coffer` stands for the address of the API, up to and with the base path. */
+export function curlExample(method: string, path: string, operation: Operation, { components }: OpenApi): string {
+  const { parameters = [] } = operation
+  const exampleOf = (schema: JsonSchema) => schemaExample(schema, components.schemas)
+  const filled = parameters
+    .filter((parameter) => parameter.in === 'path')
+    .reduce((text, { name, schema }) => text.replace(`{${name}}`, String(exampleOf(schema) ?? name)), path)
+  return [
+    'curl',
+    ...(method === 'GET' ? [] : [`--request ${method}`]),
+    ...user(operation),
+    ...body(operation, exampleOf),
+    ...(saved(operation) ? ['--output answer'] : []),
+    `"$coffer${filled}"`,
+  ].join(' ')
+}
+
+function user({ security, 'x-roles': [role = ''] }: Operation): string[] {
+  const isAsked = security.some((scheme) => Object.keys(scheme).length > 0)
+  return isAsked ? [`--user ${USERS[role] ?? UNLOCKER}`] : []
+}
+
+function body({ requestBody }: Operation, exampleOf: (schema: JsonSchema) => unknown): string[] {
+  const [first] = Object.entries(requestBody?.content ?? {})
+  if (first === undefined) return []
+  const [type, { schema }] = first
+  if (type === 'multipart/form-data') {
+    const parts = Object.entries(schema.properties ?? {}).map(([name, { contentMediaType, examples }]) =>
+      contentMediaType === undefined ? `${name}=@${name}` : `${name}=${examples?.[0]}`,
+    )
+    return parts.map((part) => `--form ${quote(part)}`)
+  }
+  const header = `--header ${quote(`content-type: ${type}`)}`
+  if (schema.format === 'binary') return [header, `--data-binary @${type.endsWith('pem-file') ? 'file.pem' : 'file'}`]
+  return [header, `--data ${quote(JSON.stringify(exampleOf(schema) ?? {}))}`]
+}
+
+const saved = ({ responses }: Operation): boolean => Object.keys(responses['200']?.content ?? {})[0] === BYTES_TYPE
+
+function schemaExample(schema: JsonSchema, components: Readonly<Record<string, JsonSchema>>): unknown {
+  if (schema.examples?.[0] !== undefined) return schema.examples[0]
+  const { $ref } = schema
+  return $ref === undefined ? undefined : schemaExample(components[$ref.slice(COMPONENTS.length)] ?? {}, components)
+}
+
+/** For a shell: POSIX.1 XCU section 2.2.2. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
