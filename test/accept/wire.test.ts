@@ -235,7 +235,7 @@ describe('on the wire', () => {
     const found: [Reply, number, string][] = [
       [await get('/keys/missing'), 404, 'Not Found'],
       [await get('/keys/.bad'), 400, 'Bad Request'],
-      [await get('//'), 404, 'Not Found'],
+      [await get('//nothing'), 404, 'Not Found'],
       [await get('//index.html'), 404, 'Not Found'],
       [await get('//api/v2/info'), 404, 'Not Found'],
       [await get('//api/v1'), 404, 'Not Found'],

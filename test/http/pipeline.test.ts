@@ -47,7 +47,7 @@ test('a created resource is pointed at by a path-absolute location', async () =>
 test('paths outside the API, and unknown ones in it, are 404', async () => {
   const { app } = sampleApi()
   for (const path of [
-    '/',
+    '//',
     '/api',
     '/api/v1',
     '/api/v1/',
