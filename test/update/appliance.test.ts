@@ -54,6 +54,7 @@ function run(tool: string, ...parameters: string[]): string {
 
 /** The image of a bundle directory in the workshop. */
 function makeImage(directory: string, version: string, key = 'release'): Buffer {
+  writeFileSync(join(workshop, directory, 'package.json'), JSON.stringify({ type: 'module', version }))
   const manifest = { product: 'Coffer', version, minimumVersion: INSTALLED, releaseNotes: `What ${version} brings.` }
   writeFileSync(join(workshop, 'release.json'), JSON.stringify(manifest))
   const files = readdirSync(join(workshop, directory))
@@ -68,7 +69,6 @@ function makeBadImage(version: string, source: string): Buffer {
   const directory = `bad-${version}`
   cpSync(join(workshop, 'next'), join(workshop, directory), { recursive: true })
   writeFileSync(join(workshop, directory, 'firmware.js'), source)
-  writeFileSync(join(workshop, directory, 'package.json'), JSON.stringify({ type: 'module', version }))
   return makeImage(directory, version)
 }
 
