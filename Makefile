@@ -54,7 +54,7 @@ test-suites: node_modules/.package-lock.json
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
 
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
-QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages write-log quick))
+QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages tools write-log quick))
 test-image-quick: node_modules/.package-lock.json
 	$(NODE) --test --test-concurrency=1 $(QUICK)
 
@@ -102,5 +102,6 @@ dist/firmware.js: node_modules/.package-lock.json $(SOURCES)
 
 # npm writes this file last; it is older than the lock when the lock has changed since.
 node_modules/.package-lock.json: package-lock.json
+	@echo 'npm fetches the packages: about a minute. Without a network it tries for some minutes before it says so.'
 	npm ci
 	@touch $@

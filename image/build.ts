@@ -21,6 +21,7 @@ import { makeApp, makeBase } from './root.ts'
 import { makeSbom } from './sbom.ts'
 import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
+import { requireTools } from './tools.ts'
 import { addHashTree } from './verity.ts'
 
 const PRODUCT = 'Coffer'
@@ -38,6 +39,7 @@ try {
 async function build(): Promise<void> {
   const options = readOptions(process.argv.slice(2))
   const { architecture, version, output } = options
+  requireTools(options.secureBootKeys !== null)
   const scratch = mkdtempSync(`${tmpdir()}/coffer-image-`)
   try {
     const packages = openPackages(architecture, `${cache}/debian`)
