@@ -13,7 +13,7 @@ help:
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run every test, and the quick ones of the image under QEMU'
 	@echo 'make test-image run every test of the image under QEMU (25 minutes)'
-	@echo 'make test-slow  the arithmetic and the update reader for far longer (most of an hour)'
+	@echo 'make test-slow  the arithmetic and every reader of what strangers send for far longer (most of an hour)'
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make bench      measure all that README.md says of speed, and draw its chart (half an hour, nothing else running)'
@@ -69,7 +69,7 @@ run/%.test.ts:
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
-	  'test/engine/**/*.test.ts' test/update/fuzz.test.ts
+	  'test/engine/**/*.test.ts' test/update/fuzz.test.ts 'test/fuzz/*.test.ts'
 
 build: dist/firmware.js
 

@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { openDataDirectory } from './data-directory.ts'
 import { openDeviceKey } from './device-key.ts'
 import { syncDirectory, writeDurably } from './files.ts'
+import { chooseFirmwareUser, giveToFirmware, HOST_FIRMWARE_ID, letAllRead } from './firmware-user.ts'
 import { lockDirectory } from './lock.ts'
 import { ownFirmware } from './own-firmware.ts'
+import { checkPermissions } from './permissions.ts'
 import type { Platform } from './platform.ts'
 import { PRODUCT } from './product.ts'
 import { readReleaseKey } from './release-key.ts'
@@ -17,9 +19,13 @@ import { createStoreCopy } from './store-copy.ts'
 const HEAP_MEGABYTES = 1024
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
-export function openHost({ dataDirectory, host, port, httpPort, logLevel, releaseKeyPath }: HostSettings): Platform {
+export function openHost(
+  { dataDirectory, host, port, httpPort, logLevel, releaseKeyPath }: HostSettings,
+  say: (text: string) => void = console.log,
+): Platform {
   const directory = openDataDirectory(dataDirectory)
   const storeDirectory = `${directory}/store`
+  checkPermissions(directory, HOST_FIRMWARE_ID, say)
   const lock = lockDirectory(directory)
   const disk = {
     directory,
@@ -31,10 +37,23 @@ export function openHost({ dataDirectory, host, port, httpPort, logLevel, releas
   makeStoreDirectory(disk)
   const releaseKey = readReleaseKey(releaseKeyPath ?? `${directory}/release.pub`, releaseKeyPath === null)
   const own = { ...ownFirmware(), version: PRODUCT.version }
+  const slots = openSlots({ directory: `${directory}/slots`, storeDirectory, own, releaseKey })
+  const files = [process.execPath, own.program, ...own.readable]
+  const { id, launcher } = chooseFirmwareUser({ directory, storeDirectory, files, ports: [port, httpPort] }, say)
   return {
     settings: { dataDirectory: storeDirectory, host, port, httpPort, logLevel, releaseKey },
-    slots: openSlots({ directory: `${directory}/slots`, storeDirectory, own, releaseKey }),
-    launcher: [],
+    slots: {
+      ...slots,
+      choose: () => {
+        const running = slots.choose()
+        if (id !== null) {
+          letAllRead(`${directory}/slots`)
+          giveToFirmware(storeDirectory, id)
+        }
+        return running
+      },
+    },
+    launcher,
     heapMegabytes: HEAP_MEGABYTES,
     lock,
     early: null,

@@ -10,6 +10,7 @@ import { type Appliance, openAppliance } from './appliance.ts'
 import type { BootChannel } from './channel/connect.ts'
 import { createClock, formatTime } from './clock.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
+import { refuseNativeCode } from './confinement.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool.ts'
 import { systemRandom } from './crypto/random.ts'
@@ -24,6 +25,7 @@ import { toResponse } from './http/reply.ts'
 import { createTraffic } from './http/traffic.ts'
 import { createLog, type Log, writeToConsole } from './log.ts'
 import { createMachine } from './machine.ts'
+import { forgetExtensions } from './store/store-file.ts'
 import { createSyslog, type Syslog } from './syslog.ts'
 import type { Place } from './turns.ts'
 
@@ -85,6 +87,8 @@ async function start(
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     clock,
   })
+  forgetExtensions()
+  refuseNativeCode()
   applyLogging(appliance, log, syslog)
   deviceKey?.fill(0)
   const traffic = createTraffic()

@@ -61,9 +61,9 @@ const ATTRIBUTES_IN_ORDER = [
 ] as const
 
 const CHARACTERS = {
-  utf8String: /^/,
+  utf8String: /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, // a line break or a NUL makes names that programs show as others
   printableString: /^[A-Za-z0-9 '()+,\-./:=?]*$/, // X.680 section 41.4
-  ia5String: /^\p{ASCII}*$/u,
+  ia5String: /^[\x20-\x7e]*$/,
 }
 
 /** The subject as a name, one attribute per RDN. */
@@ -94,6 +94,8 @@ function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
 }
 
 function generalName(text: string): GeneralName {
+  if (!CHARACTERS.utf8String.test(text))
+    throw new CofferError('invalid', 'subjectAltNames: contains characters not allowed here')
   if (text.startsWith('IP:')) return new GeneralName({ iPAddress: ipAddress(text.slice(3)) })
   // The field is IA5String; international names go in as A-labels (RFC 5280 section 7.2).
   const dNSName = CHARACTERS.ia5String.test(text) ? text : domainToASCII(text)

@@ -1,6 +1,6 @@
 /** One lane of the crypto pool: a bounded queue in front of worker threads that are replaced when they die. */
 
-import { Worker } from 'node:worker_threads'
+import { Worker } from '../confinement.ts'
 import { CofferError } from '../error.ts'
 import {
   bytesIn,

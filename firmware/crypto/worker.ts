@@ -2,6 +2,7 @@
 
 import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { refuseNativeCode } from '../confinement.ts'
 import { CofferError } from '../error.ts'
 import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
@@ -27,6 +28,7 @@ const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up
 
 /** Serves requests until `close`. */
 function serve(port: MessagePort): void {
+  refuseNativeCode()
   const start = workerData as WorkerStart
   const epoch = new Int32Array(start.epoch)
   const opened = new Map<number, OpenedKey>()

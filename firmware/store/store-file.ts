@@ -118,6 +118,15 @@ function create(path: string, deviceKey: Uint8Array, migrations: readonly Migrat
   renameSync(draft, path)
 }
 
+/** From now on SQLite loads no native code, which it would without asking Node's permission model. */
+export function forgetExtensions(): void {
+  const database = new Sqlite(':memory:') as Database & Record<symbol, unknown>
+  const natives = Object.getOwnPropertySymbols(database).map((symbol) => database[symbol])
+  for (const object of [database, ...natives])
+    if (typeof object === 'object') delete Object.getPrototypeOf(object).loadExtension
+  database.close()
+}
+
 function configure(database: Database): void {
   for (const setting of [
     'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file

@@ -170,6 +170,8 @@ describe('key use', () => {
       { commonName: 'x', subjectAltNames: ['IP:nonsense'] },
       { commonName: 'x', subjectAltNames: 'x' },
       { commonName: 'x', more: 'x' },
+      { commonName: 'x\ny' },
+      { commonName: 'x', organizationName: 'x\0' },
     ])
       assert.equal(await rig.status('POST /keys/ed/csr.pem', { json }), 400, JSON.stringify(json))
     assert.equal(await rig.status('POST /keys/aes/csr.pem', { json: subject }), 400)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -21,6 +21,7 @@ const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
 export async function buildForTests(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-build-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  chmodSync(directory, 0o755) // where we are root, the firmware is another user
   await bundle(directory)
   return join(directory, 'boot.js')
 }

@@ -208,7 +208,14 @@ test('requests follow the rules of those for other keys', async (t) => {
   ])
   assert.match(text, /Subject: CN = box\.example, C = DE, O = Example/)
   assert.match(text, /DNS:a\.example, IP Address:10\.0\.0\.1/)
-  for (const json of [{}, { commonName: '' }, { commonName: 'a', countryName: 'Ä' }, { commonName: 'a', x: 1 }]) {
+  for (const json of [
+    {},
+    { commonName: '' },
+    { commonName: 'a', countryName: 'Ä' },
+    { commonName: 'a', x: 1 },
+    { commonName: 'a\nb' },
+    { commonName: 'a\0b' },
+  ]) {
     assert.equal(await rig.status('POST /config/tls/csr.pem', { json }), 400)
   }
 })

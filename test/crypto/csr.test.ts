@@ -156,6 +156,16 @@ test('Generic keys make no request', async () => {
   )
 })
 
+test('no part of a subject holds a line break, a NUL or another control character', async () => {
+  for (const character of ['\n', '\r', '\0', '\t', '\x1b', '\x7f', '\x85', '\u2028', '\u2029']) {
+    const text = `a${character}b`
+    for (const field of ['commonName', 'countryName', 'organizationName', 'localityName', 'emailAddress'])
+      await assert.rejects(requestFor('EC_P256', { commonName: 'box', [field]: text }), invalid(field), field)
+    const subject = { commonName: 'box', subjectAltNames: [text] }
+    await assert.rejects(requestFor('EC_P256', subject), invalid('subjectAltNames'))
+  }
+})
+
 test('the first TLS identity is a valid self-signed P-256 certificate with a common name only', async () => {
   const { key, cert } = await makeTlsIdentity(systemRandom)
   const path = file('cert.pem', cert)

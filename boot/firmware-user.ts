@@ -1,0 +1,103 @@
+/**
+ * Who the firmware runs as on a host. Where Coffer is started as root, it is a user that owns nothing but the store: what
+ * native code could do inside the firmware ends there. setpriv(1), capabilities(7).
+ */
+
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
+
+/** Of no account: between the ranges of systemd-homed and of the dynamic users of systemd (systemd.io, "Users, Groups"). */
+export const HOST_FIRMWARE_ID = 60_700
+const SETPRIV = '/usr/bin/setpriv'
+const PASSAGE = 0o711 // to the store; what else is in the data directory is closed by itself
+const CLOSED = 0o700
+const RESERVED_PORTS_END = 1024 // below, only root listens, or who has the capability
+
+export interface FirmwareUser {
+  /** User and group; null is us. */
+  readonly id: number | null
+  readonly launcher: readonly string[]
+}
+
+export interface Place {
+  /** The data directory, and the store in it. */
+  directory: string
+  storeDirectory: string
+  /** What else the firmware must reach. */
+  files: readonly string[]
+  ports: readonly (number | null)[]
+}
+
+/** Says when the firmware has to run as root. */
+export function chooseFirmwareUser(
+  { directory, storeDirectory, files, ports }: Place,
+  say: (text: string) => void,
+): FirmwareUser {
+  const canSet = existsSync(SETPRIV)
+  if (process.geteuid!() !== 0) return { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
+  const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
+  chmodSync(directory, PASSAGE)
+  const problem = canSet
+    ? (giveStore(storeDirectory) ?? tryAs(launcher, [...files, storeDirectory]))
+    : 'setpriv(1) of util-linux is not installed'
+  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher }
+  chmodSync(directory, CLOSED)
+  say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
+  return { id: null, launcher: [] }
+}
+
+/** Null when it could be given. */
+function giveStore(storeDirectory: string): string | null {
+  try {
+    giveToFirmware(storeDirectory, HOST_FIRMWARE_ID)
+    return null
+  } catch (error) {
+    return `the store cannot be given to another user (${(error as NodeJS.ErrnoException).code})`
+  }
+}
+
+const identity = (id: number): string[] => [`--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--no-new-privs']
+
+function privileges(ports: readonly (number | null)[]): string[] {
+  const isReserved = ports.some((port) => port !== null && port > 0 && port < RESERVED_PORTS_END)
+  if (!isReserved) return ['--bounding-set=-all', '--inh-caps=-all']
+  const only = '-all,+net_bind_service'
+  return [`--bounding-set=${only}`, `--inh-caps=${only}`, `--ambient-caps=${only}`]
+}
+
+/** Null when this user can be, and reaches the files; otherwise what stands against it. */
+function tryAs(launcher: readonly string[], files: readonly string[]): string | null {
+  const [command, ...parameters] = launcher
+  const script = 'for file; do test -r "$file" || { echo "$file"; exit 1; }; done'
+  const { status, stdout } = spawnSync(command!, [...parameters, '/bin/sh', '-c', script, 'sh', ...files], {
+    encoding: 'utf8',
+    env: {},
+  })
+  if (status === 0) return null
+  const [file] = stdout.split('\n')
+  return file ? `another user cannot reach ${file}` : 'this root may not change to another user'
+}
+
+/**
+ * What we have put into the store, when a version on trial failed, becomes the firmware's, and never a file that has
+ * another name elsewhere. No firmware runs meanwhile.
+ */
+export function giveToFirmware(directory: string, id: number): void {
+  lchownSync(directory, id, id)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = `${directory}/${entry.name}`
+    if (entry.isDirectory()) giveToFirmware(path, id)
+    else if (lstatSync(path).nlink === 1) lchownSync(path, id, id)
+  }
+}
+
+/** Installed versions are no secret, and another user has to read them. */
+export function letAllRead(directory: string): void {
+  if (!existsSync(directory)) return
+  chmodSync(directory, 0o755)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = `${directory}/${entry.name}`
+    if (entry.isDirectory()) letAllRead(path)
+    else if (entry.isFile()) chmodSync(path, 0o644)
+  }
+}
