@@ -11,8 +11,8 @@ import { basePoint } from './engine/fast/curves.ts'
 import { randomScalar, signEcdsa, uncompressedPoint } from './engine/fast/ecdsa.ts'
 import { openEd25519 } from './engine/fast/eddsa.ts'
 import type { Products } from './engine/fast/emitter.ts'
+import { Kept } from './engine/fast/kept.ts'
 import type { Random } from './random.ts'
-import { copySecret } from './secret.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from './types.ts'
 
 export interface OpenedCurveKey {
@@ -74,22 +74,22 @@ function ecSigner(type: EcKeyType, base: BasePoint, privateKey: Uint8Array, rand
     throw new CofferError('internal', 'The stored key is no number between 1 and the order of the curve')
   }
   const { digestBytes } = CURVES[type]
-  const secret = copySecret(privateKey)
+  const secret = new Kept(privateKey)
   let schnorr: Bip340Key | undefined
   return {
     sign: (mode, message) => {
       if (mode === 'BIP340' && type === 'EC_P256K1') {
-        schnorr ??= openBip340(base, secret)
+        schnorr ??= secret.use((scalar) => openBip340(base, scalar))
         return schnorr.sign(message, random(AUX_BYTES))
       }
       if (mode !== 'ECDSA') throw unfit(mode, type)
       if (message.length !== digestBytes) {
         throw new CofferError('invalid', `message: ${type} keys sign a digest of exactly ${digestBytes} bytes`)
       }
-      return signEcdsa(base, message, secret, random)
+      return secret.use((scalar) => signEcdsa(base, message, scalar, random))
     },
     wipe: () => {
-      secret.fill(0)
+      secret.wipe()
       schnorr?.wipe()
     },
   }

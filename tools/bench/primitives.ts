@@ -2,7 +2,8 @@
  * Signatures, decryptions and new keys against node:crypto, on one core: both in turn, and all operations in each round, so
  * that a change of the machine's speed meets all of them, and the median ratio of the rounds. Once as the processor is,
  * once with OpenSSL's IFMA masked, as on the many processors without it (RSA signatures and decryptions only: OpenSSL uses
- * it for nothing else here).
+ * it for nothing else here). Signatures of curves also against themselves without the check they undergo before they leave:
+ * what it takes of their time.
  *
  * node tools/bench/primitives.ts [--only=RSA-2048] [--rounds=45] [--generate=40] [--json=dist/bench/primitives.json]
  */
@@ -24,7 +25,12 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { generateCurveKey, openCurveKey } from '../../firmware/crypto/curves.ts'
-import { engineChoice } from '../../firmware/crypto/engine/choice.ts'
+import { engineChoice, products } from '../../firmware/crypto/engine/choice.ts'
+import type { BasePoint } from '../../firmware/crypto/engine/fast/base-point.ts'
+import { openBip340 } from '../../firmware/crypto/engine/fast/bip340.ts'
+import { newBasePoint } from '../../firmware/crypto/engine/fast/curves.ts'
+import { signEcdsa } from '../../firmware/crypto/engine/fast/ecdsa.ts'
+import { openEd25519 } from '../../firmware/crypto/engine/fast/eddsa.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { generateRsa, openRsa, type RsaPrivateKey } from '../../firmware/crypto/rsa.ts'
 
@@ -57,11 +63,15 @@ interface Subject {
   name: string
   ours: () => unknown
   openssl: () => unknown
+  /** The same signature, checked and not. */
+  check?: readonly [checked: () => unknown, unchecked: () => unknown]
 }
 
 interface Result {
   name: string
   masked: boolean
+  /** Of the time of a signature of a curve, what its check takes before it leaves. */
+  checkShare: number | null
   oursPerSecond: number
   opensslPerSecond: number
   ratio: number
@@ -112,15 +122,25 @@ function runApart(masked: boolean): Result[] {
 
 function measure(subjects: readonly Subject[], masked: boolean): Result[] {
   const repeats = (work: () => unknown): number => Math.ceil(ROUND_MS / warmUp(work))
-  const running = subjects.map(({ name, ours, openssl }) => {
-    const [oursRepeats, opensslRepeats] = [repeats(ours), repeats(openssl)]
+  const inTurn = (first: () => unknown, second: () => unknown) => {
+    const [firstRepeats, secondRepeats] = [repeats(first), repeats(second)]
     const times: [number, number][] = []
-    return { name, times, run: () => times.push([timeOf(ours, oursRepeats), timeOf(openssl, opensslRepeats)]) }
+    return { times, run: () => times.push([timeOf(first, firstRepeats), timeOf(second, secondRepeats)]) }
+  }
+  const running = subjects.map(({ name, ours, openssl, check }) => {
+    const [sides, checks] = [inTurn(ours, openssl), check && inTurn(...check)]
+    return { name, sides, checks }
   })
   for (let round = 0; round < Number(options.rounds); round++) {
-    for (const { run } of running) run()
+    for (const { sides, checks } of running) {
+      sides.run()
+      checks?.run()
+    }
   }
-  return running.map(({ name, times }) => result(name, masked, times))
+  return running.map(({ name, sides, checks }) => {
+    const shares = checks?.times.map(([checked, unchecked]) => 1 - unchecked / checked)
+    return { ...result(name, masked, sides.times), checkShare: shares === undefined ? null : median(shares) }
+  })
 }
 
 /** A key's time varies widely with luck: the mean counts. */
@@ -142,6 +162,7 @@ function result(name: string, masked: boolean, times: readonly (readonly [ours: 
     opensslPerSecond: 1000 / median(times.map(([, openssl]) => openssl)),
     ratio: median(times.map(([ours, openssl]) => openssl / ours)),
     floor: FLOORS[name]?.[masked ? 1 : 0] ?? null,
+    checkShare: null,
   }
 }
 
@@ -229,31 +250,42 @@ function curveSubjects(): Subject[] {
     ['BrainpoolP512', 'brainpoolP512r1', 'sha512'],
   ] as const
   return curves.flatMap(([type, name, hash]) => {
-    const key = openCurveKey(type, generateCurveKey(type, systemRandom).private, systemRandom)
+    const secret = generateCurveKey(type, systemRandom).private
+    const key = openCurveKey(type, secret, systemRandom)
+    const bases = [newBasePoint(type, products), newBasePoint(type, products, false)] as const
     const { privateKey } =
       hash === null ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: name })
     const message = randomBytes(100)
     const signed = hash === null ? message : createHash(hash).update(message).digest()
     const mode = hash === null ? 'EdDSA' : 'ECDSA'
     const openssl = () => sign(hash, message, privateKey)
-    const subject = { name: `${name} sign`, ours: () => key.sign(mode, signed), openssl }
+    const pair = (signWith: (base: BasePoint) => () => unknown) => [signWith(bases[0]), signWith(bases[1])] as const
+    const check = pair((base) => {
+      if (mode === 'ECDSA') return () => signEcdsa(base, signed, secret, systemRandom)
+      const opened = openEd25519(base, secret)
+      return () => opened.sign(message)
+    })
+    const subject = { name: `${name} sign`, ours: () => key.sign(mode, signed), openssl, check }
+    if (name !== 'secp256k1') return [subject]
+    const checkBip340 = pair((base) => {
+      const opened = openBip340(base, secret)
+      return () => opened.sign(message, systemRandom(32))
+    })
     // OpenSSL has no BIP-340: its ECDSA on the same curve is the nearest thing
-    return name === 'secp256k1'
-      ? [subject, { name: 'BIP-340 sign', ours: () => key.sign('BIP340', message), openssl }]
-      : [subject]
+    return [subject, { name: 'BIP-340 sign', ours: () => key.sign('BIP340', message), openssl, check: checkBip340 }]
   })
 }
 
 function print(results: readonly Result[]): void {
   console.log(`Engine ${engineChoice}; Node ${process.version}, ${cpus()[0]?.model}`)
   console.log(
-    `${'operation'.padEnd(24)}${'OpenSSL'.padEnd(13)}${'ours/s'.padStart(9)}${'its/s'.padStart(9)}${'ratio'.padStart(8)}  floor`,
+    `${'operation'.padEnd(24)}${'OpenSSL'.padEnd(13)}${'ours/s'.padStart(9)}${'its/s'.padStart(9)}${'ratio'.padStart(8)}  ${'floor'.padEnd(14)}check takes`,
   )
-  for (const { name, masked, oursPerSecond, opensslPerSecond, ratio, floor } of results) {
+  for (const { name, masked, oursPerSecond, opensslPerSecond, ratio, floor, checkShare } of results) {
     const rates = [oursPerSecond, opensslPerSecond].map((rate) => rate.toFixed(rate < 100 ? 1 : 0).padStart(9)).join('')
     const verdict = floor === null ? '' : `${floor}${ratio < floor ? '  missed' : ''}`
-    console.log(
-      `${name.padEnd(24)}${(masked ? 'without IFMA' : 'as it is').padEnd(13)}${rates}${ratio.toFixed(3).padStart(8)}  ${verdict}`,
-    )
+    const check = checkShare === null ? '' : `${(100 * checkShare).toFixed(1)} %`
+    const line = `${name.padEnd(24)}${(masked ? 'without IFMA' : 'as it is').padEnd(13)}${rates}${ratio.toFixed(3).padStart(8)}`
+    console.log(`${line}  ${verdict.padEnd(14)}${check}`.trimEnd())
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import { newSecret } from '../secret.ts'
-import { type Code, i8x16, i32, i64, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
+import { type Code, i8x16, i32, i64, i64x2, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 const BLOCK_BYTES = 128
 const DIGEST_BYTES = 64
@@ -35,12 +35,23 @@ export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array 
   }
 }
 
+/** Throws when the constants are not what they were when this was first used: one flipped bit makes other hashes. */
+export function expectConstants(): void {
+  if (opened !== undefined && opened.compress.constantsDefect() !== 0)
+    throw new Error('a constant has changed in memory')
+}
+
 /** Zeros between two uses. */
 const pad = new Uint8Array(BLOCK_BYTES)
 
-/** The memory: round constants, then what is secret: the state, the message schedule, and a part of the message, padded. */
+/**
+ * The memory: round constants, the initial state, and what makes the sum of all that zero; then what is secret: the state, the
+ * message schedule, and a part of the message, padded.
+ */
 const CONSTANTS = 0
-const STATE = CONSTANTS + 8 * ROUNDS
+const INITIAL_STATE = CONSTANTS + 8 * ROUNDS
+const BALANCE = INITIAL_STATE + DIGEST_BYTES
+const STATE = BALANCE + 16
 const SCHEDULE = STATE + DIGEST_BYTES
 const MESSAGE = SCHEDULE + BLOCK_BYTES
 const CHUNK_BYTES = 256 * BLOCK_BYTES
@@ -53,7 +64,6 @@ interface Opened {
   compress: Compression
   memory: Uint8Array
   view: DataView
-  initialState: Uint8Array
 }
 
 let opened: Opened | undefined
@@ -62,16 +72,18 @@ let opened: Opened | undefined
 function open(): Opened {
   const compress = emit()
   const memory = new Uint8Array(compress.memory.buffer)
-  memory.set(new Uint8Array(rootFractions(ROUNDS, 3).buffer), CONSTANTS)
-  const initialState = new Uint8Array(rootFractions(8, 2).buffer)
-  return { compress, memory, view: new DataView(compress.memory.buffer), initialState }
+  const words = new BigUint64Array(compress.memory.buffer)
+  const constants = [...rootFractions(ROUNDS, 3), ...rootFractions(8, 2)]
+  words.set(constants)
+  for (const [i, word] of constants.entries()) words[BALANCE / 8 + (i % 2)]! -= word
+  return { compress, memory, view: new DataView(compress.memory.buffer) }
 }
 
 /** Up to where the memory has been written. */
 let end = MESSAGE
 
-function hash({ compress, memory, view, initialState }: Opened, parts: readonly Uint8Array[]): Uint8Array {
-  memory.set(initialState, STATE)
+function hash({ compress, memory, view }: Opened, parts: readonly Uint8Array[]): Uint8Array {
+  memory.copyWithin(STATE, INITIAL_STATE, BALANCE)
   let [length, used] = [0, 0]
   for (const part of parts) {
     length += part.length
@@ -103,6 +115,8 @@ interface Compression {
   readonly memory: { readonly buffer: ArrayBuffer }
   /** So many blocks of the message; at least one. */
   blocks(message: number, count: number): void
+  /** 0, or 1 when a bit of the constants has changed. */
+  constantsDefect(): number
 }
 
 function emit(): Compression {
@@ -148,6 +162,13 @@ function emit(): Compression {
         ],
         count!.tee(i32.sub(count!, 1)),
       ),
+    ]
+  })
+  module.define('constantsDefect', [], ['i32'], (_, local) => {
+    const [sum, from] = [local('v128'), local('i32')]
+    return [
+      repeatWhile([sum.set(i64x2.add(sum, v128.load(from))), from.set(i32.add(from, 16))], i32.ltU(from, STATE)),
+      v128.anyTrue(sum),
     ]
   })
   return module.instantiate() as unknown as Compression

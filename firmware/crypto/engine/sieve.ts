@@ -87,7 +87,7 @@ function instantiate(turns: number): Sieve {
           // the sum over the prime is off by less than 2^-12, so rounding finds the quotient if there is one
           multiple.set(nearest(f64x2.mul(sums[0], v128.load(i32.sub(row, (rowVectors - 1) * VECTOR))))),
           multiple.set(f64x2.mul(multiple, v128.load(i32.sub(row, rowVectors * VECTOR)))),
-          found.set(isAnyTrue(isEqual(multiple, sums[0]))),
+          found.set(v128.anyTrue(isEqual(multiple, sums[0]))),
         ],
         i32.and(i32.ltU(row, end), i32.eqz(found)),
       ),
@@ -108,7 +108,6 @@ function instantiate(turns: number): Sieve {
 
 const nearest = (a: Code): Code => instruction('v128', [a], 0xfd, 0x94, 0x01)
 const isEqual = (a: Local, b: Local): Code => instruction('v128', [a, b], 0xfd, 0x47)
-const isAnyTrue = (a: Code): Code => instruction('v128', [a], 0xfd, 0x53)
 
 /** Eratosthenes. */
 function oddPrimes(end: number): number[] {

@@ -170,6 +170,8 @@ export const v128 = {
   and: vectors(78),
   or: vectors(80),
   xor: vectors(81),
+  /** An i32: 1 unless all bits are zero. */
+  anyTrue: (a: Operand): Code => instruction('v128', [a], 0xfd, 83),
   /** Two lanes with these 64 bits. */
   constant: (low: bigint, high = low): Code => [0xfd, 0x0c, ...bytes64(low), ...bytes64(high)],
 } as const

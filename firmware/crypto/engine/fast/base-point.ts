@@ -4,8 +4,9 @@
  * length. BigInt is for the curves' constants only.
  */
 
+import { timingSafeEqual } from 'node:crypto'
 import type { Products } from './emitter.ts'
-import { Field, type FieldState, limbsFor, type Slot } from './field.ts'
+import { Field, limbsFor, type Slot } from './field.ts'
 import { SIGNED } from './format.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { select } from './masks.ts'
@@ -25,6 +26,8 @@ export interface BasePointParameters {
   n: bigint
   formulas: Formulas
   B: bigint
+  C: bigint
+  D: bigint
   /** What affine coordinates are multiplied with on their way out. */
   out: { x: bigint; y: bigint }
   /** The point, in the coordinates worked on. */
@@ -43,6 +46,10 @@ const FORMULA_SPARE_BITS = 15
 
 interface Exports {
   addPoint: () => void
+  swapLanes: () => void
+  defect: () => void
+  constantsDefect: () => number
+  tableDefect: () => number
   multiples: () => void
   /** An entry of the table from X, Y, Z. */
   makeEntry: (to: number) => void
@@ -59,29 +66,34 @@ export class BasePoint {
   readonly #formulas: Formulas
   readonly #windows: number
   readonly #code: Exports
-  readonly #forPoints: FieldState
-  readonly #forScalars: FieldState
+  readonly #isChecked: boolean
 
-  constructor({ p, n, formulas, B, out, generator }: BasePointParameters, products: Products) {
+  /** Unchecked only to measure what the checks cost. */
+  constructor(
+    { p, n, formulas, B, C, D, out, generator }: BasePointParameters,
+    products: Products,
+    isChecked: boolean,
+  ) {
+    this.#isChecked = isChecked
     const bits = Math.max(p.toString(2).length, n.toString(2).length)
     const limbs = limbsFor(bits + FORMULA_SPARE_BITS, SIGNED)
     this.bytes = Math.ceil(bits / 8)
     this.#windows = windowsFor(bits)
     this.#formulas = formulas
-    this.#field = new Field(limbs, SIGNED, pointExtension(formulas, limbs, bits), products)
+    this.#field = new Field(limbs, SIGNED, pointExtension(formulas, limbs, bits, isChecked), products)
     this.#points = pointLayout(formulas, this.#windows, this.#field.layout)
     this.#code = this.#field.code as unknown as Exports
     const bytes = (value: bigint): Uint8Array => toBytes(value, this.bytes)
     this.order = bytes(n)
     this.#field.setModuli([bytes(p), this.order])
-    this.#forScalars = this.#field.state()
+    this.#field.keepState(this.#points.forScalars)
     this.#field.setModuli([bytes(p), bytes(p)])
-    this.#forPoints = this.#field.state()
+    this.#field.keepState(this.#points.forPoints)
 
     const put = (slot: number, values: readonly [bigint, bigint]): void =>
       this.#field.putBytes(slot, [bytes(values[0]), bytes(values[1])])
     const inner = (value: bigint): bigint => (((value % p) + p) << (SIGNED.radix * BigInt(limbs))) % p
-    put(this.#points.at.B!, [inner(B), inner(B)])
+    for (const [name, value] of Object.entries({ B, C, D })) put(this.#points.at[name]!, [inner(value), inner(value)])
     put(this.#points.unit, [1n, 1n])
     put(this.#points.outX, [out.x, out.x])
     put(this.#points.outY, [out.y, out.y])
@@ -95,14 +107,21 @@ export class BasePoint {
       if (slot !== undefined) put(slot, [inner(value), inner(value)])
     }
     this.#fillTable()
+    this.#balance()
     this.#field.wipe()
   }
 
-  /** Everything is done inside of `work`; no number stays in this memory after it. */
+  /**
+   * Everything is done inside of `work`; no number stays in this memory after it. Throws when one that stays there from one
+   * use to the next has changed: one flipped bit could make signatures of which the key can be computed.
+   */
   use<T>(work: () => T): T {
-    this.#field.restore(this.#forScalars)
+    this.#field.takeState(this.#points.forScalars)
     try {
-      return work()
+      const result = work()
+      if (this.#isChecked && this.#code.constantsDefect() !== 0)
+        throw new Error('a constant of a curve has changed in memory')
+      return result
     } finally {
       this.#field.wipe()
     }
@@ -128,6 +147,15 @@ export class BasePoint {
     return this.#leave('a', 1)
   }
 
+  /** Throws unless a b is c modulo n, c being the smallest of these. */
+  expectProduct(a: Uint8Array, b: Uint8Array, c: Uint8Array): void {
+    if (!this.#isChecked) return
+    const product = this.multiplyAdd(a, b, Uint8Array.of(0))
+    const isRight = timingSafeEqual(product, c)
+    product.fill(0)
+    if (!isRight) throw new Error('a product of scalars is wrong')
+  }
+
   /** n - a, of a number from 1 to n - 1. */
   negate(a: Uint8Array): Uint8Array {
     const field = this.#field
@@ -148,10 +176,15 @@ export class BasePoint {
     this.#choose(odd)
     for (const secret of [negative, odd]) secret.fill(0)
 
-    field.restore(this.#forPoints)
-    this.#sumMultiples()
+    field.takeState(this.#points.forPoints)
+    this.#code.multiples()
+    if (this.#isChecked && this.#code.tableDefect() !== 0)
+      throw new Error('a multiple of a base point has changed in memory')
+    // the sum of both lanes' sums, in either lane
+    this.#code.swapLanes()
+    this.#code.addPoint()
 
-    field.restore(this.#forScalars)
+    field.takeState(this.#points.forScalars)
     this.#enterNumber('a', scalar)
     field.multiply('a', 'a', 'square')
     field.copyLane('a', Z, 0)
@@ -167,8 +200,40 @@ export class BasePoint {
     field.subtract(other, signed, signed)
     field.subtract(other, other, signed)
     const [x, y, opposite] = [this.#leave(X, 0), this.#leave(Y, 0), this.#leave(other, 0)]
-    if (signed === X) return { x: select(isOdd, x, opposite), y, inverse }
-    return { x, y: select(isOdd, y, opposite), inverse }
+    const multiple =
+      signed === X ? { x: select(isOdd, x, opposite), y, inverse } : { x, y: select(isOdd, y, opposite), inverse }
+    if (this.#isChecked) this.#expectPoint(multiple)
+    return multiple
+  }
+
+  /** Throws unless the coordinates, as bytes, are those of a point of the curve. */
+  #expectPoint({ x, y }: Multiple): void {
+    const field = this.#field
+    const { at, unit } = this.#points
+    for (const [slot, coordinate] of [
+      [at.X2!, x],
+      [at.Y2!, y],
+    ] as const) {
+      field.enter(slot, [0], coordinate)
+      field.multiply(slot, slot, 'square')
+    }
+    this.#code.defect()
+    field.multiply(at.t0!, at.t0!, unit)
+    field.canonical(at.t0!, at.t0!)
+    if (!field.isZero(at.t0!, [0])) throw new Error('a multiple of a base point is not on its curve')
+  }
+
+  /** Completes the sums of the constants and of the table to zero. */
+  #balance(): void {
+    const { tableBalance, constantsBalance, tableSum } = this.#points
+    const words = new BigUint64Array(this.#field.numbers.buffer)
+    const settle = (balance: number): void => {
+      for (const lane of [0, 1]) words[2 * balance + lane] = -words[2 * tableSum + lane]!
+    }
+    this.#code.multiples()
+    settle(tableBalance)
+    this.#code.constantsDefect()
+    settle(constantsBalance)
   }
 
   /** Lane 0 begins with the point in X, Y, Z, lane 1 with its multiple for the first window of the scalar's second half. */
@@ -222,23 +287,6 @@ export class BasePoint {
       words[at] = (u & 15) ^ ((isPositive - 1) & 15)
       words[at + 5] = ((1 - isPositive) << 31) >>> 0
     }
-  }
-
-  /** The sum of the chosen multiples, in lane 0 and lane 1 alike. */
-  #sumMultiples(): void {
-    const field = this.#field
-    const { at } = this.#points
-    const { point } = this.#formulas
-    const first = at[point[0]!]!
-    const size = point.length * field.limbs
-    this.#code.multiples()
-    // the second point follows the first
-    const { numbers } = field
-    for (let k = first; k < first + size; k++) {
-      numbers[2 * (k + size)] = numbers[2 * k + 1]!
-      numbers[2 * (k + size) + 1] = numbers[2 * k]!
-    }
-    this.#code.addPoint()
   }
 
   /** Into lane 1. */

@@ -1,7 +1,9 @@
 /** BIP-340: Schnorr signatures on secp256k1, of messages of any length. */
 
+import { hash } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import type { BasePoint } from './base-point.ts'
+import { Kept } from './kept.ts'
 import { isZero, select } from './masks.ts'
 
 export interface Bip340Key {
@@ -12,27 +14,37 @@ export interface Bip340Key {
 
 /** Of a scalar from 1 to n - 1, which stays the caller's. */
 export function openBip340(base: BasePoint, secret: Uint8Array): Bip340Key {
-  const { scalar: d, x: publicX } = base.use(() => withEvenPoint(base, secret))
+  const { scalar, x } = base.use(() => withEvenPoint(base, secret))
+  const key = new Kept(scalar, x)
+  scalar.fill(0)
   return {
-    sign: (message, aux) => {
-      const masked = taggedHash(AUX, aux)
-      for (let i = 0; i < masked.length; i++) masked[i]! ^= d[i]!
-      const hash = taggedHash(NONCE, masked, publicX, message)
-      masked.fill(0)
-      return base.use(() => {
-        const drawn = base.reduce(hash)
-        hash.fill(0)
-        if (isZero(drawn)) throw new Error('a nonce of zero') // as improbable as to guess the key
-        const { scalar: k, x } = withEvenPoint(base, drawn)
-        const e = base.reduce(taggedHash(CHALLENGE, x, publicX, message))
-        const s = base.multiplyAdd(e, d, k)
-        for (const secret of [drawn, k]) secret.fill(0)
-        return Uint8Array.from([...x, ...s])
-      })
-    },
-    wipe: () => d.fill(0),
+    sign: (message, aux) => key.use((bytes) => sign(base, bytes, message, aux)),
+    wipe: () => key.wipe(),
   }
 }
+
+/** `key`: the scalar of an even point, and its x. */
+function sign(base: BasePoint, key: Uint8Array, message: Uint8Array, aux: Uint8Array): Uint8Array {
+  const [d, publicX] = [key.subarray(0, BYTES), key.subarray(BYTES)]
+  const masked = taggedHash(AUX, aux)
+  for (let i = 0; i < masked.length; i++) masked[i]! ^= d[i]!
+  const drawnHash = taggedHash(NONCE, masked, publicX, message)
+  masked.fill(0)
+  return base.use(() => {
+    const drawn = base.reduce(drawnHash)
+    drawnHash.fill(0)
+    if (isZero(drawn)) throw new Error('a nonce of zero') // as improbable as to guess the key
+    const { scalar: k, x } = withEvenPoint(base, drawn)
+    const e = base.reduce(
+      CHALLENGE.use((prefix) => hash('sha256', Buffer.concat([prefix, x, publicX, message]), 'buffer')),
+    )
+    const s = base.multiplyAdd(e, d, k)
+    for (const secret of [drawn, k]) secret.fill(0)
+    return Uint8Array.from([...x, ...s])
+  })
+}
+
+const BYTES = 32
 
 /** The scalar or its opposite, whichever's point has an even y, and that point's x. */
 function withEvenPoint(base: BasePoint, scalar: Uint8Array): { scalar: Uint8Array; x: Uint8Array } {
@@ -45,13 +57,18 @@ function withEvenPoint(base: BasePoint, scalar: Uint8Array): { scalar: Uint8Arra
 
 type Tag = ReturnType<typeof sha256.create>
 
+const hashOfName = (name: string): Uint8Array => sha256(new TextEncoder().encode(`BIP0340/${name}`))
+
 /** The state after the hash of the tag, twice. */
 function tag(name: string): Tag {
-  const hash = sha256(new TextEncoder().encode(`BIP0340/${name}`))
+  const hash = hashOfName(name)
   return sha256.create().update(hash).update(hash)
 }
 
-const [AUX, NONCE, CHALLENGE] = [tag('aux'), tag('nonce'), tag('challenge')]
+const [AUX, NONCE] = [tag('aux'), tag('nonce')]
+
+/** A nonce may be any; the challenge must be right, so its constants are kept twice, and those of SHA-256 are OpenSSL's code. */
+const CHALLENGE = new Kept(hashOfName('challenge'), hashOfName('challenge'))
 
 function taggedHash(tag: Tag, ...parts: Uint8Array[]): Uint8Array {
   const hash = tag.clone()

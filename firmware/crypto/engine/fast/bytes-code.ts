@@ -1,6 +1,6 @@
 /** Little-endian bytes to limbs of one lane and back. The same instructions for every value. */
 
-import { f64, i32, i64, memoryFill, repeatWhile, type WasmModule } from '../wasm.ts'
+import { type Callee, f64, i32, i64, memoryFill, repeatWhile, type WasmModule } from '../wasm.ts'
 import type { Format } from './format.ts'
 import { LIMB_BYTES } from './machine.ts'
 
@@ -12,11 +12,12 @@ export const byteLimbs = (limbs: number): number => limbs + 1
 
 /**
  * `enter(to, from, limbs)`: limbs from -B / 2 to B / 2 - 1 but for the last if signed, from zero up if not.
- * `leave(to, from, limbs)`: of a canonical number, or limbs from zero up. Addresses of limbs are those of the lane.
+ * `leave(to, from, limbs)`: of a canonical number, or limbs from zero up.
+ * `copyLane(to, from, limbs)`: as they are. Addresses of limbs are those of the lane. `enter` is returned.
  */
-export function defineBytes(module: WasmModule, { radix, mask, half, isSigned, limbMagic }: Format): void {
+export function defineBytes(module: WasmModule, { radix, mask, half, isSigned, limbMagic }: Format): Callee {
   const magic = isSigned ? 3 * 2 ** 51 : 2 ** 52
-  module.define('enter', ['i32', 'i32', 'i32'], [], ([to, from, limbs], local) => {
+  const enter = module.define('enter', ['i32', 'i32', 'i32'], [], ([to, from, limbs], local) => {
     const bit = local('i32')
     const [sum, up] = [local('i64'), local('i64')]
     const word = i64.load(i32.add(from!, i32.shrU(bit, 3)))
@@ -56,4 +57,11 @@ export function defineBytes(module: WasmModule, { radix, mask, half, isSigned, l
       ),
     ]
   })
+  module.define('copyLane', ['i32', 'i32', 'i32'], [], ([to, from, limbs]) => [
+    repeatWhile(
+      [f64.store(to!, f64.load(from!)), to!.set(i32.add(to!, LIMB_BYTES)), from!.set(i32.add(from!, LIMB_BYTES))],
+      limbs!.tee(i32.sub(limbs!, 1)),
+    ),
+  ])
+  return enter
 }

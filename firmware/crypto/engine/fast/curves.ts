@@ -14,10 +14,13 @@ import { weierstrass } from './weierstrass-code.ts'
 /** The table of multiples takes a while, and stays. */
 export function basePoint(type: CurveKeyType, products: Products): BasePoint {
   const name = `${type} ${products}`
-  const base =
-    bases.get(name) ?? new BasePoint(type === 'Curve25519' ? ed25519Base() : weierstrassBase(ECDSA_OF[type]), products)
+  const base = bases.get(name) ?? newBasePoint(type, products)
   bases.set(name, base)
   return base
+}
+
+export function newBasePoint(type: CurveKeyType, products: Products, isChecked = true): BasePoint {
+  return new BasePoint(type === 'Curve25519' ? ed25519Base() : weierstrassBase(ECDSA_OF[type]), products, isChecked)
 }
 
 const bases = new Map<string, BasePoint>()
@@ -42,6 +45,8 @@ function weierstrassBase({ Point }: ECDSA): BasePointParameters {
     n,
     formulas: weierstrass(a === 0n ? 0 : -3),
     B: a === 0n ? 3n * b : b * twist2 ** 3n,
+    C: a,
+    D: b,
     out: { x: power(twist2, p - 2n, p), y: power(twist3, p - 2n, p) },
     generator: { x: Gx * twist2, y: Gy * twist3 },
   }
@@ -55,6 +60,8 @@ function ed25519Base(): BasePointParameters {
     n,
     formulas: edwards,
     B: 2n * d,
+    C: 0n,
+    D: d,
     out: { x: 1n, y: 1n },
     generator: { x: Gx, y: Gy },
   }

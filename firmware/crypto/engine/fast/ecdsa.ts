@@ -35,6 +35,7 @@ export function signWithNonce(
     const r = base.reduce(x)
     const sum = base.multiplyAdd(r, secret, digest)
     const s = base.multiplyAdd(sum, inverse, ZERO)
+    base.expectProduct(s, k, sum)
     for (const secret of [k, y, inverse, sum]) secret.fill(0)
     return isZero(r) || isZero(s) ? null : [r, s]
   })

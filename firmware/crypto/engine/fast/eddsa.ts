@@ -1,7 +1,8 @@
 /** Ed25519: RFC 8032 section 5.1. Its numbers are little-endian. */
 
-import { sha512 } from '../sha512.ts'
+import { expectConstants, sha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
+import { Kept } from './kept.ts'
 
 export interface Ed25519Key {
   readonly publicKey: Uint8Array
@@ -12,7 +13,7 @@ export interface Ed25519Key {
 /** Of a seed of 32 bytes, which stays the caller's. */
 export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
   const hash = sha512(seed)
-  const [scalar, prefix] = [hash.subarray(0, BYTES), hash.subarray(BYTES)]
+  const scalar = hash.subarray(0, BYTES)
   scalar[0]! &= 0xf8
   scalar[BYTES - 1]! &= 0x7f
   scalar[BYTES - 1]! |= 0x40
@@ -23,24 +24,31 @@ export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
     reduced.fill(0)
     return point
   })
+  const key = new Kept(hash, publicKey)
+  hash.fill(0)
   return {
     publicKey,
-    sign: (message) => {
-      const [nonceHash, signature] = [sha512(prefix, message).reverse(), new Uint8Array(2 * BYTES)]
-      return base.use(() => {
-        const r = base.reduce(nonceHash)
-        signature.set(encodedMultiple(base, r))
-        const k = base.reduce(sha512(signature.subarray(0, BYTES), publicKey, message).reverse())
-        signature.set(base.multiplyAdd(k, scalar, r).reverse(), BYTES)
-        for (const secret of [nonceHash, r]) secret.fill(0)
-        return signature
-      })
-    },
-    wipe: () => hash.fill(0),
+    sign: (message) => key.use((bytes) => base.use(() => sign(base, bytes, message))),
+    wipe: () => key.wipe(),
   }
 }
 
 const BYTES = 32
+
+/** `key`: the scalar, big-endian, the prefix, and the public key. */
+function sign(base: BasePoint, key: Uint8Array, message: Uint8Array): Uint8Array {
+  const [scalar, prefix, publicKey] = [0, 1, 2].map((part) => key.subarray(part * BYTES, (part + 1) * BYTES)) as Three
+  const [nonceHash, signature] = [sha512(prefix, message).reverse(), new Uint8Array(2 * BYTES)]
+  const r = base.reduce(nonceHash)
+  signature.set(encodedMultiple(base, r))
+  const k = base.reduce(sha512(signature.subarray(0, BYTES), publicKey, message).reverse())
+  signature.set(base.multiplyAdd(k, scalar, r).reverse(), BYTES)
+  for (const secret of [nonceHash, r]) secret.fill(0)
+  expectConstants()
+  return signature
+}
+
+type Three = [Uint8Array, Uint8Array, Uint8Array]
 
 /** 5.1.2: y, and the last bit of x on top. */
 function encodedMultiple(base: BasePoint, scalar: Uint8Array): Uint8Array {

@@ -13,7 +13,7 @@ const OTHERS = ['Z2', 't0', 't1', 't2', 't3', 't4', 't5'] as const
 
 type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
 
-/** The constant B is 2 d. */
+/** The constant B is 2 d, D is d. */
 export const edwards: Formulas<Name> = {
   point: POINT,
   entry: ENTRY,
@@ -30,6 +30,15 @@ export const edwards: Formulas<Name> = {
     ...sum(on),
   ],
   toEntry: ({ mul }) => [mul('X2', 'X', 't0'), mul('Y2', 'Y', 't0'), mul('T2', 'X2', 'Y2'), mul('T2', 'T2', 'B')],
+  defect: ({ mul, add, sub }) => [
+    mul('t0', 'X2', 'X2'),
+    mul('t1', 'Y2', 'Y2'),
+    sub('t2', 't1', 't0'),
+    mul('t0', 't0', 't1'),
+    mul('t0', 't0', 'D'),
+    add('t0', 't0', 'one'),
+    sub('t0', 't2', 't0'),
+  ],
 }
 
 /** With t2 = 2 d T T2 and t3 = 2 Z Z2. */

@@ -17,6 +17,7 @@ import { add, canonical, doubleIf, subtract } from './carry.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import type { Format } from './format.ts'
 import { BITS_2_52, doubleBits, LIMB_BYTES } from './machine.ts'
+import { defineModulus } from './modulus-code.ts'
 import { multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
 
 /** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
@@ -35,7 +36,7 @@ const UNROLLED_DIGITS = 2
 /** Functions and memory beyond the field's own, for points. */
 export interface Extension {
   secretLimbs: number
-  publicLimbs: number
+  publicLimbs(layout: { stateEnd: number }): number
   define(code: FieldCode, layout: Layout): void
 }
 
@@ -51,7 +52,7 @@ export interface FieldCode {
   subtract: Callee
 }
 
-const NOTHING_MORE: Extension = { secretLimbs: 0, publicLimbs: 0, define: () => undefined }
+const NOTHING_MORE: Extension = { secretLimbs: 0, publicLimbs: () => 0, define: () => undefined }
 
 export type Layout = ReturnType<typeof layOut>
 
@@ -80,7 +81,7 @@ export function layOut(limbs: number, more: Extension = NOTHING_MORE) {
   const bytes = take(byteLimbs(limbs))
   const moreSecret = take(more.secretLimbs)
   const secretEnd = end
-  const morePublic = take(more.publicLimbs)
+  const morePublic = take(more.publicLimbs({ stateEnd }))
   const biases = { square: take(2 * limbs), multiply: take(2 * limbs), product: take(2 * limbs), none: take(2 * limbs) }
   return {
     limbs,
@@ -147,7 +148,7 @@ export function emitField(
   define('canonical', 2, (m, [to, a]) => canonical(m, limbs, to!, a!, n.modulus))
   define('product', 3, (m, [a, b, plus]) => product(m, n, fixed(layout.wide), a!, b!, plus!))
   define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
-  defineBytes(module, format)
+  defineModulus(module, layout, format, defineBytes(module, format))
   const table = layout.table * LIMB_BYTES
   const choice = layout.wide * LIMB_BYTES
   const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {

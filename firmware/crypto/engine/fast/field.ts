@@ -10,7 +10,6 @@ import { byteLimbs } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
 import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
 import type { Format } from './format.ts'
-import { modulusLimbs } from './limbs.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
 
@@ -28,6 +27,8 @@ export interface FieldExports {
   subtract: (to: number, a: number, b: number) => undefined
   canonical: (to: number, a: number) => undefined
   product: (a: number, b: number, plus: number) => undefined
+  setModulus: (lane: number) => undefined
+  copyLane: (to: number, from: number, limbs: number) => undefined
   enter: (to: number, from: number, limbs: number) => undefined
   leave: (to: number, from: number, limbs: number) => undefined
   reduceWide: (to: number) => undefined
@@ -77,11 +78,8 @@ export class Field {
   /** Odd moduli of at most `limbsFor` bits. */
   setModuli(moduli: Pair<Uint8Array>): void {
     for (const lane of LANES) {
-      const constants = modulusLimbs(moduli[lane], this.limbs, this.layout.digits, this.format)
-      for (const name of ['modulus', 'scaled', 'inverse'] as const) {
-        this.#write(this.layout[name], lane, constants[name])
-        constants[name].fill(0)
-      }
+      this.#putNumber(moduli[lane])
+      this.code.setModulus(lane * LANE_BYTES)
     }
     // B^limbs by doubling from a power of two below both moduli
     const bits = Math.min(...moduli.map(bitLength)) - 1
@@ -104,6 +102,15 @@ export class Field {
 
   restore(state: FieldState): void {
     this.numbers.set(state)
+  }
+
+  /** The same within this memory. */
+  keepState(to: number): void {
+    this.numbers.copyWithin(2 * to, 0, 2 * this.layout.stateEnd)
+  }
+
+  takeState(from: number): void {
+    this.numbers.copyWithin(0, 2 * from, 2 * (from + this.layout.stateEnd))
   }
 
   /** All that depends on secrets. */
@@ -193,16 +200,13 @@ export class Field {
   }
 
   copyLane(to: Slot, from: Slot, lane: 0 | 1): void {
-    const [target, source] = [2 * this.#slot(to) + lane, 2 * this.#slot(from) + lane]
-    for (let k = 0; k < 2 * this.limbs; k += 2) this.numbers[target + k] = this.numbers[source + k]!
+    this.code.copyLane(this.at(to) + lane * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
   }
 
   /** One lane of a number, in both. */
   spread(to: Slot, from: Slot, lane: 0 | 1): void {
-    const [target, source] = [2 * this.#slot(to), 2 * this.#slot(from) + lane]
-    for (let k = 0; k < 2 * this.limbs; k += 2) {
-      this.numbers[target + k] = this.numbers[source + k]!
-      this.numbers[target + k + 1] = this.numbers[source + k]!
+    for (const other of LANES) {
+      this.code.copyLane(this.at(to) + other * LANE_BYTES, this.at(from) + lane * LANE_BYTES, this.limbs)
     }
   }
 
@@ -221,10 +225,14 @@ export class Field {
     this.numbers.set(lanes, 2 * this.#slot(slot))
   }
 
-  /** Of a canonical number: in both lanes. */
-  isZero(slot: Slot): boolean {
+  /** Of a canonical number, in these lanes. */
+  isZero(slot: Slot, lanes: readonly (0 | 1)[] = LANES): boolean {
     const at = 2 * this.#slot(slot)
-    return this.numbers.subarray(at, at + 2 * this.limbs).every((limb) => limb === 0)
+    let bits = 0
+    for (const lane of lanes) {
+      for (let k = at + lane; k < at + 2 * this.limbs; k += 2) bits |= this.words[2 * k]! | this.words[2 * k + 1]!
+    }
+    return bits === 0
   }
 
   /** Of a canonical number. */
@@ -234,12 +242,16 @@ export class Field {
 
   /** Big-endian bytes to so many limbs of these lanes, from a position on. What the limbs cannot hold is left out. */
   enter(to: Slot, lanes: readonly (0 | 1)[], number: Uint8Array, limbs = this.limbs): void {
+    this.#putNumber(number)
+    for (const lane of lanes) this.code.enter(this.at(to) + lane * LANE_BYTES, this.layout.bytes * LIMB_BYTES, limbs)
+  }
+
+  #putNumber(number: Uint8Array): void {
     const from = this.layout.bytes * LIMB_BYTES
     const end = from + byteLimbs(this.limbs) * LIMB_BYTES
     const count = Math.min(end - from, number.length)
     for (let i = 0; i < count; i++) this.bytes[from + i] = number[number.length - 1 - i]!
     this.bytes.fill(0, from + count, end)
-    for (const lane of lanes) this.code.enter(this.at(to) + lane * LANE_BYTES, from, limbs)
   }
 
   /** The other way, the last `length` bytes: of a canonical number, or of limbs from zero up. */

@@ -3,7 +3,7 @@
  * What the points are, formulas say (weierstrass-code.ts, edwards-code.ts).
  */
 
-import { type Callee, type Code, i32, i64x2, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
+import { type Callee, type Code, i8x16, i32, i64x2, type Local, memoryCopy, repeatWhile, v128 } from '../wasm.ts'
 import type { Extension, FieldCode, Layout } from './field-code.ts'
 import { defineInverse, inverseLimbs } from './inverse-code.ts'
 import { LIMB_BYTES } from './machine.ts'
@@ -27,7 +27,7 @@ export interface Formulas<Name extends string = string> {
   entry: readonly Name[]
   /** Which of them change their sign in the opposite point. */
   signed: readonly Name[]
-  /** What else a formula uses: temporaries, and `B`, a constant of the curve. */
+  /** What else a formula uses: temporaries, and the constants of the curve. */
   others: readonly Name[]
   /** The sum becomes the entry. */
   first: (code: PointCode<Name>) => Code[]
@@ -38,9 +38,15 @@ export interface Formulas<Name extends string = string> {
   addPoint: (code: PointCode<Name>) => Code[]
   /** The entry for what `addPoint` added; t0 is 1 / Z. */
   toEntry: (code: PointCode<Name>) => Code[]
+  /** Leaves in t0 what is zero if and only if the affine coordinates X2, Y2 are those of a point of the curve. */
+  defect: (code: PointCode<Name>) => Code[]
 }
 
-type Operation<Name extends string> = (to: Name | 'B', left: Name | 'B', right: Name | 'B') => Code
+/** `B` is for sums of points; `C` and `D` are those of the curve's equation, for its own coordinates. */
+export const CURVE_CONSTANTS = ['B', 'C', 'D'] as const
+type Constant = (typeof CURVE_CONSTANTS)[number] | 'one'
+
+type Operation<Name extends string> = (to: Name, left: Name | Constant, right: Name | Constant) => Code
 
 export type PointCode<Name extends string> = Record<'mul' | 'add' | 'sub', Operation<Name>> & {
   copy: (to: Name, from: Name | 'one') => Code
@@ -55,13 +61,22 @@ export interface PointLayout {
   unit: number
   outX: number
   outY: number
+  /** What lies at 0 while points are added, and while scalars are worked on. */
+  forPoints: number
+  forScalars: number
+  /** Of the constants and of the table, one limb each: with it the sum of all that is there is zero. */
+  constantsBalance: number
+  tableBalance: number
+  /** The sum of what was read of the table, one limb. */
+  tableSum: number
   table: number
   /** Limbs of the table for one window. */
   windowLimbs: number
 }
 
-/** B, one as a number, and factors for the affine coordinates on their way out. */
-const CONSTANTS = 4
+/** Those of the curve, one as a number, and factors for the affine coordinates on their way out. */
+const CONSTANTS = CURVE_CONSTANTS.length + 3
+const BALANCES = 2
 
 const namesOf = ({ point, entry, others }: Formulas): string[] => [
   ...new Set([...point, ...point.map((name) => `${name}2`), ...entry, ...others]),
@@ -70,43 +85,58 @@ const namesOf = ({ point, entry, others }: Formulas): string[] => [
 export function pointLayout(
   formulas: Formulas,
   windows: number,
-  { limbs, slots, moreSecret, morePublic }: Layout,
+  { limbs, slots, stateEnd, moreSecret, morePublic }: Layout,
 ): PointLayout {
   const names = namesOf(formulas)
   const choices = moreSecret + names.length * limbs
   const inverse = choices + windows * CHOICE_LIMBS
+  const swap = inverse + inverseLimbs(limbs)
+  const [unit, outX, outY, states] = range(4).map((i) => morePublic + (CURVE_CONSTANTS.length + i) * limbs) as Four
+  const balances = states + 2 * stateEnd
   return {
     at: {
       ...Object.fromEntries(names.map((name, i) => [name, moreSecret + i * limbs])),
-      B: morePublic,
+      ...Object.fromEntries(CURVE_CONSTANTS.map((name, i) => [name, morePublic + i * limbs])),
       one: slots.one,
     },
     choices,
     inverse,
-    swap: inverse + inverseLimbs(limbs),
-    unit: morePublic + limbs,
-    outX: morePublic + 2 * limbs,
-    outY: morePublic + 3 * limbs,
-    table: morePublic + CONSTANTS * limbs,
+    swap,
+    tableSum: swap + 2 * formulas.point.length * limbs,
+    unit,
+    outX,
+    outY,
+    forPoints: states,
+    forScalars: states + stateEnd,
+    constantsBalance: balances,
+    tableBalance: balances + 1,
+    table: balances + BALANCES,
     windowLimbs: DIGIT_ENTRIES * formulas.entry.length * limbs,
   }
 }
 
+type Four = [number, number, number, number]
+
 /** For scalars and coordinates of at most so many bits. */
-export function pointExtension(formulas: Formulas, limbs: number, bits: number): Extension {
+export function pointExtension(formulas: Formulas, limbs: number, bits: number, isChecked: boolean): Extension {
   const windows = windowsFor(bits)
   return {
     secretLimbs:
       namesOf(formulas).length * limbs +
       windows * CHOICE_LIMBS +
       inverseLimbs(limbs) +
-      2 * formulas.point.length * limbs,
-    publicLimbs: (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs,
+      2 * formulas.point.length * limbs +
+      1,
+    publicLimbs: ({ stateEnd }) =>
+      (CONSTANTS + windows * DIGIT_ENTRIES * formulas.entry.length) * limbs + 2 * stateEnd + BALANCES,
     define: (code, layout) => {
       const points = pointLayout(formulas, windows, layout)
       const on = pointCode(code, points)
       code.module.define('addPoint', [], [], () => formulas.addPoint(on))
-      defineMultiples(code, points, formulas, windows)
+      code.module.define('defect', [], [], () => formulas.defect(on))
+      defineSwap(code, points, formulas)
+      defineChecks(code, layout, points)
+      defineMultiples(code, points, formulas, windows, isChecked)
       defineEntries(code, points, formulas, defineInverse(code, layout, points.inverse, bits))
     },
   }
@@ -127,6 +157,50 @@ function pointCode({ multiply, square, add, subtract, limbs }: FieldCode, { at }
   }
 }
 
+/** `swapLanes`: the second point becomes the sum of points with its lanes exchanged. */
+function defineSwap({ module, limbs }: FieldCode, { at }: PointLayout, { point }: Formulas): void {
+  const halves = range(LIMB_BYTES).map((byte) => (byte + LIMB_BYTES / 2) % LIMB_BYTES)
+  module.define('swapLanes', [], [], () =>
+    point.flatMap((name) =>
+      range(limbs).map((k) =>
+        v128.store(
+          0,
+          i8x16.shuffle(v128.load(0, (at[name]! + k) * LIMB_BYTES), halves),
+          (at[`${name}2`]! + k) * LIMB_BYTES,
+        ),
+      ),
+    ),
+  )
+}
+
+/**
+ * `constantsDefect`, `tableDefect`: the sum of all that stays in this memory from one use to the next, but for the table, and of
+ * what `multiples` has read of that, as integers in each lane: zero, unless a bit has changed. At `tableSum`; the result is 1 then.
+ */
+function defineChecks({ module }: FieldCode, layout: Layout, points: PointLayout): void {
+  const at = points.tableSum * LIMB_BYTES
+  const isDefective = v128.anyTrue(v128.load(0, at))
+  const ranges = [
+    [layout.morePublic, points.tableBalance],
+    [layout.square, layout.end],
+  ] as const
+  module.define('constantsDefect', [], ['i32'], (_, local) => {
+    const [sum, from] = [local('v128'), local('i32')]
+    const addAll = ([first, end]: readonly [number, number]): Code[] => [
+      from.set(i32.add(first * LIMB_BYTES, 0)),
+      repeatWhile(
+        [sum.set(i64x2.add(sum, v128.load(from))), from.set(i32.add(from, LIMB_BYTES))],
+        i32.ltU(from, end * LIMB_BYTES),
+      ),
+    ]
+    return [...ranges.flatMap(addAll), v128.store(0, sum, at), isDefective]
+  })
+  module.define('tableDefect', [], ['i32'], () => [
+    v128.store(0, i64x2.add(v128.load(0, at), v128.load(0, points.tableBalance * LIMB_BYTES)), at),
+    isDefective,
+  ])
+}
+
 /** `makeEntry(to)`: writes the entry for the sum of points. */
 function defineEntries(code: FieldCode, points: PointLayout, formulas: Formulas, inverse: Callee): void {
   const bytes = code.limbs * LIMB_BYTES
@@ -139,21 +213,35 @@ function defineEntries(code: FieldCode, points: PointLayout, formulas: Formulas,
 }
 
 /**
- * `multiples`: the sum of what each window chooses from the table. All entries of a window are read. What is added is never
+ * `multiples`: the sum of what each window chooses from the table. All entries of a window are read, and added up as integers: a
+ * bit that has changed there shows (`tableDefect`). What is added is never
  * the sum so far or its opposite: but for a factor invertible modulo n, the sum of windows below i is an odd number below
  * 32^i, and the next one an odd multiple of 32^i below 32^(i + 1), all of them far below n.
  */
-function defineMultiples(code: FieldCode, points: PointLayout, formulas: Formulas, windows: number): void {
+function defineMultiples(
+  code: FieldCode,
+  points: PointLayout,
+  formulas: Formulas,
+  windows: number,
+  isChecked: boolean,
+): void {
   const { module, limbs } = code
   const { entry: coordinates, signed } = formulas
   const on = pointCode(code, points)
   const addEntry = module.define('addEntry', [], [], () => formulas.addEntry(on))
   const entryLimbs = coordinates.length * limbs
+  const tableSum = points.tableSum * LIMB_BYTES
   const choose = module.define('choose', ['i32', 'i32'], [], ([choice, entries], local) => {
     const [digit, index, mask, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
     const chosen = range(limbs).map(() => local('v128'))
+    const [value, sum] = [local('v128'), local('v128')]
     const entry = local('i32')
-    const body: Code[] = [digit.set(v128.load(choice!)), one.set(v128.constant(1n))]
+    const body: Code[] = [digit.set(v128.load(choice!)), one.set(v128.constant(1n)), sum.set(v128.load(0, tableSum))]
+    const choose = (limb: Local, k: number): Code[] => [
+      value.set(v128.load(entry, k * LIMB_BYTES)),
+      ...(isChecked ? [sum.set(i64x2.add(sum, value))] : []),
+      limb.set(v128.or(limb, v128.and(mask, value))),
+    ]
     for (const [part, to] of coordinates.entries()) {
       body.push(
         entry.set(i32.add(entries!, part * limbs * LIMB_BYTES)),
@@ -162,7 +250,7 @@ function defineMultiples(code: FieldCode, points: PointLayout, formulas: Formula
         repeatWhile(
           [
             mask.set(i64x2.eq(index, digit)),
-            ...chosen.map((limb, k) => limb.set(v128.or(limb, v128.and(mask, v128.load(entry, k * LIMB_BYTES))))),
+            ...chosen.flatMap(choose),
             index.set(i64x2.add(index, one)),
             entry.set(i32.add(entry, entryLimbs * LIMB_BYTES)),
           ],
@@ -174,7 +262,7 @@ function defineMultiples(code: FieldCode, points: PointLayout, formulas: Formula
         body.push(v128.store(0, sign === undefined ? limb : v128.xor(limb, sign), (points.at[to]! + k) * LIMB_BYTES))
       }
     }
-    return body
+    return [...body, v128.store(0, sum, tableSum)]
   })
   module.define('multiples', [], [], (_, local) => {
     const [choice, entries, remaining] = [local('i32'), local('i32'), local('i32')]
@@ -183,6 +271,7 @@ function defineMultiples(code: FieldCode, points: PointLayout, formulas: Formula
       entries.set(i32.add(entries, points.windowLimbs * LIMB_BYTES)),
     ]
     return [
+      v128.store(0, v128.constant(0n), tableSum),
       choice.set(i32.add(points.choices * LIMB_BYTES, 0)),
       entries.set(i32.add(points.table * LIMB_BYTES, 0)),
       choose(choice, entries),

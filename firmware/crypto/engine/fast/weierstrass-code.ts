@@ -14,7 +14,7 @@ const OTHERS = ['Z2', 't0', 't1', 't2', 't3', 't4', 'x', 'y', 'z'] as const
 type Name = (typeof POINT | typeof ENTRY | typeof OTHERS)[number]
 type On = PointCode<Name>
 
-/** The constant B is b, or 3 b if a is 0. */
+/** The constant B is b, or 3 b if a is 0; C and D are a and b of the curve's own equation. */
 export function weierstrass(a: 0 | -3): Formulas<Name> {
   return {
     point: POINT,
@@ -26,6 +26,14 @@ export function weierstrass(a: 0 | -3): Formulas<Name> {
     last: ({ mul }) => [mul('X', 'X', 'Z'), mul('t0', 'Z', 'Z'), mul('Z', 'Z', 't0')],
     addPoint: a === 0 ? addWithZero : addWithMinus3,
     toEntry: ({ mul }) => [mul('X2', 'X', 't0'), mul('Y2', 'Y', 't0')],
+    defect: ({ mul, add, sub }) => [
+      mul('t0', 'X2', 'X2'),
+      add('t0', 't0', 'C'),
+      mul('t0', 't0', 'X2'),
+      add('t0', 't0', 'D'),
+      mul('t1', 'Y2', 'Y2'),
+      sub('t0', 't0', 't1'),
+    ],
   }
 }
 
