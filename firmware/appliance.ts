@@ -2,17 +2,19 @@
 
 import { type AuditLog, openAuditLog } from './audit/audit-log.ts'
 import { Backups } from './backup/backups.ts'
+import { adopt } from './backup/nethsm/adoption.ts'
+import { waiting } from './backup/nethsm/waiting.ts'
 import { type Clock, createClock, formatTime } from './clock.ts'
 import { Configuration } from './configuration/configuration.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { equalBytes, wipe } from './crypto/seal.ts'
 import type { TlsIdentity } from './crypto/tls-identity.ts'
 import type { CryptoPool, ScryptCost } from './crypto/types.ts'
-import { ATTENDED, type DeviceArea, openDeviceArea, UNATTENDED } from './device-area.ts'
+import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, openDeviceArea, UNATTENDED } from './device-area.ts'
 import { deviceIdOf } from './device-id.ts'
 import type { Operational } from './domain/operational.ts'
 import { CofferError } from './error.ts'
-import { newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
+import { belongsBeside, newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from './keyslots.ts'
 import type { Log } from './log.ts'
 import type { Change, RecordStore } from './store/store.ts'
 import { openStore, type StoreFile } from './store/store-file.ts'
@@ -163,7 +165,7 @@ export class Appliance<D extends OpenDomain = Operational> {
         this.#disk = this.#openDisk()
         this.#attempt('clearing up', () => this.backups.removeLeftovers())
         this.#restoreClock(this.#disk)
-        this.#boot(this.#disk)
+        await this.#boot(this.#disk)
       }
     } catch (error) {
       this.#fail(error)
@@ -195,13 +197,13 @@ export class Appliance<D extends OpenDomain = Operational> {
       this.#expect('provision')
       const domainKey = newDomainKey(this.#random)
       try {
-        const slot = await this.#sealSlot(domainKey, unlockPassphrase)
+        const slots = await this.#sealSlot(domainKey, unlockPassphrase)
         const records = await this.#options.firstAdministrator(adminPassphrase, this.#services)
         const { store, device } = this.#expect('provision')
         const vault = this.#openVault(store, domainKey)
         const timeMs = systemTimeMs + this.clock.now() - requestedAtMs // the derivations took their time
         store.transaction(() => {
-          device.put(ATTENDED, slot)
+          putSlots(device, slots)
           device.putTimeOffsetMs(this.#offsetOf(timeMs))
           vault.commit(records)
         })
@@ -217,10 +219,13 @@ export class Appliance<D extends OpenDomain = Operational> {
   unlock(passphrase: Uint8Array, place: Place = ANYBODY): Promise<void> {
     return this.#derivations.run(place, async () => {
       if (this.#state === 'Locked' && this.#failure !== undefined) throw new CofferError('storage', this.#failure)
-      const domainKey = await this.#openSlot(this.#expect('unlock').device, passphrase)
+      const { domainKey, beside } = await this.#openSlot(this.#expect('unlock').device, passphrase)
       try {
-        const { store } = this.#expect('unlock')
-        this.#admit('unlock', this.#openVault(store, domainKey))
+        const disk = this.#expect('unlock')
+        this.#attempt('keeping the domain key for backups', () => keepBeside(disk, beside))
+        const vault = this.#openVault(disk.store, domainKey)
+        await this.#adopt(disk, vault)
+        this.#admit('unlock', vault)
       } finally {
         if (this.#session === undefined) wipe(domainKey)
       }
@@ -238,14 +243,14 @@ export class Appliance<D extends OpenDomain = Operational> {
   changeUnlockPassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
     return this.#derivations.run(INSIDE, async () => {
       const session = this.#expectSession()
-      const domainKey = await this.#openSlot(session.device, current)
+      const { domainKey } = await this.#openSlot(session.device, current)
       try {
-        const slot = await this.#sealSlot(domainKey, next)
+        const slots = await this.#sealSlot(domainKey, next)
         if (this.#expectSession() !== session) throw unavailable() // locked and unlocked meanwhile
         if (!equalBytes(domainKey, session.vault.domainKey)) {
           throw new CofferError('storage', 'The sealed domain key is not the one in use')
         }
-        session.store.transaction(() => session.device.put(ATTENDED, slot))
+        session.store.transaction(() => putSlots(session.device, slots))
         session.store.checkpoint() // nothing the former passphrase opens stays behind
       } finally {
         wipe(domainKey)
@@ -318,36 +323,56 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
   }
 
-  #boot(disk: Disk): void {
+  async #boot(disk: Disk): Promise<void> {
     const { store, device } = disk
     if (device.has(ATTENDED)) {
       this.#state = 'Locked'
-      this.#startUnattended(disk)
+      await this.#startUnattended(disk)
     } else if (device.has(UNATTENDED) || holdsRecords(store)) {
       throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
     } else this.#state = 'Unprovisioned'
   }
 
-  #startUnattended({ store, device }: Disk): void {
-    this.#attempt('starting unattended', () => {
-      const domainKey = device.get(UNATTENDED)
-      if (domainKey !== null) this.#admit('unlock', this.#openVault(store, domainKey))
+  async #startUnattended(disk: Disk): Promise<void> {
+    await this.#attemptSlowly('starting unattended', async () => {
+      const domainKey = disk.device.get(UNATTENDED)
+      if (domainKey !== null) await this.#admitAfterAdoption(disk, domainKey)
     })
   }
 
   /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
-  #restart(domainKey: Uint8Array | null): void {
+  async #restart(domainKey: Uint8Array | null): Promise<void> {
     const disk = this.#disk!
     const wasOpen = this.#session !== undefined
     if (wasOpen) this.#dropSession()
     if (domainKey !== null) {
-      this.#attempt('opening what was restored', () => this.#admit('unlock', this.#openVault(disk.store, domainKey)))
+      if (waiting(disk.device) !== null) this.#enter('Locked')
+      await this.#attemptSlowly('opening what was restored', () => this.#admitAfterAdoption(disk, domainKey))
       return
     }
     this.#enter('Locked')
     if (wasOpen) return
     this.configuration.reload()
-    this.#startUnattended(disk)
+    await this.#startUnattended(disk)
+  }
+
+  /** Without waiting where nothing is to be adopted. Takes over the domain key. */
+  #admitAfterAdoption(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
+    const vault = this.#openVault(disk.store, domainKey)
+    if (waiting(disk.device) === null) return this.#admit('unlock', vault)
+    return this.#adopt(disk, vault).then(() => this.#admit('unlock', vault))
+  }
+
+  /** What a restored backup in the form of a NetHSM brought becomes records. The vault is closed where that fails. */
+  async #adopt({ store, device }: Disk, vault: Vault): Promise<void> {
+    try {
+      const onDamage = this.#noteDamage
+      await adopt({ store, device, records: vault, pool: this.#options.pool, onDamage })
+      this.#expect('unlock') // the store may have been closed meanwhile
+    } catch (error) {
+      vault.close()
+      throw error
+    }
   }
 
   /** The store is whole and is left alone: it opens again when the machine is started as it was. */
@@ -402,6 +427,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #dropSession(): void {
     const { vault, domain } = this.#session!
     this.#session = undefined
+    this.backups.sessionEnds()
     domain.close()
     vault.close()
     this.#options.pool.forgetAll()
@@ -411,17 +437,17 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#attempt('persisting counters', () => this.#session?.domain.flush())
   }
 
-  #sealSlot(domainKey: Uint8Array, passphrase: Uint8Array): Promise<Uint8Array> {
+  #sealSlot(domainKey: Uint8Array, passphrase: Uint8Array): ReturnType<typeof sealForPassphrase> {
     const { pool, unlockCost = UNLOCK_COST } = this.#options
     return sealForPassphrase(domainKey, passphrase, { pool, random: this.#random, cost: unlockCost })
   }
 
-  async #openSlot(device: DeviceArea, passphrase: Uint8Array): Promise<Uint8Array> {
+  async #openSlot(device: DeviceArea, passphrase: Uint8Array): Promise<{ domainKey: Uint8Array; beside: Uint8Array }> {
     const slot = device.get(ATTENDED)
     if (slot === null) throw new CofferError('storage', 'The sealed domain key is missing')
-    const domainKey = await openWithPassphrase(slot, passphrase, this.#options.pool)
-    if (domainKey === null) throw new CofferError('forbidden', 'Wrong passphrase')
-    return domainKey
+    const opened = await openWithPassphrase(slot, passphrase, { pool: this.#options.pool, random: this.#random })
+    if (opened === null) throw new CofferError('forbidden', 'Wrong passphrase')
+    return opened
   }
 
   #offsetOf(timeMs: number): number {
@@ -452,10 +478,34 @@ export class Appliance<D extends OpenDomain = Operational> {
     try {
       return action()
     } catch (error) {
-      this.#log.error('general', `${what}: ${describe(error)}`)
+      this.#noteFailure(what, error)
       return undefined
     }
   }
+
+  async #attemptSlowly(what: string, action: () => Promise<void> | void): Promise<void> {
+    try {
+      await action()
+    } catch (error) {
+      this.#noteFailure(what, error)
+    }
+  }
+
+  #noteFailure(what: string, error: unknown): void {
+    this.#log.error('general', `${what}: ${describe(error)}`)
+  }
+}
+
+function putSlots(device: DeviceArea, { slot, beside }: { slot: Uint8Array; beside: Uint8Array }): void {
+  device.put(ATTENDED, slot)
+  device.put(BESIDE_ATTENDED, beside)
+}
+
+/** The one that is there stays where it fits: backups of the same domain key are known by it. */
+function keepBeside({ store, device }: Disk, beside: Uint8Array): void {
+  const [slot, present] = [device.get(ATTENDED)!, device.get(BESIDE_ATTENDED)]
+  if (present !== null && belongsBeside(slot, present)) return
+  store.transaction(() => device.put(BESIDE_ATTENDED, beside))
 }
 
 const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

@@ -9,6 +9,8 @@ import type { StoreFile } from './store/store-file.ts'
 
 export const ATTENDED = 'domain key 0'
 export const UNATTENDED = 'domain key 1'
+/** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
+export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'

@@ -1,18 +1,25 @@
-/** Lists what is in a backup, on any machine. The container is that of firmware/backup/container.ts. */
+/** Lists what is in a backup of either form, on any machine. See firmware/backup/container.ts and nethsm/container.ts. */
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { createPassphraseEditor } from '../boot/passphrase-editor.ts'
 import { BACKUP_COST } from '../firmware/backup/backup-key.ts'
 import { BACKUP_COLLECTIONS, type BackupCollection } from '../firmware/backup/container.ts'
-import { openBackup, readSalt, type Source } from '../firmware/backup/reader.ts'
+import { recordsOf } from '../firmware/backup/nethsm/adoption.ts'
+import { openBackup as openForeign, readPreamble } from '../firmware/backup/nethsm/container.ts'
+import { placeOf, storeKeysOf } from '../firmware/backup/nethsm/paths.ts'
+import type { Imports } from '../firmware/backup/nethsm/records.ts'
+import { inspect } from '../firmware/backup/nethsm/restore.ts'
+import { openBackup, readSalt, recognise, type Source } from '../firmware/backup/reader.ts'
 import { fileSource } from '../firmware/backup/spool.ts'
 import { formatTime } from '../firmware/clock.ts'
 import { deriveKey } from '../firmware/crypto/kdf.ts'
+import { importKey, importRsaKey } from '../firmware/crypto/operations.ts'
+import { systemRandom } from '../firmware/crypto/random.ts'
 import { wipe } from '../firmware/crypto/seal.ts'
 import { decodeKey } from '../firmware/domain/key-record.ts'
 import { decodeUser } from '../firmware/domain/user-record.ts'
-import { openWithPassphrase } from '../firmware/keyslots.ts'
+import { lockedSlot, openWithPassphrase, UNLOCK_COST } from '../firmware/keyslots.ts'
 import { createRowReader } from '../firmware/store/sealed-table.ts'
 
 const HELP = `Lists what is in a backup, and checks that all of it is there and can be opened.
@@ -54,7 +61,12 @@ async function main(): Promise<number> {
     const unlockPassphrase = await passphraseFrom(values['unlock-passphrase-file'], 'Unlock passphrase: ')
     const descriptor = openSync(file!, 'r')
     try {
-      await listBackup(fileSource(descriptor), backupPassphrase, unlockPassphrase, (line) => console.log(line))
+      await listBackup(
+        () => fileSource(descriptor),
+        backupPassphrase,
+        unlockPassphrase,
+        (line) => console.log(line),
+      )
     } finally {
       closeSync(descriptor)
     }
@@ -65,51 +77,114 @@ async function main(): Promise<number> {
   }
 }
 
+type Write = (line: string) => void
+
 /** Writes a line for each thing as it comes. Throws when the backup is not whole or a passphrase wrong; wipes both. */
 export async function listBackup(
-  source: Source,
+  open: () => Source,
   backupPassphrase: Uint8Array,
   unlockPassphrase: Uint8Array,
-  write: (line: string) => void,
+  write: Write,
 ): Promise<void> {
-  const secrets = [backupPassphrase, unlockPassphrase]
+  const list = recognise(open()) === 'nethsm' ? listForeign : listOwn
   try {
-    const backupKey = deriveKey(backupPassphrase, readSalt(source), BACKUP_COST)
-    secrets.push(backupKey)
-    const backup = openBackup(source, backupKey)
-    const { header } = backup
-    const scrypt = async (...parameters: Parameters<typeof deriveKey>) => deriveKey(...parameters)
-    const domainKey = await openWithPassphrase(header.attendedSlot, unlockPassphrase, { scrypt })
-    if (domainKey === null) throw new Error('Wrong unlock passphrase')
-    secrets.push(domainKey)
+    await list(open, backupPassphrase, unlockPassphrase, write)
+  } finally {
+    wipe(backupPassphrase, unlockPassphrase)
+  }
+}
+
+async function listOwn(open: () => Source, backupPassphrase: Uint8Array, unlockPassphrase: Uint8Array, write: Write) {
+  const source = open()
+  const backupKey = deriveKey(backupPassphrase, readSalt(source), BACKUP_COST)
+  const backup = openBackup(source, backupKey)
+  const { header } = backup
+  const domainKey = await domainKeyOf(header.attendedSlot, unlockPassphrase)
+  try {
     const unattended = header.unattendedSlot.length > 0 ? 'on' : 'off'
     write(`made ${formatTime(header.madeAtMs)} on device ${header.deviceId}, unattended start ${unattended}`)
     const counts = new Map<string, number>()
-    const open = readers(domainKey)
+    const readers = readersOf(domainKey)
     for (const record of backup.records()) {
       if ('slot' in record) {
-        const value = open[record.collection](record)
+        const value = readers[record.collection].open(record)
         if (value === null) throw new Error(`A record of ${record.collection} cannot be opened`)
-        const line = describe(record.collection, value)
-        if (line !== null) write(line)
-        value.fill(0)
-        counts.set(record.collection, (counts.get(record.collection) ?? 0) + 1)
+        describe(record.collection, value, counts, write)
       } else write(`device record: ${record.name}`)
     }
     backup.close()
     write(`complete: ${BACKUP_COLLECTIONS.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')}`)
   } finally {
+    wipe(backupKey, domainKey)
+  }
+}
+
+/** A backup in the form of a NetHSM, read twice: the salt may come after what it opens. */
+async function listForeign(
+  open: () => Source,
+  backupPassphrase: Uint8Array,
+  unlockPassphrase: Uint8Array,
+  write: Write,
+) {
+  const { version, salt } = readPreamble(open())
+  const backupKey = deriveKey(backupPassphrase, salt, BACKUP_COST)
+  const secrets = [backupKey]
+  const reopen = () => {
+    const source = open()
+    readPreamble(source)
+    const backup = openForeign(source, version, backupKey)
+    secrets.push(backup.origin.settingsKey)
+    return backup
+  }
+  try {
+    const { origin, entries } = reopen()
+    const found = await inspect(entries(), origin)
+    const slot = lockedSlot({ salt: found.salt, locked: origin.lockedDomainKey }, UNLOCK_COST)
+    const domainKey = await domainKeyOf(slot, unlockPassphrase)
+    const keys = storeKeysOf(domainKey)
+    secrets.push(domainKey, ...Object.values(keys), ...found.settings.values())
+    write(`in the form of a NetHSM, version ${version}${version === 0 ? '' : `, made on device ${origin.deviceId}`}`)
+    for (const name of found.settings.keys()) write(`device record: ${name}`)
+    const counts = new Map<string, number>()
+    for (const { path, value } of reopen().entries()) {
+      const place = placeOf(path, origin.deviceId)
+      if (!place || place.store === 'local' || place.store === 'config') continue
+      const { changes } = await recordsOf({ path, value }, keys, IMPORTS)
+      for (const { collection, value } of changes) if (value !== null) describe(collection, value, counts, write)
+    }
+    const names = BACKUP_COLLECTIONS.filter((name) => name !== 'configuration')
+    write(`complete: ${names.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')}`)
+  } finally {
     wipe(...secrets)
   }
 }
 
-function readers(domainKey: Uint8Array): Record<BackupCollection, ReturnType<typeof createRowReader>> {
+const IMPORTS: Imports = {
+  importRaw: async (type, data) => importKey(type, data),
+  importRsa: async (p, q, e) => importRsaKey(p, q, e, systemRandom),
+}
+
+async function domainKeyOf(slot: Uint8Array, unlockPassphrase: Uint8Array): Promise<Uint8Array> {
+  const scrypt = async (...parameters: Parameters<typeof deriveKey>) => deriveKey(...parameters)
+  const opened = await openWithPassphrase(slot, unlockPassphrase, { pool: { scrypt }, random: systemRandom })
+  if (opened === null) throw new Error('Wrong unlock passphrase')
+  return opened.domainKey
+}
+
+function readersOf(domainKey: Uint8Array): Record<BackupCollection, ReturnType<typeof createRowReader>> {
   const entries = BACKUP_COLLECTIONS.map((name) => [name, createRowReader(name, domainKey)])
   return Object.fromEntries(entries)
 }
 
-/** Null for what is counted only. */
-function describe(collection: BackupCollection, value: Uint8Array): string | null {
+/** Writes a line, but for what is counted only; wipes the value. */
+function describe(collection: BackupCollection, value: Uint8Array, counts: Map<string, number>, write: Write): void {
+  const line = lineOf(collection, value)
+  if (line !== null) write(line)
+  value.fill(0)
+  counts.set(collection, (counts.get(collection) ?? 0) + 1)
+}
+
+function lineOf(collection: BackupCollection, value: Uint8Array): string | null {
   if (collection === 'users') {
     const { id, role, realName, tags } = decodeUser(value)
     return `user ${id}: ${role}, ${JSON.stringify(realName)}${tagged(tags)}`

@@ -1,6 +1,7 @@
 /** Backup passphrase, backup and restore. Contract sections 3.4, 3.5, 5 (rows 13 and 14) and 8. */
 
 import * as z from 'zod'
+import { BACKUP_FORMATS } from '../backup/backups.ts'
 import type { Spool } from '../backup/spool.ts'
 import { CofferError } from '../error.ts'
 import { matchSchema, parseJson } from '../http/body.ts'
@@ -13,6 +14,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 const BYTES_TYPE = 'application/octet-stream'
 const FORM_TYPE = 'multipart/form-data'
+const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
 const ARGUMENTS = 'arguments'
 const ARGUMENTS_BYTES_MAX = 1024 // contract section 8.3
 
@@ -22,6 +24,15 @@ const newPassphrase = z
   })
   .meta({ examples: [{ newPassphrase: 'words that open a backup', currentPassphrase: '' }] })
 
+const backupQuery = z.strictObject({
+  format: z
+    .enum(BACKUP_FORMATS)
+    .optional()
+    .meta({
+      description:
+        "nethsm, the default: tools for a NetHSM's read it. coffer: also holds what a NetHSM has no place for.",
+    }),
+})
 const restoreQuery = z.strictObject({
   backupPassphrase: presentedPassphrase.optional(),
   systemTime: timestamp.optional(),
@@ -65,11 +76,13 @@ export const backupDeclarations = [
     states: OPERATIONAL,
     access: { roles: ['Backup'], scope: 'root' },
     noCache: true,
+    query: backupQuery,
     answers: { status: 200, types: [BYTES_TYPE] },
-    errors: { 412: 'No backup passphrase is set.' },
-    handle: async ({ services, caller }) => {
-      const stream = await services.appliance.backups.make()
-      services.log.info('general', `backup made by ${caller.userId}`)
+    errors: { 400: 'An unknown form.', 412: 'No backup passphrase is set.' },
+    handle: async ({ services, caller, query: { format: wanted = 'nethsm' } }) => {
+      const { stream, format } = await services.appliance.backups.make(wanted)
+      const why = format === wanted ? '' : ', since the unlock passphrase has not been given yet to this version'
+      services.log.info('general', `backup made by ${caller.userId} in the form of ${FORMS[format]}${why}`)
       return { status: 200, stream, type: BYTES_TYPE }
     },
   }),

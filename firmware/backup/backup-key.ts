@@ -57,10 +57,14 @@ export async function setBackupPassphrase(
 ): Promise<void> {
   const salt = random(SALT_BYTES)
   const key = await pool.scrypt(passphrase, salt, cost)
-  const value = concatBytes(salt, key)
+  const change = backupKeyChange(salt, key)
   try {
-    records.commit([{ collection: 'configuration', name: NAME, value }])
+    records.commit([change])
   } finally {
-    wipe(key, value)
+    wipe(key, change.value)
   }
 }
+
+/** What is stored of a backup key; the caller wipes it. */
+export const backupKeyChange = (salt: Uint8Array, key: Uint8Array) =>
+  ({ collection: 'configuration', name: NAME, value: concatBytes(salt, key) }) as const

@@ -3,14 +3,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
-import { equalBytes, wipe } from '../crypto/seal.ts'
+import { wipe } from '../crypto/seal.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import { ATTENDED, type DeviceArea, UNATTENDED } from '../device-area.ts'
+import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, UNATTENDED } from '../device-area.ts'
 import { CofferError } from '../error.ts'
+import { lockedDomainKeyOf } from '../keyslots.ts'
+import type { Log } from '../log.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store-file.ts'
 import type { Vault } from '../store/vault.ts'
 import { checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
+import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { verifyBackup } from './restore.ts'
 import { createSpool, removeSpool, type Spool } from './spool.ts'
 import { writeBackup } from './writer.ts'
@@ -29,6 +32,7 @@ export interface BackupServices {
   pool: CryptoPool
   random: Random
   clock: Clock
+  log: Log
   /** Of deriving the backup key. */
   cost: ScryptCost
   /** Runs what derives a key, one after the other. */
@@ -39,8 +43,12 @@ export interface BackupServices {
    * The records have been replaced. With a domain key, which it takes over, the appliance goes on Operational; without,
    * it is as after a start.
    */
-  restart(domainKey: Uint8Array | null): void
+  restart(domainKey: Uint8Array | null): Promise<void>
 }
+
+/** A NetHSM's, which its tools read, or our own, which holds everything. Contract section 8.2. */
+export const BACKUP_FORMATS = ['nethsm', 'coffer'] as const
+export type BackupFormat = (typeof BACKUP_FORMATS)[number]
 
 export interface Restoration {
   /** Null where that of the backup shall be the current one. */
@@ -54,6 +62,8 @@ export interface Restoration {
 export class Backups {
   readonly #services: BackupServices
   #receiving = false
+  /** Of the latest backup that needs the domain key; also after its end. */
+  #abort: () => void = () => {}
 
   constructor(services: BackupServices) {
     this.#services = services
@@ -81,23 +91,39 @@ export class Backups {
     })
   }
 
-  /** To be iterated once or returned from. Throws `unavailable` without a passphrase, `busy` while one is being made. */
-  async make(): Promise<AsyncIterable<Uint8Array>> {
+  /**
+   * To be iterated once or returned from. Throws `unavailable` without a passphrase, `busy` while one is being made. It is in
+   * our own form where the unlock passphrase was not given since older software ran: `format` says so.
+   */
+  async make(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
     const { session } = this.#open()
     while (session.domain.flushSome()) await nextTurn() // counters are part of it
     const { store, device, session: now } = this.#open()
     if (now !== session) throw unavailable()
     const backupKey = readBackupKey(session.vault)
     if (backupKey === null) throw new CofferError('unavailable', 'No backup passphrase is set')
-    const { deviceId, clock, random } = this.#services
+    const { deviceId, clock, random, cost } = this.#services
     const { domainKey } = session.vault
+    const attendedSlot = device.get(ATTENDED)!
+    const lockedDomainKey = lockedDomainKeyOf(attendedSlot, device.get(BESIDE_ATTENDED), cost)
+    if (wanted === 'nethsm' && lockedDomainKey !== null) {
+      const stream = writeForNetHsm({ store, device, deviceId, domainKey, lockedDomainKey, backupKey, random })
+      this.#abort = () => stream.abort()
+      return { stream, format: 'nethsm' }
+    }
     const header = {
       madeAtMs: clock.now(),
       deviceId,
-      attendedSlot: device.get(ATTENDED)!,
+      attendedSlot,
       unattendedSlot: device.has(UNATTENDED) ? device.sealForItself(domainKey) : new Uint8Array(),
     }
-    return writeBackup({ store, device, header, backupKey, random })
+    return { stream: writeBackup({ store, device, header, backupKey, random }), format: 'coffer' }
+  }
+
+  /** The domain key goes: what is being made with it ends. */
+  sessionEnds(): void {
+    this.#abort()
+    this.#abort = () => {}
   }
 
   /** A place for an upload, one at a time, else `busy`. The caller closes it. */
@@ -117,17 +143,23 @@ export class Backups {
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
   restore(spool: Spool, { passphrase, requestedAtMs, systemTimeMs }: Restoration): Promise<void> {
-    const { inTurn, clock, pool, cost } = this.#services
+    const { inTurn, clock, pool, cost, log } = this.#services
     return inTurn(async () => {
       const before = this.#services.openStore()
       const { store, device, session } = before
       const current = session === null ? null : readBackupKey(session.vault)
       const claim = store.claim()
       try {
-        const backup = await verifyBackup(spool.source, { passphrase, current, pool, cost })
+        const backup = await verifyBackup(spool.source, {
+          passphrase,
+          current,
+          pool,
+          cost,
+          warn: (message) => log.warning('general', message),
+        })
         try {
           if (this.#services.openStore().session !== session) throw unavailable() // locked meanwhile
-          const stays = session !== null && equalBytes(backup.header.attendedSlot, device.get(ATTENDED)!)
+          const stays = session !== null && backup.fits(device)
           claim.transaction(() => {
             backup.replace(store.database, device, session === null ? 'full' : 'partial')
             if (systemTimeMs === null) return
@@ -136,7 +168,7 @@ export class Backups {
           })
           if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
           claim.release()
-          this.#services.restart(stays ? session.vault.domainKey.slice() : null)
+          await this.#services.restart(stays ? session.vault.domainKey.slice() : null)
           store.checkpoint() // nothing of what was replaced stays behind
         } finally {
           backup.close()

@@ -1,5 +1,5 @@
 /**
- * The form of a backup, contract section 8.2: in clear a magic with a version byte and the salt of the backup
+ * The form of a backup of our own, contract section 8.2: in clear a magic with a version byte and the salt of the backup
  * passphrase, then chunks, each with its length before it. The first is the header, sealed by the backup key; it holds a
  * fresh key that seals all others, so that chunks of two backups never mix. Then one chunk for each record, with its
  * position inside, and a last one with their number.
@@ -11,7 +11,7 @@ import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal, wipe 
 import type { Collection } from '../store/store.ts'
 
 const VERSION = 1
-const MAGIC = utf8ToBytes('_COFFER_BACKUP_')
+export const MAGIC = utf8ToBytes('_COFFER_BACKUP_')
 export const SALT_BYTES = 16
 export const PREAMBLE_BYTES = MAGIC.length + 1 + SALT_BYTES
 export const LENGTH_BYTES = 4

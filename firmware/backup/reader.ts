@@ -1,4 +1,4 @@
-/** Reads a backup: everything is checked before it is given out. Contract section 8.2. */
+/** Reads a backup in our own form: everything is checked before it is given out. Contract section 8.2. */
 
 import { wipe } from '../crypto/seal.ts'
 import { CofferError } from '../error.ts'
@@ -10,11 +10,13 @@ import {
   decodePreamble,
   type Header,
   LENGTH_BYTES,
+  MAGIC,
   openChunk,
   openHeader,
   PREAMBLE_BYTES,
   readNumber,
 } from './container.ts'
+import { MAGIC as NETHSM_MAGIC } from './nethsm/container.ts'
 
 /** The bytes of a backup from its beginning. */
 export interface Source {
@@ -22,7 +24,20 @@ export interface Source {
   read(bytes: number): Uint8Array
 }
 
-/** The salt of the passphrase that opens the backup. Throws `invalid`. */
+export const RECOGNISED_BYTES = 16
+
+/** Whose form it is, by its first bytes. Throws `invalid` for what is no backup. */
+export function recognise(source: Source): 'coffer' | 'nethsm' {
+  const start = source.read(RECOGNISED_BYTES)
+  if (beginsWith(start, NETHSM_MAGIC)) return 'nethsm'
+  if (beginsWith(start, MAGIC)) return 'coffer'
+  throw new CofferError('invalid', 'Not a backup')
+}
+
+const beginsWith = (bytes: Uint8Array, magic: Uint8Array): boolean =>
+  bytes.length > magic.length && magic.every((byte, index) => bytes[index] === byte)
+
+/** The salt of the passphrase that opens a backup in our own form. Throws `invalid`. */
 export function readSalt(source: Source): Uint8Array {
   const salt = decodePreamble(source.read(PREAMBLE_BYTES))
   if (salt === 'foreign') throw new CofferError('invalid', 'Not a backup')

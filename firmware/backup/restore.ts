@@ -1,36 +1,26 @@
 /** Restoring: the whole backup is verified first, then replaces what there is in one transaction. Contract section 8.3. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
 import { equalBytes, wipe } from '../crypto/seal.ts'
-import { ATTENDED, CLUSTER_CA, DEVICE_RECORDS, type DeviceArea, TLS_IDENTITY, UNATTENDED } from '../device-area.ts'
+import {
+  ATTENDED,
+  BESIDE_ATTENDED,
+  CLUSTER_CA,
+  DEVICE_RECORDS,
+  type DeviceArea,
+  TLS_IDENTITY,
+  UNATTENDED,
+} from '../device-area.ts'
 import { CofferError } from '../error.ts'
-import type { BackupKey, Derivation } from './backup-key.ts'
 import { BACKUP_COLLECTIONS, type BackupCollection, type Header, type StoredRow } from './container.ts'
-import { openBackup, readSalt, type Source } from './reader.ts'
-
-const SLICE_MS = 10 // of verification, between which requests are served
-
-/** A backup that is whole and of which every bit is the one that was written. */
-export interface VerifiedBackup {
-  readonly header: Header
-  /**
-   * Call within a transaction: users, namespaces, keys, the configuration of the domain and the slot of the domain key
-   * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
-   */
-  replace(database: Database, device: DeviceArea, extent: 'full' | 'partial'): void
-  /** Wipes the keys. */
-  close(): void
-}
-
-export interface Access extends Derivation {
-  /** Null where the current backup key shall do. */
-  passphrase: Uint8Array | null
-  current: BackupKey | null
-}
+import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
+import { removeWaiting } from './nethsm/waiting.ts'
+import { openBackup, readSalt, recognise, type Source } from './reader.ts'
+import { type Access, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
 export async function verifyBackup(open: () => Source, access: Access): Promise<VerifiedBackup> {
+  if (recognise(open()) === 'nethsm') return verifyForeign(open, access)
   const backupKey = await keyFor(readSalt(open()), access)
   const reopen = () => {
     const source = open()
@@ -39,20 +29,17 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
   }
   try {
     const backup = reopen()
+    const { header } = backup
     try {
-      let until = performance.now() + SLICE_MS
-      for (const record of backup.records()) {
+      await inSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
           throw new CofferError('invalid', 'The backup is of newer software')
-        if (performance.now() < until) continue
-        await nextTurn()
-        until = performance.now() + SLICE_MS
-      }
+      })
     } finally {
       backup.close()
     }
     return {
-      header: backup.header,
+      fits: (device) => equalBytes(header.attendedSlot, device.get(ATTENDED) ?? new Uint8Array()),
       replace: (database, device, extent) => {
         const backup = reopen()
         try {
@@ -68,12 +55,6 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     wipe(backupKey)
     throw error
   }
-}
-
-async function keyFor(salt: Uint8Array, { passphrase, current, pool, cost }: Access): Promise<Uint8Array> {
-  if (passphrase !== null) return pool.scrypt(passphrase, salt, cost)
-  if (current !== null && equalBytes(current.salt, salt)) return current.key.slice()
-  throw new CofferError('invalid', 'backupPassphrase is needed: it is not the one that is set now')
 }
 
 const isDeviceRecord = (name: string): boolean => DEVICE_RECORDS.some((known) => known === name)
@@ -97,6 +78,7 @@ function replaceRecords(
     }
   }
   for (const name of missing) device.remove(name)
+  removeWaiting(device)
 }
 
 function insertions(database: Database) {
@@ -112,6 +94,7 @@ function replaceSlots(device: DeviceArea, extent: 'full' | 'partial', { attended
   const former = device.get(ATTENDED)
   if (former !== null && equalBytes(former, attendedSlot)) return // the same domain key: unattended starts stay as set
   device.put(ATTENDED, attendedSlot)
+  device.remove(BESIDE_ATTENDED)
   const domainKey = extent === 'full' ? device.openOwn(unattendedSlot) : null
   if (domainKey === null) device.remove(UNATTENDED)
   else device.put(UNATTENDED, domainKey)

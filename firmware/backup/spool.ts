@@ -7,8 +7,7 @@ import { closeSync, openSync, readSync, rmSync, write } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onDisk, storageFailure } from '../store/failure.ts'
-import { PREAMBLE_BYTES } from './container.ts'
-import { readSalt, type Source } from './reader.ts'
+import { RECOGNISED_BYTES, recognise, type Source } from './reader.ts'
 
 export interface Spool {
   /** All of an upload. Throws `invalid` as soon as it is no backup, `storage`, and what the upload throws. */
@@ -48,8 +47,8 @@ export function createSpool(dataDirectory: string): Spool {
         await append(bytes).catch((error) => {
           throw storageFailure(error)
         })
-        if (recognised || length < PREAMBLE_BYTES) continue
-        readSalt(fileSource(file)) // nobody need send the rest of something else
+        if (recognised || length < RECOGNISED_BYTES) continue
+        recognise(fileSource(file)) // nobody need send the rest of something else
         recognised = true
       }
     },

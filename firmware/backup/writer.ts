@@ -1,4 +1,4 @@
-/** Writes a backup from a snapshot of the store, at the pace of who reads it. Contract section 8.2. */
+/** Writes a backup in our own form from a snapshot of the store, at the pace of who reads it. Contract section 8.2. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concatBytes } from '@noble/hashes/utils.js'
@@ -47,7 +47,11 @@ export function writeBackup(options: BackupOptions): AsyncIterable<Uint8Array> {
     release()
     throw error
   }
-  const chunks = write(options, snapshot, records, chunkKey)
+  return releasing(write(options, snapshot, records, chunkKey), release)
+}
+
+/** `release` is called once all was read, or nothing more will be. */
+export function releasing(chunks: AsyncGenerator<Uint8Array, void>, release: () => void): AsyncIterable<Uint8Array> {
   const finish = async <T>(pending: Promise<T>): Promise<T> => {
     try {
       return await pending

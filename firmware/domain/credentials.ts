@@ -1,11 +1,12 @@
 /** Credentials: who a user name and a passphrase belong to, remembered for a short time. Contract section 7.2. */
 
 import { hash } from 'node:crypto'
+import { CofferError } from '../error.ts'
 import { ANYBODY, createTurns, type Place } from '../turns.ts'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
 import { namespaceOf } from './identifiers.ts'
-import { matchesPassphrase, type PassphraseDigest } from './passphrase.ts'
+import { matchesPassphrase, type PassphraseDigest, renewDigest } from './passphrase.ts'
 import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
 
@@ -33,6 +34,8 @@ export class Credentials {
   readonly #turns = createTurns(WAITING_MAX)
   /** Derivations under way, by mac and place: equal requests at the same time share one. */
   readonly #underWay = new Map<string, Promise<boolean>>()
+  /** What took the place of a digest of a NetHSM's: who waited for the same derivation is not turned away. */
+  readonly #renewed = new WeakMap<PassphraseDigest, PassphraseDigest>()
   /** Stands in for an unknown user, so that finding out takes as long as for a wrong passphrase. */
   readonly #nobody: PassphraseDigest
 
@@ -72,8 +75,9 @@ export class Credentials {
     const isRight = await this.#derive(userId, mac, expected, passphrase, place)
     this.#context.assertOpen()
     if (user === undefined || !isRight) return null
+    const current = this.#users.find(userId)?.passphrase
     // Deleted or given another passphrase meanwhile.
-    if (this.#users.find(userId)?.passphrase !== expected) return null
+    if (current === undefined || (current !== expected && current !== this.#renewed.get(expected))) return null
     return callerOf(user)
   }
 
@@ -141,7 +145,9 @@ export class Credentials {
       .run(place, async () => {
         this.#context.assertOpen()
         if (this.#isRemembered(userId, mac)) return true // since it waits here, somebody else's turn came
-        const isRight = await matchesPassphrase(expected, copy, this.#context.pool)
+        const { cost } = expected
+        if (cost === 'hmac') return this.#renew(userId, expected, copy)
+        const isRight = await matchesPassphrase({ ...expected, cost }, copy, this.#context.pool)
         this.#context.assertOpen()
         if (isRight && this.#users.find(userId)?.passphrase === expected) this.#remember(userId, mac)
         return isRight
@@ -152,6 +158,24 @@ export class Credentials {
       })
     this.#underWay.set(key, derivation)
     return derivation
+  }
+
+  /** A NetHSM's digest becomes one of ours, under which the passphrase is remembered. */
+  async #renew(userId: string, expected: PassphraseDigest, passphrase: Uint8Array): Promise<boolean> {
+    const { passphraseCost, pool, random, log } = this.#context
+    const renewed = await renewDigest(expected, passphrase, passphraseCost, pool, random)
+    if (renewed === null) return false
+    this.#context.assertOpen()
+    try {
+      if (this.#users.renewDigest(userId, expected, renewed)) {
+        this.#renewed.set(expected, renewed)
+        this.#remember(userId, this.#mac(userId, renewed, passphrase))
+      }
+    } catch (error) {
+      if (!(error instanceof CofferError)) throw error
+      log.warning('users', `the passphrase of ${userId} is kept as it was: ${error.message}`) // the next login tries again
+    }
+    return true
   }
 }
 

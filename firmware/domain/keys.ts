@@ -42,7 +42,7 @@ export interface KeyFilter {
 
 const PAGE_SCAN_MAX = 10_000 // keys looked at for a page, a millisecond or two
 
-const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
+export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
 
 const FLUSH_BATCH = 100 // records in one transaction: bounds the time the server stands still
 

@@ -21,9 +21,10 @@ interface Stored {
   tags: string[]
   salt: string
   digest: string
-  N: number
-  r: number
-  p: number
+  /** The costs of scrypt; without them the digest is a NetHSM's. */
+  N?: number
+  r?: number
+  p?: number
 }
 
 export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint8Array {
@@ -35,9 +36,7 @@ export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint
     tags: [...tags],
     salt: base64.encode(salt),
     digest: base64.encode(digest),
-    N: cost.N,
-    r: cost.r,
-    p: cost.p,
+    ...(cost !== 'hmac' && { N: cost.N, r: cost.r, p: cost.p }),
   }
   return new TextEncoder().encode(JSON.stringify(stored))
 }
@@ -47,7 +46,7 @@ export function decodeUser(value: Uint8Array): User {
   const passphrase = {
     salt: base64.decode(salt),
     digest: base64.decode(digest),
-    cost: { N, r, p },
+    cost: N === undefined ? ('hmac' as const) : { N, r: r!, p: p! },
   }
   return { id, realName, role, tags, passphrase }
 }

@@ -5,7 +5,7 @@ import type { Caller, Namespace, Role } from '../vocabulary.ts'
 import { type Context, damaged } from './context.ts'
 import { generatedId, namespaceOf, userPrefix } from './identifiers.ts'
 import type { Namespaces } from './namespaces.ts'
-import { digestPassphrase } from './passphrase.ts'
+import { digestPassphrase, type PassphraseDigest } from './passphrase.ts'
 import { SortedIds } from './sorted-ids.ts'
 import { decodeUser, encodeUser, type User } from './user-record.ts'
 
@@ -127,6 +127,14 @@ export class Users {
     this.#assertChangeable(caller, id)
     this.#put({ ...this.get(id), passphrase: digest })
     log.info('users', `changed the passphrase of ${id} by ${caller.userId}`)
+  }
+
+  /** The digest of the same passphrase in another form. False when it is not `former` any more. Throws `busy`, `storage`. */
+  renewDigest(id: string, former: PassphraseDigest, passphrase: PassphraseDigest): boolean {
+    const user = this.find(id)
+    if (user?.passphrase !== former) return false
+    this.#put({ ...user, passphrase })
+    return true
   }
 
   /** Only Operators carry tags. Throws `notFound`. */

@@ -52,7 +52,7 @@ export function createSealedTable(
   onDamage: (message: string) => void,
 ): SealedTable {
   const recordKey = recordKeyOf(secret, table)
-  const nameKey = deriveSealKey(secret, `coffer ${table} names`)
+  const nameKey = nameKeyOf(secret, table)
   const names = hmac.create(sha256, nameKey)
   const select: Statement<[bigint], Row> = database
     .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot = ?`)
@@ -186,17 +186,32 @@ export function createSealedTable(
 
 const recordKeyOf = (secret: Uint8Array, table: string): Uint8Array => deriveSealKey(secret, `coffer ${table} records`)
 
+const nameKeyOf = (secret: Uint8Array, table: string): Uint8Array => deriveSealKey(secret, `coffer ${table} names`)
+
 function unsealRow(recordKey: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   const plain = unseal(recordKey, sealed)
   return plain === null || plain.length < VALUE_OFFSET || plain[0] !== FORMAT ? null : plain
 }
 
-/** For programs that have rows without their store: the value, or null when it is damaged or not in its place. */
-export function createRowReader(table: string, secret: Uint8Array): (row: Row) => Uint8Array | null {
+/** Reads rows without their table: those of a backup, or of a snapshot. */
+export interface RowReader {
+  /** The value, or null when it is damaged or not in its place. */
+  open(row: Row): Uint8Array | null
+  slotOf(name: string): bigint
+  /** Wipes the keys. */
+  close(): void
+}
+
+export function createRowReader(table: string, secret: Uint8Array): RowReader {
   const recordKey = recordKeyOf(secret, table)
-  return ({ slot, sealed }) => {
-    const plain = unsealRow(recordKey, sealed)
-    return plain !== null && slotOf(markIn(plain)) === slot ? plain.subarray(VALUE_OFFSET) : null
+  const nameKey = nameKeyOf(secret, table)
+  return {
+    open({ slot, sealed }) {
+      const plain = unsealRow(recordKey, sealed)
+      return plain !== null && slotOf(markIn(plain)) === slot ? plain.subarray(VALUE_OFFSET) : null
+    },
+    slotOf: (name) => slotOf(hmac(sha256, nameKey, utf8ToBytes(name))),
+    close: () => wipe(recordKey, nameKey),
   }
 }
 

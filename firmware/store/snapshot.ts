@@ -16,6 +16,8 @@ const PAGE_BYTES = 256 * 1024 // certificates may have a megabyte each
 export interface Snapshot {
   /** All rows of a table in the order of their slots, some at once. Asks for the next ones when it is resumed. */
   pages(table: string): Generator<Row[]>
+  /** One row of a table, or null. */
+  row(table: string, slot: bigint): Row | null
   /** Writes leave nothing behind any more. A second call does nothing. */
   close(): void
 }
@@ -46,6 +48,7 @@ export function takeSnapshot(database: Database, tables: readonly string[]): Sna
     }
     return {
       pages: (table) => pages(database, table),
+      row: (table, slot) => readRow(database, table, slot),
       close: () => unwatch(database, tables),
     }
   })
@@ -102,6 +105,13 @@ function* pages(database: Database, table: string): Generator<Row[]> {
     after = page.at(-1)!.slot
     yield page
   }
+}
+
+function readRow(database: Database, table: string, slot: bigint): Row | null {
+  const read = (from: string): { sealed: Uint8Array | null } | undefined =>
+    onDisk(() => database.prepare<[bigint], Row>(`SELECT sealed FROM ${from} WHERE slot = ?`).get(slot))
+  const row = read(`replaced."${formerOf(table)}"`) ?? read(`main."${table}"`)
+  return row?.sealed == null ? null : { slot, sealed: row.sealed }
 }
 
 function takePage(rows: Iterable<Row>): Row[] {

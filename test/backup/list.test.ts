@@ -39,7 +39,7 @@ before(async () => {
   })
   await appliance.unlock(new TextEncoder().encode(UNLOCK))
   const pieces: Uint8Array[] = []
-  for await (const piece of await appliance.backups.make()) pieces.push(piece)
+  for await (const piece of (await appliance.backups.make('coffer')).stream) pieces.push(piece)
   backup = Buffer.concat(pieces)
   appliance.close()
   await pool.close()

@@ -288,7 +288,7 @@ test('a backup goes on through a lock and a restore, as what it was', async (t) 
   const old = await takeBackup(rig)
   await rig.key('late')
   const before = await inventory(rig)
-  const chunks = (await rig.appliance.backups.make())[Symbol.asyncIterator]()
+  const chunks = (await rig.appliance.backups.make('coffer')).stream[Symbol.asyncIterator]()
   const pieces = [(await chunks.next()).value as Uint8Array]
   assert.equal((await restore(rig, {}, old)).status, 204)
   await rig.status('POST /lock')

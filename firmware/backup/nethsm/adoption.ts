@@ -1,0 +1,123 @@
+/**
+ * Makes records of ours of what a restored backup in the form of a NetHSM brought, once the domain key is there: some at a
+ * time, each batch in one transaction with the removal of what it was made of, so that it goes on where it was cut short.
+ */
+
+import { openGcm } from '../../crypto/gcm.ts'
+import { SEAL_KEY_BYTES, wipe } from '../../crypto/seal.ts'
+import type { CryptoPool } from '../../crypto/types.ts'
+import { CLUSTER_CA, type DeviceArea } from '../../device-area.ts'
+import { encodeUser } from '../../domain/user-record.ts'
+import { CofferError } from '../../error.ts'
+import type { Change, RecordStore } from '../../store/store.ts'
+import type { StoreFile } from '../../store/store-file.ts'
+import { backupKeyChange } from '../backup-key.ts'
+import { SALT_BYTES } from '../container.ts'
+import type { Entry } from './container.ts'
+import { placeOf, type StoreKeys, storeKeysOf } from './paths.ts'
+import { decodeKeyEntry, decodeUser, type Imports, unreadable } from './records.ts'
+import { BACKUP_PLACES, backupEntryPaths } from './restore.ts'
+import { decodeCertificates } from './settings.ts'
+import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './waiting.ts'
+
+const BATCH = 64 // entries; keys among them are checked side by side
+
+export interface AdoptionServices {
+  store: StoreFile
+  device: DeviceArea
+  records: RecordStore & { readonly domainKey: Uint8Array }
+  pool: CryptoPool
+  /** Hears of each entry that is no record of ours. */
+  onDamage: (message: string) => void
+}
+
+/** Throws `storage`, and `unavailable` when the store was closed meanwhile. */
+export async function adopt({ store, device, records, pool, onDamage }: AdoptionServices): Promise<void> {
+  const counts = waiting(device)
+  if (counts === null) return
+  const keys = storeKeysOf(records.domainKey)
+  try {
+    for (let done = counts.done; done < counts.all; ) {
+      const end = Math.min(done + BATCH, counts.all)
+      const entries = Array.from({ length: end - done }, (_, n) => readWaiting(device, done + n))
+      const outcomes = await Promise.allSettled(entries.map((entry) => recordsOf(entry, keys, pool)))
+      const adopted = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
+      const changes = adopted.flatMap(({ changes }) => changes)
+      try {
+        store.transaction(() => {
+          records.commit(changes)
+          for (const { clusterCa } of adopted) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
+          for (let index = done; index < end; index++) removeEntry(device, index)
+          putCounts(device, { all: counts.all, done: end })
+        })
+      } finally {
+        for (const { value } of changes) if (value !== null) wipe(value)
+      }
+      done = end
+    }
+    store.transaction(() => removeWaiting(device))
+    store.checkpoint() // nothing sealed by the former keys stays behind
+  } finally {
+    wipe(...Object.values(keys))
+  }
+}
+
+interface Adopted {
+  changes: Change[]
+  clusterCa: Uint8Array | null
+}
+
+/** One entry that cannot be read must not keep all others away. */
+function accepted(outcome: PromiseSettledResult<Adopted>, { path }: Entry, onDamage: (text: string) => void): Adopted {
+  if (outcome.status === 'fulfilled') return outcome.value
+  const { reason } = outcome
+  if (!(reason instanceof CofferError && reason.code === 'invalid')) throw reason
+  onDamage(`${path} of the restored backup is left out: ${reason.message}`)
+  return { changes: [], clusterCa: null }
+}
+
+/** What an entry becomes; the caller wipes it. Throws `invalid`. */
+export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: Imports): Promise<Adopted> {
+  const only = (...changes: Change[]): Adopted => ({ changes, clusterCa: null })
+  const version = BACKUP_PLACES.indexOf(path as (typeof BACKUP_PLACES)[number])
+  if (version >= 0) return only(backupKeyOf(value, version === 0 ? null : keys.config))
+  const place = placeOf(path, '')
+  if (!place || place.store === 'local') return only()
+  const plain = opened(keys[place.store], path, value)
+  try {
+    switch (place.store) {
+      case 'authentication': {
+        const user = decodeUser(place.userId, plain)
+        return only({ collection: 'users', name: user.id, value: encodeUser(user) })
+      }
+      case 'namespace':
+        return only({ collection: 'namespaces', name: place.id, value: new TextEncoder().encode(place.id) })
+      case 'key':
+        return only(...(await decodeKeyEntry(place.namespace, place.id, plain, pool)))
+      case 'config':
+        return { changes: [], clusterCa: new TextEncoder().encode(decodeCertificates(plain)[0]) }
+    }
+  } finally {
+    wipe(plain)
+  }
+}
+
+/** `key` opens both parts; null where they are not sealed. */
+function backupKeyOf(value: Uint8Array, key: Uint8Array | null): Change {
+  const keyAt = 1 + value[0]!
+  const part = (path: string, sealed: Uint8Array) => (key === null ? sealed : opened(key, path, sealed))
+  const salt = part(backupEntryPaths.salt, value.subarray(1, keyAt))
+  const secret = part(backupEntryPaths.key, value.subarray(keyAt))
+  if (salt.length !== SALT_BYTES || secret.length !== SEAL_KEY_BYTES) throw unreadable()
+  try {
+    return backupKeyChange(salt, secret)
+  } finally {
+    wipe(secret)
+  }
+}
+
+function opened(key: Uint8Array, path: string, sealed: Uint8Array): Uint8Array {
+  const plain = openGcm(key, path, sealed)
+  if (plain === null) throw new CofferError('invalid', 'it is damaged')
+  return plain
+}

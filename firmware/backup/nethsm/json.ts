@@ -1,0 +1,175 @@
+/**
+ * The JSON of a NetHSM's records: RFC 8259 but for strings, which hold bytes as they are, also such that are no UTF-8.
+ * Strings are read as bytes, since private keys are among them.
+ */
+
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { CofferError } from '../../error.ts'
+
+const DEPTH_MAX = 8 // records have three levels
+
+export type Json = null | boolean | number | Uint8Array | Json[] | Map<string, Json>
+
+/** Throws `invalid`. The bytes of strings are copies. */
+export function parseJson(bytes: Uint8Array): Json {
+  const reader = new Reader(bytes)
+  const value = reader.value(DEPTH_MAX)
+  reader.end()
+  return value
+}
+
+export function wipeJson(value: Json): void {
+  if (value instanceof Uint8Array) value.fill(0)
+  else if (value instanceof Map || Array.isArray(value)) for (const part of value.values()) wipeJson(part)
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SPACE = 0x20
+const SHORT: ReadonlyMap<number, number> = new Map(
+  [...'"\\/bfnrt'].map((letter, n) => [letter.charCodeAt(0), [0x22, 0x5c, 0x2f, 8, 12, 10, 13, 9][n]!]),
+)
+const LONG = new Map([...SHORT].filter(([letter]) => letter !== 0x2f).map(([letter, byte]) => [byte, letter]))
+
+class Reader {
+  readonly #bytes: Uint8Array
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  end(): void {
+    this.#skipSpace()
+    if (this.#at < this.#bytes.length) throw malformed()
+  }
+
+  value(depth: number): Json {
+    this.#skipSpace()
+    const first = this.#bytes[this.#at]
+    if (first === QUOTE) return this.#string()
+    if (first === 0x7b || first === 0x5b) {
+      if (depth === 0) throw malformed()
+      return first === 0x7b ? this.#object(depth - 1) : this.#array(depth - 1)
+    }
+    return this.#word()
+  }
+
+  #object(depth: number): Map<string, Json> {
+    const members = new Map<string, Json>()
+    this.#list('}', () => {
+      this.#skipSpace()
+      const name = String.fromCharCode(...this.#string())
+      if (members.has(name)) throw malformed()
+      this.#expect(':')
+      members.set(name, this.value(depth))
+    })
+    return members
+  }
+
+  #array(depth: number): Json[] {
+    const values: Json[] = []
+    this.#list(']', () => values.push(this.value(depth)))
+    return values
+  }
+
+  /** Each item read by `item`, up to and with `end`. */
+  #list(end: string, item: () => void): void {
+    this.#at++
+    if (this.#takes(end)) return
+    do item()
+    while (this.#takes(','))
+    this.#expect(end)
+  }
+
+  #string(): Uint8Array {
+    if (this.#bytes[this.#at++] !== QUOTE) throw malformed()
+    let end = this.#at
+    while (this.#bytes[end] !== QUOTE) {
+      if (end >= this.#bytes.length) throw malformed()
+      end += this.#bytes[end] === BACKSLASH ? 2 : 1
+    }
+    const text = new Uint8Array(end - this.#at)
+    let length = 0
+    while (this.#at < end) {
+      const byte = this.#bytes[this.#at++]!
+      if (byte < SPACE) throw malformed()
+      if (byte === BACKSLASH) length = this.#escape(text, length)
+      else text[length++] = byte
+    }
+    this.#at++
+    return text.subarray(0, length)
+  }
+
+  /** Writes what an escape stands for, which is never longer than it; returns where it ends. */
+  #escape(text: Uint8Array, at: number): number {
+    const letter = this.#bytes[this.#at++]!
+    const byte = SHORT.get(letter)
+    if (byte !== undefined) {
+      text[at] = byte
+      return at + 1
+    }
+    const digits = String.fromCharCode(...this.#bytes.subarray(this.#at, this.#at + 4))
+    if (letter !== 0x75 || !/^[0-9a-f]{4}$/i.test(digits)) throw malformed()
+    this.#at += 4
+    const encoded = utf8ToBytes(String.fromCharCode(Number.parseInt(digits, 16)))
+    text.set(encoded, at)
+    return at + encoded.length
+  }
+
+  #word(): null | boolean | number {
+    let end = this.#at
+    while (end < this.#bytes.length && /[-+.\w]/.test(String.fromCharCode(this.#bytes[end]!))) end++
+    const word = String.fromCharCode(...this.#bytes.subarray(this.#at, Math.min(end, this.#at + 32)))
+    if (!/^(null|true|false|-?(0|[1-9]\d{0,15}))$/.test(word) || end - this.#at > word.length) throw malformed()
+    this.#at = end
+    return JSON.parse(word)
+  }
+
+  #takes(character: string): boolean {
+    this.#skipSpace()
+    if (this.#bytes[this.#at] !== character.charCodeAt(0)) return false
+    this.#at++
+    return true
+  }
+
+  #expect(character: string): void {
+    if (!this.#takes(character)) throw malformed()
+  }
+
+  #skipSpace(): void {
+    while (' \n\r\t'.includes(String.fromCharCode(this.#bytes[this.#at] ?? 0))) this.#at++
+  }
+}
+
+const malformed = (): CofferError => new CofferError('invalid', 'A record of the backup cannot be read')
+
+/** A string of such JSON with its quotes; the caller wipes it. */
+export function encodeString(bytes: Uint8Array): Uint8Array {
+  const long = (byte: number): boolean => byte < SPACE || byte === 0x7f
+  let length = 2
+  for (const byte of bytes) length += LONG.has(byte) ? 2 : long(byte) ? 6 : 1
+  const text = new Uint8Array(length)
+  let at = 0
+  text[at++] = QUOTE
+  for (const byte of bytes) {
+    const letter = LONG.get(byte)
+    if (letter !== undefined) {
+      text[at++] = BACKSLASH
+      text[at++] = letter
+    } else if (long(byte)) {
+      text.set(utf8ToBytes(`\\u00${byte.toString(16).padStart(2, '0')}`), at)
+      at += 6
+    } else text[at++] = byte
+  }
+  text[at] = QUOTE
+  return text
+}
+
+/** Of JSON already encoded; the parts are wiped. */
+export function joinJson(...parts: (string | Uint8Array)[]): Uint8Array {
+  const bytes = parts.map((part) => (typeof part === 'string' ? utf8ToBytes(part) : part))
+  const joined = concatBytes(...bytes)
+  for (const part of bytes) part.fill(0)
+  return joined
+}

@@ -1,0 +1,230 @@
+/** Users, keys and namespaces as a NetHSM stores them, and as we do. Contract section 8.2. */
+
+import { utf8ToBytes } from '@noble/hashes/utils.js'
+import { MECHANISM_NAMES, type MechanismName, mechanismFits, sortMechanisms } from '../../crypto/algorithms.ts'
+import { checkClaimed, parsePrivateKeyPem } from '../../crypto/import-pem.ts'
+import { decodeBody, encodeSecretPem } from '../../crypto/pem.ts'
+import { encodePkcs8 } from '../../crypto/pkcs8.ts'
+import type { CryptoPool, KeyPair } from '../../crypto/types.ts'
+import { keyName } from '../../domain/identifiers.ts'
+import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata } from '../../domain/key-record.ts'
+import { OPERATIONS_MAX } from '../../domain/keys.ts'
+import type { PassphraseDigest } from '../../domain/passphrase.ts'
+import type { User } from '../../domain/user-record.ts'
+import { CofferError } from '../../error.ts'
+import type { Change } from '../../store/store.ts'
+import { ID_PATTERN, type Namespace, ROLES } from '../../vocabulary.ts'
+import { encodeString, type Json, joinJson, parseJson, wipeJson } from './json.ts'
+
+// ---- users
+
+export function decodeUser(userId: string, value: Uint8Array): User {
+  const members = membersOf(parseJson(value))
+  const role = ROLES.find((name) => name === text(members.get('role')))
+  if (role === undefined) throw unreadable()
+  return {
+    id: userId,
+    realName: text(members.get('name')),
+    role,
+    tags: tagsIn(members.get('tags')),
+    passphrase: decodeDigest(bytes(members.get('salt')), bytes(members.get('digest'))),
+  }
+}
+
+export const encodeUser = ({ realName, role, tags, passphrase }: User): Uint8Array =>
+  joinJson(
+    '{"name":',
+    encodeText(realName),
+    ',"salt":',
+    encodeString(encodeSalt(passphrase)),
+    ',"digest":',
+    encodeString(passphrase.digest),
+    `,"role":${JSON.stringify(role)},"tags":${JSON.stringify(tags)}}`,
+  )
+
+/**
+ * A NetHSM's digest is one HMAC-SHA-256, which its backups bring, and which we keep until the next login. One of ours says
+ * so in its salt: a NetHSM finds no passphrase right for it.
+ */
+const SCRYPT = /^coffer scrypt (\d{1,9}) (\d{1,4}) (\d{1,4}) /
+const DIGEST_BYTES = 32
+const SALT_BYTES = 16
+const SALT_PREFIX_BYTES_MAX = 64
+
+const encodeSalt = ({ salt, cost }: PassphraseDigest): Uint8Array =>
+  cost === 'hmac' ? salt.slice() : joinJson(`coffer scrypt ${cost.N} ${cost.r} ${cost.p} `, salt.slice())
+
+function decodeDigest(bytes: Uint8Array, digest: Uint8Array): PassphraseDigest {
+  const [prefix = '', N, r, p] = SCRYPT.exec(String.fromCharCode(...bytes.subarray(0, SALT_PREFIX_BYTES_MAX))) ?? []
+  const salt = bytes.slice(prefix.length)
+  if (salt.length !== SALT_BYTES || digest.length !== DIGEST_BYTES) throw unreadable()
+  return { salt, digest: digest.slice(), cost: prefix === '' ? 'hmac' : { N: Number(N), r: Number(r), p: Number(p) } }
+}
+
+// ---- namespaces
+
+export const encodeNamespace = (id: string): Uint8Array => encodeText(id)
+
+// ---- keys
+
+export interface StoredKey {
+  metadata: KeyMetadata
+  pair: KeyPair
+  certificate: Uint8Array | null
+}
+
+/** The caller wipes it. */
+export function encodeKeyEntry({ metadata, pair, certificate }: StoredKey): Uint8Array {
+  const { mechanisms, tags, label, operations } = metadata
+  const canonical = mechanisms.map((name) => (name === 'ED25519_Signature' ? 'EdDSA_Signature' : name))
+  return joinJson(
+    `{"mechanisms":${JSON.stringify(canonical)},"priv":`,
+    ...encodePrivate(pair),
+    ',"cert":',
+    ...(certificate === null
+      ? ['null']
+      : [`[${JSON.stringify(metadata.certificate)},`, encodeString(certificate), ']']),
+    `,"operations":${operations},"restrictions":${tags.length === 0 ? '{}' : JSON.stringify({ tags })}`,
+    ...(label === '' ? [] : [',"label":', encodeText(label)]),
+    '}',
+  )
+}
+
+function encodePrivate(pair: KeyPair): (string | Uint8Array)[] {
+  const generic = pair.type === 'Generic'
+  const der = generic ? pair.private : encodePkcs8(pair)
+  const pem = encodeSecretPem('PRIVATE KEY', der)
+  try {
+    if (!generic) return ['{"PEM":', encodeString(pem), '}']
+    return ['{"raw":"', pem.slice(PEM_BEGIN_BYTES, -PEM_END_BYTES).filter((byte) => byte !== LINE_FEED), '"}']
+  } finally {
+    pem.fill(0)
+    if (!generic) der.fill(0)
+  }
+}
+
+const LINE_FEED = 0x0a
+const PEM_BEGIN_BYTES = '-----BEGIN PRIVATE KEY-----\n'.length
+const PEM_END_BYTES = '-----END PRIVATE KEY-----\n'.length
+
+/** What keys are checked by. */
+export type Imports = Pick<CryptoPool, 'importRaw' | 'importRsa'>
+
+/** What to store of a key; the caller wipes the private one. Throws `invalid` for what is no key of ours. */
+export async function decodeKeyEntry(
+  namespace: Namespace,
+  id: string,
+  value: Uint8Array,
+  pool: Imports,
+): Promise<Change[]> {
+  const json = parseJson(value)
+  try {
+    const members = membersOf(json)
+    const certificate = certificateIn(members.get('cert'))
+    const operations = members.get('operations')
+    if (typeof operations !== 'number' || operations < 0) throw unreadable()
+    const mechanisms = list(members.get('mechanisms')).map((name) => mechanismOf(text(name)))
+    const restrictions = membersOf(members.get('restrictions') ?? new Map())
+    const label = members.get('label')
+    const pair = await importPrivate(membersOf(members.get('priv')), pool)
+    for (const mechanism of mechanisms) if (!mechanismFits(mechanism, pair.type)) throw unreadable()
+    const metadata: KeyMetadata = {
+      namespace,
+      id,
+      type: pair.type,
+      typeName: pair.type,
+      mechanisms: sortMechanisms(mechanisms),
+      tags: tagsIn(restrictions.get('tags')),
+      label: label == null ? '' : text(label),
+      operations: Math.min(operations, OPERATIONS_MAX),
+      certificate: certificate?.type ?? null,
+    }
+    const name = keyName(namespace, id)
+    return [
+      { collection: 'keys', name, value: encodeKey(metadata, pair.public) },
+      { collection: 'privateKeys', name, value: pair.private },
+      ...(certificate === null
+        ? []
+        : [{ collection: 'certificates' as const, name, value: certificate.bytes.slice() }]),
+    ]
+  } finally {
+    wipeJson(json)
+  }
+}
+
+async function importPrivate(members: Map<string, Json>, pool: Imports): Promise<KeyPair> {
+  const raw = members.get('raw')
+  if (raw !== undefined) {
+    const data = decodeBody(bytes(raw))
+    try {
+      return await pool.importRaw('Generic', data)
+    } finally {
+      data.fill(0)
+    }
+  }
+  const file = parsePrivateKeyPem(bytes(members.get('PEM')))
+  const secrets = file.type === 'RSA' ? [file.primeP, file.primeQ] : [file.data]
+  try {
+    const pair = await (file.type === 'RSA'
+      ? pool.importRsa(file.primeP, file.primeQ, file.publicExponent)
+      : pool.importRaw(file.type, file.data))
+    checkClaimed(file.claimed, pair.public)
+    return pair
+  } finally {
+    for (const secret of secrets) secret.fill(0)
+  }
+}
+
+function certificateIn(
+  value: Json | undefined,
+): { type: (typeof CERTIFICATE_TYPES)[number]; bytes: Uint8Array } | null {
+  if (value == null) return null
+  const [typeName, content] = list(value)
+  const type = CERTIFICATE_TYPES.find((known) => known === text(typeName))
+  if (type === undefined) throw unreadable()
+  return { type, bytes: bytes(content) }
+}
+
+function mechanismOf(name: string): MechanismName {
+  const known = MECHANISM_NAMES.find((mechanism) => mechanism === name)
+  if (known === undefined) throw unreadable()
+  return known
+}
+
+function tagsIn(value: Json | undefined): string[] {
+  const tags = value == null ? [] : list(value).map(text)
+  if (!tags.every((tag) => ID_PATTERN.test(tag))) throw unreadable()
+  return [...new Set(tags)].sort()
+}
+
+// ---- JSON
+
+const encodeText = (value: string): Uint8Array => encodeString(utf8ToBytes(value))
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Throws `invalid`, as the next ones do. */
+export function text(value: Json | undefined): string {
+  try {
+    return utf8.decode(bytes(value))
+  } catch {
+    throw unreadable()
+  }
+}
+
+function bytes(value: Json | undefined): Uint8Array {
+  if (!(value instanceof Uint8Array)) throw unreadable()
+  return value
+}
+
+function list(value: Json | undefined): Json[] {
+  if (!Array.isArray(value)) throw unreadable()
+  return value
+}
+
+export function membersOf(value: Json | undefined): Map<string, Json> {
+  if (!(value instanceof Map)) throw unreadable()
+  return value
+}
+
+export const unreadable = (): CofferError => new CofferError('invalid', 'A record of the backup cannot be read')

@@ -1,0 +1,196 @@
+/**
+ * Writes a backup in the form of a NetHSM from a snapshot of the store, at the pace of who reads it. Every record is opened
+ * and sealed anew, so it ends with the lock that takes the domain key away. Contract sections 8.1 and 8.2.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import type { Network } from '../../../boot/protocol.ts'
+import type { Logging } from '../../configuration/configuration.ts'
+import { sealGcm } from '../../crypto/gcm.ts'
+import type { Random } from '../../crypto/random.ts'
+import { wipe } from '../../crypto/seal.ts'
+import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED } from '../../device-area.ts'
+import { keyName } from '../../domain/identifiers.ts'
+import { decodeKey, decodePublic } from '../../domain/key-record.ts'
+import { decodeUser } from '../../domain/user-record.ts'
+import { CofferError } from '../../error.ts'
+import type { LockedDomainKey } from '../../keyslots.ts'
+import { createRowReader } from '../../store/sealed-table.ts'
+import { type Snapshot, takeSnapshot } from '../../store/snapshot.ts'
+import type { StoreFile } from '../../store/store-file.ts'
+import type { BackupKey } from '../backup-key.ts'
+import { releasing } from '../writer.ts'
+import { type Entry, EntryWriter, encodeOrigin, encodePreamble, newSettingsKey } from './container.ts'
+import { keyPath, namespacePath, type StoreKeys, storeKeysOf, userPath } from './paths.ts'
+import { encodeKeyEntry, encodeNamespace, encodeUser } from './records.ts'
+import { encodeCertificates, encodeSettings } from './settings.ts'
+
+const TABLES = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates'] as const
+const SLICE_MS = 10 // of work, between which requests are served
+
+export interface BackupOptions {
+  store: StoreFile
+  device: DeviceArea
+  deviceId: string
+  domainKey: Uint8Array
+  lockedDomainKey: LockedDomainKey
+  /** Wiped at the end. */
+  backupKey: BackupKey
+  random: Random
+}
+
+export interface Backup extends AsyncIterable<Uint8Array> {
+  /** Wipes the keys; who reads it gets `unavailable`. */
+  abort(): void
+}
+
+/** The store as it is now, whatever happens to it while the backup is read. Throws `busy` while there is another. */
+export function writeBackup(options: BackupOptions): Backup {
+  const { store, backupKey, domainKey, random } = options
+  const settingsKey = newSettingsKey(backupKey.key, random)
+  const storeKeys = storeKeysOf(domainKey)
+  const readers = Object.fromEntries(TABLES.map((name) => [name, createRowReader(name, domainKey)])) as Readers
+  let snapshot: Snapshot | undefined
+  let settings: Entry[] = []
+  let open = true
+  const release = (): void => {
+    if (!open) return
+    open = false
+    snapshot?.close()
+    for (const reader of Object.values(readers)) reader.close()
+    wipe(backupKey.key, settingsKey, ...Object.values(storeKeys))
+  }
+  const seal = (key: Uint8Array, path: string, plain: Uint8Array): Entry => {
+    if (!open) throw new CofferError('unavailable', 'Service not available')
+    try {
+      return { path, value: sealGcm(key, path, plain, random) }
+    } finally {
+      wipe(plain)
+    }
+  }
+  try {
+    settings = settingsEntries(options, settingsKey, storeKeys.config, seal)
+    snapshot = takeSnapshot(store.database, TABLES)
+  } catch (error) {
+    release()
+    throw error
+  }
+  const chunks = write(options, settingsKey, chain(settings, domainEntries(snapshot, readers, storeKeys, seal)))
+  return Object.assign(releasing(chunks, release), { abort: release })
+}
+
+type Readers = Record<(typeof TABLES)[number], ReturnType<typeof createRowReader>>
+/** Wipes what it seals. Throws `unavailable` after the end. */
+type Seal = (key: Uint8Array, path: string, plain: Uint8Array) => Entry
+
+function* chain<T>(...parts: Iterable<T>[]): Generator<T> {
+  for (const part of parts) yield* part
+}
+
+async function* write(
+  { backupKey, deviceId, lockedDomainKey, random }: BackupOptions,
+  settingsKey: Uint8Array,
+  entries: Iterable<Entry>,
+): AsyncGenerator<Uint8Array, void> {
+  const writer = new EntryWriter(backupKey.key, random)
+  const origin = { lockedDomainKey: lockedDomainKey.locked, deviceId, settingsKey }
+  yield concatBytes(encodePreamble(backupKey.salt), encodeOrigin(origin, backupKey.key, random))
+  let pieces: Uint8Array[] = []
+  let until = performance.now() + SLICE_MS
+  for (const entry of entries) {
+    pieces.push(writer.encode(entry))
+    if (performance.now() < until) continue
+    yield concatBytes(...pieces)
+    pieces = []
+    await nextTurn() // whoever reads at once must not keep others waiting
+    until = performance.now() + SLICE_MS
+  }
+  yield concatBytes(...pieces, writer.end(origin))
+}
+
+/** What lies in clear, and what a NetHSM seals by its device key or needs to know the backup key. */
+function settingsEntries(
+  { device, deviceId, domainKey, lockedDomainKey, backupKey }: BackupOptions,
+  settingsKey: Uint8Array,
+  configKey: Uint8Array,
+  seal: Seal,
+): Entry[] {
+  const local = (name: string, value: Uint8Array): Entry =>
+    seal(settingsKey, `/local/${deviceId}/config/${name}`, value)
+  const slot = (name: string, value: Uint8Array): Entry => ({ path: `/local/${deviceId}/domain-key/${name}`, value })
+  const stored = <T>(name: string): T | null => {
+    const bytes = device.get(name)
+    return bytes === null ? null : (JSON.parse(new TextDecoder().decode(bytes)) as T)
+  }
+  const clusterCa = device.get(CLUSTER_CA)
+  const tls = device.readTlsIdentity()
+  const settings = encodeSettings({
+    tls,
+    network: stored<Network>(NETWORK),
+    logging: stored<Logging>(LOGGING),
+    timeOffsetMs: device.readTimeOffsetMs(),
+  })
+  if (tls !== null) wipe(tls.key)
+  const unattended = device.has(UNATTENDED)
+  return [
+    { path: '/.initialized', value: new Uint8Array() },
+    { path: '/config/version', value: utf8ToBytes('1') },
+    seal(configKey, '/config/backup-salt', backupKey.salt.slice()),
+    seal(configKey, '/config/backup-key', backupKey.key.slice()),
+    ...(clusterCa === null
+      ? []
+      : [seal(configKey, '/config/cluster-ca', encodeCertificates(new TextDecoder().decode(clusterCa)))]),
+    local('unlock-salt', lockedDomainKey.salt.slice()),
+    ...settings.map(([name, value]) => local(name, value)),
+    local('unattended-boot', utf8ToBytes(unattended ? '1' : '0')),
+    // A NetHSM wants one, and makes its own of the domain key above.
+    slot('attended', device.sealForItself(lockedDomainKey.locked)),
+    ...(unattended ? [slot('unattended', device.sealForItself(domainKey))] : []),
+  ]
+}
+
+/** Users, namespaces and keys. */
+function* domainEntries(
+  snapshot: Snapshot,
+  readers: Readers,
+  storeKeys: StoreKeys,
+  seal: Seal,
+): Generator<Entry, void> {
+  const rows = function* (table: (typeof TABLES)[number]): Generator<Uint8Array> {
+    for (const page of snapshot.pages(table)) for (const row of page) yield opened(readers[table].open(row))
+  }
+  const find = (table: 'privateKeys' | 'certificates', name: string): Uint8Array => {
+    const row = snapshot.row(table, readers[table].slotOf(name))
+    return opened(row === null ? null : readers[table].open(row))
+  }
+  for (const store of ['authentication', 'key', 'namespace'] as const)
+    yield seal(storeKeys[store], `/${store}/.version`, utf8ToBytes('0'))
+  for (const value of rows('users')) {
+    const user = decodeUser(value)
+    yield seal(storeKeys.authentication, userPath(user.id), encodeUser(user))
+  }
+  for (const value of rows('namespaces')) {
+    const id = new TextDecoder().decode(value)
+    yield seal(storeKeys.namespace, namespacePath(id), encodeNamespace(id))
+  }
+  for (const value of rows('keys')) {
+    const metadata = decodeKey(value)
+    const { type, namespace, id } = metadata
+    const name = keyName(namespace, id)
+    const pair = { type, public: decodePublic(value), private: find('privateKeys', name) }
+    const certificate = metadata.certificate === null ? null : find('certificates', name)
+    try {
+      yield seal(storeKeys.key, keyPath(namespace, id), encodeKeyEntry({ metadata, pair, certificate }))
+    } finally {
+      wipe(pair.private)
+    }
+  }
+}
+
+/** A backup that lacks what is damaged would pass for a whole one. */
+function opened(value: Uint8Array | null): Uint8Array {
+  if (value === null)
+    throw new CofferError('storage', 'A stored record is damaged: only a backup in our own form has it')
+  return value
+}

@@ -1,0 +1,48 @@
+/** What restoring asks of a backup, in whatever form it is. Contract section 8.3. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Database } from 'better-sqlite3'
+import { equalBytes } from '../crypto/seal.ts'
+import type { DeviceArea } from '../device-area.ts'
+import { CofferError } from '../error.ts'
+import type { BackupKey, Derivation } from './backup-key.ts'
+
+const SLICE_MS = 10 // of verification, between which requests are served
+
+/** A backup that is whole and of which every bit is the one that was written. */
+export interface VerifiedBackup {
+  /** True when the appliance has the same domain key under the same passphrase: it can go on with it. */
+  fits(device: DeviceArea): boolean
+  /**
+   * Call within a transaction: users, namespaces, keys, the configuration of the domain and the slot of the domain key
+   * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
+   */
+  replace(database: Database, device: DeviceArea, extent: 'full' | 'partial'): void
+  /** Wipes the keys. */
+  close(): void
+}
+
+export interface Access extends Derivation {
+  /** Null where the current backup key shall do. */
+  passphrase: Uint8Array | null
+  current: BackupKey | null
+  /** Hears of what is left out. */
+  warn: (message: string) => void
+}
+
+/** Calls `check` for each; requests are served in between. */
+export async function inSlices<T>(items: Iterable<T>, check: (item: T) => void): Promise<void> {
+  let until = performance.now() + SLICE_MS
+  for (const item of items) {
+    check(item)
+    if (performance.now() < until) continue
+    await nextTurn()
+    until = performance.now() + SLICE_MS
+  }
+}
+
+export async function keyFor(salt: Uint8Array, { passphrase, current, pool, cost }: Access): Promise<Uint8Array> {
+  if (passphrase !== null) return pool.scrypt(passphrase, salt, cost)
+  if (current !== null && equalBytes(current.salt, salt)) return current.key.slice()
+  throw new CofferError('invalid', 'backupPassphrase is needed: it is not the one that is set now')
+}
