@@ -25,13 +25,10 @@ const newPassphrase = z
   .meta({ examples: [{ newPassphrase: 'words that open a backup', currentPassphrase: '' }] })
 
 const backupQuery = z.strictObject({
-  format: z
-    .enum(BACKUP_FORMATS)
-    .optional()
-    .meta({
-      description:
-        "nethsm, the default: tools for a NetHSM's read it. coffer: also holds what a NetHSM has no place for.",
-    }),
+  format: z.enum(BACKUP_FORMATS).optional().meta({
+    description:
+      "nethsm, the default: tools for a NetHSM's read it. coffer: also holds what a NetHSM has no place for.",
+  }),
 })
 const restoreQuery = z.strictObject({
   backupPassphrase: presentedPassphrase.optional(),

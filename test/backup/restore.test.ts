@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BACKUP_FORMATS } from '../../firmware/backup/backups.ts'
 import { openRig, operationalRig, type Rig, UNLOCK } from '../api/rig.ts'
 import {
   BACKUP,
@@ -68,180 +69,190 @@ test('backups are for root users with role Backup, restores for root Administrat
   assert.equal(headers.get('cache-control'), 'no-cache')
 })
 
-test('a full restore on another device brings everything but unattended starts, and is Locked', async (t) => {
-  const rig = await furnishedRig(t)
-  rig.appliance.configuration.setNetwork(NO_NETWORK)
-  rig.appliance.setUnattendedBoot(true)
-  const before = await inventory(rig, 'team~chief')
-  const { cert } = rig.appliance.tlsIdentity()
-  const backup = await takeBackup(rig)
+for (const format of BACKUP_FORMATS) {
+  test(`a full restore on another device brings everything but unattended starts, and is Locked: ${format}`, async (t) => {
+    const rig = await furnishedRig(t)
+    rig.appliance.configuration.setNetwork(NO_NETWORK)
+    rig.appliance.setUnattendedBoot(true)
+    const before = await inventory(rig, 'team~chief')
+    const { cert } = rig.appliance.tlsIdentity()
+    const backup = await takeBackup(rig, format)
 
-  const target = await fresh(t)
-  const headers = { authorization: 'Basic bm90OnVzZWQ=' } // ignored
-  const form = { backupPassphrase: BACKUP, systemTime: '2031-05-06T07:08:09Z' }
-  assert.equal((await restore(target, form, backup, { as: null, headers })).status, 204)
-  assert.equal(target.appliance.state, 'Locked')
-  assert.equal(target.appliance.tlsIdentity().cert, cert)
-  assert.deepEqual(target.appliance.configuration.network, NO_NETWORK)
-  assert.equal((await restore(target, form, backup, { as: null })).status, 412)
-  assert.equal(await target.status('POST /unlock', { as: null, json: { passphrase: 'another passphrase' } }), 403)
-  target.nowMs += 2000
-  await unlock(target)
-  assert.deepEqual(await inventory(target, 'team~chief'), before)
-  assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'off')
-  const { time } = (await target.call('GET /config/time')).json
-  assert.match(time, /^2031-05-06T07:0[89]:/)
-  assert.ok(target.entries.every(({ message }) => !message.includes(BACKUP)))
-  // The backup passphrase came along, too.
-  assert.ok((await takeBackup(target)).length > 0)
-})
+    const target = await fresh(t)
+    const headers = { authorization: 'Basic bm90OnVzZWQ=' } // ignored
+    const form = { backupPassphrase: BACKUP, systemTime: '2031-05-06T07:08:09Z' }
+    assert.equal((await restore(target, form, backup, { as: null, headers })).status, 204)
+    assert.equal(target.appliance.state, 'Locked')
+    assert.equal(target.appliance.tlsIdentity().cert, cert)
+    assert.deepEqual(target.appliance.configuration.network, NO_NETWORK)
+    assert.equal((await restore(target, form, backup, { as: null })).status, 412)
+    assert.equal(await target.status('POST /unlock', { as: null, json: { passphrase: 'another passphrase' } }), 403)
+    target.nowMs += 2000
+    await unlock(target)
+    assert.deepEqual(await inventory(target, 'team~chief'), before)
+    assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'off')
+    const { time } = (await target.call('GET /config/time')).json
+    assert.match(time, /^2031-05-06T07:0[89]:/)
+    assert.ok(target.entries.every(({ message }) => !message.includes(BACKUP)))
+    // The backup passphrase came along, too.
+    assert.ok((await takeBackup(target, format)).length > 0)
+  })
+}
 
-test('a full restore on the same device starts unattended where that was on', async (t) => {
-  const rig = await furnishedRig(t)
-  const attended = await takeBackup(rig)
-  rig.appliance.setUnattendedBoot(true)
-  const backup = await takeBackup(rig)
-  const before = await inventory(rig, 'team~chief')
-  const target = await fresh(t, new Uint8Array(32).fill(7))
-  assert.equal((await target.call(query({ backupPassphrase: BACKUP }), { as: null, body: backup })).status, 204)
-  assert.equal(target.appliance.state, 'Operational')
-  assert.deepEqual(await inventory(target, 'team~chief'), before)
-  assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'on')
-  const other = await fresh(t, new Uint8Array(32).fill(7))
-  assert.equal((await restore(other, { backupPassphrase: BACKUP }, attended, { as: null })).status, 204)
-  assert.equal(other.appliance.state, 'Locked')
-})
+for (const format of BACKUP_FORMATS) {
+  test(`a full restore on the same device starts unattended where that was on: ${format}`, async (t) => {
+    const rig = await furnishedRig(t)
+    const attended = await takeBackup(rig, format)
+    rig.appliance.setUnattendedBoot(true)
+    const backup = await takeBackup(rig, format)
+    const before = await inventory(rig, 'team~chief')
+    const target = await fresh(t, new Uint8Array(32).fill(7))
+    assert.equal((await target.call(query({ backupPassphrase: BACKUP }), { as: null, body: backup })).status, 204)
+    assert.equal(target.appliance.state, 'Operational')
+    assert.deepEqual(await inventory(target, 'team~chief'), before)
+    assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'on')
+    const other = await fresh(t, new Uint8Array(32).fill(7))
+    assert.equal((await restore(other, { backupPassphrase: BACKUP }, attended, { as: null })).status, 204)
+    assert.equal(other.appliance.state, 'Locked')
+  })
+}
 
-test('a partial restore of the same provisioning stays Operational and replaces users, keys and namespaces', async (t) => {
-  const rig = await furnishedRig(t)
-  const before = await inventory(rig, 'team~chief')
-  const backup = await takeBackup(rig)
-  rig.appliance.setUnattendedBoot(true)
-  rig.appliance.configuration.setNetwork(NO_NETWORK)
-  await rig.user('late', 'Administrator')
-  await rig.key('late')
-  await rig.call('DELETE /keys/plain')
-  await rig.call('DELETE /namespaces/team')
-  await rig.call('POST /users/operator/passphrase', { json: { passphrase: 'another passphrase' } })
-  await assert.rejects(sign(rig, 'tagged'), /401/)
-  rig.nowMs += 2000
-  const { cert } = rig.appliance.tlsIdentity()
-  const timeBefore = rig.appliance.clock.offsetMs
-  assert.equal(await rig.status('GET /users', { as: 'late' }), 200)
+for (const format of BACKUP_FORMATS) {
+  test(`a partial restore of the same provisioning stays Operational and replaces users, keys and namespaces: ${format}`, async (t) => {
+    const rig = await furnishedRig(t)
+    const before = await inventory(rig, 'team~chief')
+    const backup = await takeBackup(rig, format)
+    rig.appliance.setUnattendedBoot(true)
+    rig.appliance.configuration.setNetwork(NO_NETWORK)
+    await rig.user('late', 'Administrator')
+    await rig.key('late')
+    await rig.call('DELETE /keys/plain')
+    await rig.call('DELETE /namespaces/team')
+    await rig.call('POST /users/operator/passphrase', { json: { passphrase: 'another passphrase' } })
+    await assert.rejects(sign(rig, 'tagged'), /401/)
+    rig.nowMs += 2000
+    const { cert } = rig.appliance.tlsIdentity()
+    const timeBefore = rig.appliance.clock.offsetMs
+    assert.equal(await rig.status('GET /users', { as: 'late' }), 200)
 
-  assert.equal((await restore(rig, {}, backup, { as: 'late' })).status, 204)
-  assert.equal(rig.appliance.state, 'Operational')
-  rig.nowMs += 2000
-  assert.equal(await rig.status('GET /users', { as: 'late' }), 401) // gone, and nothing of it remembered
-  assert.deepEqual(await inventory(rig, 'team~chief'), before)
-  await sign(rig, 'tagged')
-  assert.deepEqual(rig.appliance.configuration.network, NO_NETWORK)
-  assert.equal(rig.appliance.tlsIdentity().cert, cert)
-  assert.equal((await rig.call('GET /config/unattended-boot')).json.status, 'on')
-  assert.equal(rig.appliance.clock.offsetMs, timeBefore)
-})
+    assert.equal((await restore(rig, {}, backup, { as: 'late' })).status, 204)
+    assert.equal(rig.appliance.state, 'Operational')
+    rig.nowMs += 2000
+    assert.equal(await rig.status('GET /users', { as: 'late' }), 401) // gone, and nothing of it remembered
+    assert.deepEqual(await inventory(rig, 'team~chief'), before)
+    await sign(rig, 'tagged')
+    assert.deepEqual(rig.appliance.configuration.network, NO_NETWORK)
+    assert.equal(rig.appliance.tlsIdentity().cert, cert)
+    assert.equal((await rig.call('GET /config/unattended-boot')).json.status, 'on')
+    assert.equal(rig.appliance.clock.offsetMs, timeBefore)
+  })
+}
 
-test('a partial restore with another unlock passphrase or domain key locks, and ends unattended starts', async (t) => {
-  const rig = await furnishedRig(t)
-  const backup = await takeBackup(rig)
-  const before = await inventory(rig, 'team~chief')
-  rig.appliance.setUnattendedBoot(true)
-  const json = { newPassphrase: 'a new unlock passphrase', currentPassphrase: UNLOCK }
-  assert.equal(await rig.status('PUT /config/unlock-passphrase', { json }), 204)
-  const time = '2040-01-01T00:00:00Z'
-  assert.equal((await restore(rig, { backupPassphrase: BACKUP, systemTime: time }, backup)).status, 204)
-  assert.equal(rig.appliance.state, 'Locked')
-  await unlock(rig, UNLOCK) // the one of the backup
-  assert.deepEqual(await inventory(rig, 'team~chief'), before)
-  assert.equal(rig.appliance.unattendedBoot, false)
-  assert.match((await rig.call('GET /config/time')).json.time, /^2040-01-01T00:0/)
+for (const format of BACKUP_FORMATS) {
+  test(`a partial restore with another unlock passphrase or domain key locks, and ends unattended starts: ${format}`, async (t) => {
+    const rig = await furnishedRig(t)
+    const backup = await takeBackup(rig, format)
+    const before = await inventory(rig, 'team~chief')
+    rig.appliance.setUnattendedBoot(true)
+    const json = { newPassphrase: 'a new unlock passphrase', currentPassphrase: UNLOCK }
+    assert.equal(await rig.status('PUT /config/unlock-passphrase', { json }), 204)
+    const time = '2040-01-01T00:00:00Z'
+    assert.equal((await restore(rig, { backupPassphrase: BACKUP, systemTime: time }, backup)).status, 204)
+    assert.equal(rig.appliance.state, 'Locked')
+    await unlock(rig, UNLOCK) // the one of the backup
+    assert.deepEqual(await inventory(rig, 'team~chief'), before)
+    assert.equal(rig.appliance.unattendedBoot, false)
+    assert.match((await rig.call('GET /config/time')).json.time, /^2040-01-01T00:0/)
 
-  const other = await operationalRig(t)
-  other.appliance.setUnattendedBoot(true)
-  other.appliance.configuration.setNetwork(NO_NETWORK)
-  assert.equal((await restore(other, {}, backup)).status, 400) // not its own backup passphrase
-  await setBackupPassphrase(other) // the same passphrase, another salt
-  assert.equal((await restore(other, { backupPassphrase: null }, backup)).status, 400)
-  assert.equal((await restore(other, { backupPassphrase: BACKUP, systemTime: null }, backup)).status, 204)
-  assert.equal(other.appliance.state, 'Locked')
-  await unlock(other)
-  useUsersOf(other, 'team~chief')
-  assert.deepEqual(await inventory(other, 'team~chief'), before)
-  assert.equal(other.appliance.unattendedBoot, false)
-  assert.deepEqual(other.appliance.configuration.network, NO_NETWORK)
-})
+    const other = await operationalRig(t)
+    other.appliance.setUnattendedBoot(true)
+    other.appliance.configuration.setNetwork(NO_NETWORK)
+    assert.equal((await restore(other, {}, backup)).status, 400) // not its own backup passphrase
+    await setBackupPassphrase(other) // the same passphrase, another salt
+    assert.equal((await restore(other, { backupPassphrase: null }, backup)).status, 400)
+    assert.equal((await restore(other, { backupPassphrase: BACKUP, systemTime: null }, backup)).status, 204)
+    assert.equal(other.appliance.state, 'Locked')
+    await unlock(other)
+    useUsersOf(other, 'team~chief')
+    assert.deepEqual(await inventory(other, 'team~chief'), before)
+    assert.equal(other.appliance.unattendedBoot, false)
+    assert.deepEqual(other.appliance.configuration.network, NO_NETWORK)
+  })
+}
 
-test('requests that are no restore are refused, and change nothing', async (t) => {
-  const rig = await furnishedRig(t)
-  const backup = await takeBackup(rig)
-  const target = await fresh(t)
-  const good = { backupPassphrase: BACKUP }
-  const late = backup.slice(0, -1)
-  const flipped = () => {
-    const copy = backup.slice()
-    copy[randomInt(copy.length)]! ^= 1
-    return copy
-  }
-  const two = form(good, backup)
-  two.append('more', 'of this')
-  const twice = form(good, backup)
-  twice.append('arguments', '{}')
-  const only = (name: string, part: string | Blob) => {
-    const body = new FormData()
-    body.append(name, part)
-    return body
-  }
-  const newer = backup.slice()
-  newer[15] = 9
-  const bodies: [string, FormData][] = [
-    ['a wrong passphrase', form({ backupPassphrase: 'a wrong passphrase' }, backup)],
-    ['an empty passphrase', form({ backupPassphrase: '' }, backup)],
-    ['no JSON', form('{', backup)],
-    ['an unknown member', form({ ...good, more: 1 }, backup)],
-    ['a bad time', form({ ...good, systemTime: 'now' }, backup)],
-    ['a number for a passphrase', form({ backupPassphrase: 1 }, backup)],
-    ['long arguments', form({ ...good, systemTime: ' '.repeat(1024) }, backup)],
-    ['no arguments', only('backup', new Blob([backup]))],
-    ['no file', only('arguments', JSON.stringify(good))],
-    ['two files', two],
-    ['arguments twice', twice],
-    ['an empty file', form(good, new Uint8Array())],
-    ['a foreign file', form(good, randomBytes(5000))],
-    ['a newer version', form(good, newer)],
-    ['a cut backup', form(good, late)],
-    ['a longer backup', form(good, new Uint8Array([...backup, 0]))],
-    ...Array.from({ length: 20 }, (): [string, FormData] => ['a flipped bit', form(good, flipped())]),
-    ...Array.from({ length: 20 }, (): [string, FormData] => [
-      'cut',
-      form(good, backup.slice(0, randomInt(backup.length))),
-    ]),
-  ]
-  for (const [rigUnderTest, as] of [[target, null] as const, [rig, 'admin'] as const]) {
-    const state = rigUnderTest.appliance.state
-    const rows = digestStore(rigUnderTest.dataDirectory)
-    for (const [what, body] of bodies) {
-      const { status, json } = await rigUnderTest.call('POST /system/restore', { as, body })
-      assert.equal(status, 400, `${what}: ${json?.message}`)
-      assert.ok(json.message.length > 0)
+for (const format of BACKUP_FORMATS) {
+  test(`requests that are no restore are refused, and change nothing: ${format}`, async (t) => {
+    const rig = await furnishedRig(t)
+    const backup = await takeBackup(rig, format)
+    const target = await fresh(t)
+    const good = { backupPassphrase: BACKUP }
+    const late = backup.slice(0, -1)
+    const flipped = () => {
+      const copy = backup.slice()
+      copy[randomInt(copy.length)]! ^= 1
+      return copy
     }
-    const requests: [string, string, Uint8Array<ArrayBuffer>][] = [
-      ['no passphrase', 'POST /system/restore', backup],
-      ['a wrong passphrase', query({ backupPassphrase: 'a wrong passphrase' }), backup],
-      ['an unknown parameter', query({ backupPassphrase: BACKUP, more: 'x' }), backup],
-      ['a bad time', query({ backupPassphrase: BACKUP, systemTime: 'now' }), backup],
-      ['no body', query({ backupPassphrase: BACKUP }), new Uint8Array()],
+    const two = form(good, backup)
+    two.append('more', 'of this')
+    const twice = form(good, backup)
+    twice.append('arguments', '{}')
+    const only = (name: string, part: string | Blob) => {
+      const body = new FormData()
+      body.append(name, part)
+      return body
+    }
+    const newer = backup.slice()
+    newer[15] = 9
+    const bodies: [string, FormData][] = [
+      ['a wrong passphrase', form({ backupPassphrase: 'a wrong passphrase' }, backup)],
+      ['an empty passphrase', form({ backupPassphrase: '' }, backup)],
+      ['no JSON', form('{', backup)],
+      ['an unknown member', form({ ...good, more: 1 }, backup)],
+      ['a bad time', form({ ...good, systemTime: 'now' }, backup)],
+      ['a number for a passphrase', form({ backupPassphrase: 1 }, backup)],
+      ['long arguments', form({ ...good, systemTime: ' '.repeat(1024) }, backup)],
+      ['no arguments', only('backup', new Blob([backup]))],
+      ['no file', only('arguments', JSON.stringify(good))],
+      ['two files', two],
+      ['arguments twice', twice],
+      ['an empty file', form(good, new Uint8Array())],
+      ['a foreign file', form(good, randomBytes(5000))],
+      ['a newer version', form(good, newer)],
+      ['a cut backup', form(good, late)],
+      ['a longer backup', form(good, new Uint8Array([...backup, 0]))],
+      ...Array.from({ length: 20 }, (): [string, FormData] => ['a flipped bit', form(good, flipped())]),
+      ...Array.from({ length: 20 }, (): [string, FormData] => [
+        'cut',
+        form(good, backup.slice(0, randomInt(backup.length))),
+      ]),
     ]
-    for (const [what, line, body] of requests)
-      assert.equal((await rigUnderTest.call(line, { as, body })).status, 400, what)
-    const both = { as, body: form(good, backup) }
-    assert.equal((await rigUnderTest.call(query({ backupPassphrase: BACKUP }), both)).status, 400)
-    assert.equal(rigUnderTest.appliance.state, state)
-    assert.deepEqual(digestStore(rigUnderTest.dataDirectory), rows)
-  }
-  // Unprovisioned, there is no current passphrase.
-  assert.equal((await restore(target, {}, backup, { as: null })).status, 400)
-  assert.equal((await restore(target, good, backup, { as: null })).status, 204)
-})
+    for (const [rigUnderTest, as] of [[target, null] as const, [rig, 'admin'] as const]) {
+      const state = rigUnderTest.appliance.state
+      const rows = digestStore(rigUnderTest.dataDirectory)
+      for (const [what, body] of bodies) {
+        const { status, json } = await rigUnderTest.call('POST /system/restore', { as, body })
+        assert.equal(status, 400, `${what}: ${json?.message}`)
+        assert.ok(json.message.length > 0)
+      }
+      const requests: [string, string, Uint8Array<ArrayBuffer>][] = [
+        ['no passphrase', 'POST /system/restore', backup],
+        ['a wrong passphrase', query({ backupPassphrase: 'a wrong passphrase' }), backup],
+        ['an unknown parameter', query({ backupPassphrase: BACKUP, more: 'x' }), backup],
+        ['a bad time', query({ backupPassphrase: BACKUP, systemTime: 'now' }), backup],
+        ['no body', query({ backupPassphrase: BACKUP }), new Uint8Array()],
+      ]
+      for (const [what, line, body] of requests)
+        assert.equal((await rigUnderTest.call(line, { as, body })).status, 400, what)
+      const both = { as, body: form(good, backup) }
+      assert.equal((await rigUnderTest.call(query({ backupPassphrase: BACKUP }), both)).status, 400)
+      assert.equal(rigUnderTest.appliance.state, state)
+      assert.deepEqual(digestStore(rigUnderTest.dataDirectory), rows)
+    }
+    // Unprovisioned, there is no current passphrase.
+    assert.equal((await restore(target, {}, backup, { as: null })).status, 400)
+    assert.equal((await restore(target, good, backup, { as: null })).status, 204)
+  })
+}
 
 test('parts come in any order, and the file under any name', async (t) => {
   const rig = await furnishedRig(t)

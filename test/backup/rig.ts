@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Sqlite from 'better-sqlite3'
+import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import { type Answer, type Call, operationalRig, type Rig, UNLOCK } from '../api/rig.ts'
 
 export const BACKUP = 'what opens backups'
@@ -16,8 +17,9 @@ export async function setBackupPassphrase(rig: Rig, passphrase = BACKUP): Promis
   if (status !== 204) throw new Error(`backup passphrase: ${status} ${text}`)
 }
 
-export async function takeBackup(rig: Rig): Promise<Uint8Array<ArrayBuffer>> {
-  const { status, bytes, text } = await rig.call('POST /system/backup', { as: 'backup' })
+export async function takeBackup(rig: Rig, format?: BackupFormat): Promise<Uint8Array<ArrayBuffer>> {
+  const query = format === undefined ? '' : `?format=${format}`
+  const { status, bytes, text } = await rig.call(`POST /system/backup${query}`, { as: 'backup' })
   if (status !== 200) throw new Error(`backup: ${status} ${text}`)
   return bytes
 }
