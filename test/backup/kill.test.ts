@@ -5,6 +5,7 @@ import { Agent, request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import { basic } from '../accept/client.ts'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
 import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
@@ -12,6 +13,7 @@ import { digestStore, filesOf } from './rig.ts'
 
 const KILLS = 50
 const FULL_KILLS = 8 // of a fresh instance, where the passphrase is derived first
+const ADOPTION_KILLS = 5
 const KEYS = 2000
 const ADMIN = credentialsOf('admin')
 const SETTINGS = { COFFER_LOG: 'warning' }
@@ -129,6 +131,42 @@ async function restore(coffer: Coffer, backup: Buffer, query = ''): Promise<numb
   })
 }
 
-async function backupOf(coffer: Coffer): Promise<Buffer> {
-  return (await expect(200, coffer.call('POST', '/system/backup', { as: credentialsOf('saver') }))).bytes
+async function backupOf(coffer: Coffer, format: BackupFormat = 'coffer'): Promise<Buffer> {
+  return (await expect(200, coffer.call('POST', `/system/backup?format=${format}`, { as: credentialsOf('saver') })))
+    .bytes
 }
+
+test(`${ADOPTION_KILLS} kills between a restore and its end, in the form of a NetHSM, lose nothing`, {
+  timeout: 600_000,
+}, async (t) => {
+  const made = makeDataDirectory(t)
+  await furnish(made, KEYS)
+  const source = startCoffer(t, { program, data: made, settings: SETTINGS })
+  const unlock = (coffer: Coffer) => coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
+  await expect(204, unlock(source))
+  const keysOf = async (coffer: Coffer) => (await expect(200, coffer.call('GET', '/keys', { as: ADMIN }))).text()
+  const keys = await keysOf(source)
+  const backup = await backupOf(source, 'nethsm')
+  assert.equal(await source.stop(), 0)
+
+  const data = makeDataDirectory(t)
+  const start = () => startCoffer(t, { program, data, settings: SETTINGS })
+  let coffer = start()
+  assert.equal(await restore(coffer, backup, `?${new URLSearchParams({ backupPassphrase: BACKUP })}`), 204)
+  let unfinished = 0
+  for (let kill = 1; kill <= ADOPTION_KILLS; kill++) {
+    const unlocked = unlock(coffer).then(
+      ({ status }) => status,
+      () => null,
+    )
+    await wait(500 + Math.random() * 1500)
+    await coffer.kill(true)
+    if ((await unlocked) === null) unfinished++
+    coffer = start()
+    assert.equal(await stateOf(coffer), 'Locked')
+  }
+  t.diagnostic(`${unfinished} of ${ADOPTION_KILLS} kills came before the unlock had ended`)
+  await expect(204, unlock(coffer))
+  assert.equal(await keysOf(coffer), keys)
+  assert.equal(await coffer.stop(), 0)
+})

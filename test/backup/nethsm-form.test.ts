@@ -260,7 +260,10 @@ test('the form can be asked for; our own takes over until the passphrase was giv
 })
 
 test('JSON of records: any bytes come back from a string, and any text is read or refused', () => {
-  const bytes = (value: Json) => (assert.ok(value instanceof Uint8Array), [...value])
+  const bytes = (value: Json): number[] => {
+    assert.ok(value instanceof Uint8Array)
+    return [...value]
+  }
   fc.assert(
     fc.property(fc.uint8Array(), (value) => {
       assert.deepEqual(bytes(parseJson(encodeString(value))), [...value])
