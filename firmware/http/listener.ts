@@ -15,6 +15,7 @@ import { refusal } from './errors.ts'
 import type { Connection } from './exchange.ts'
 import { createCommonHeaders } from './headers.ts'
 import { createPipelining, type PipeliningLimits } from './pipelining.ts'
+import { createDoor } from './plain.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import { type Reply, toResponse } from './reply.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -231,9 +232,19 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     else socket.destroy()
   })
   const [shakeHands] = server.listeners('connection') as [(socket: Socket) => void]
+  const greet = createDoor({
+    limits,
+    now,
+    onPlain: ({ method, target }, status) => {
+      const lines = strangers.lines()
+      lines?.info('access', `request ${method} ${pathOf(target)} without TLS`)
+      record(lines, status, 0)
+    },
+    shakeHands: (socket) => shakeHands.call(server, socket),
+  })
   server.off('connection', shakeHands)
   server.on('connection', (socket: Socket) => {
-    if (connections.admit(socket)) shakeHands.call(server, socket)
+    if (connections.admit(socket)) greet(socket)
     else socket.destroy()
   })
   server.on('secureConnection', (socket) => {

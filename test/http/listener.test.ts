@@ -5,9 +5,10 @@ import { randomBytes, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { Server } from 'node:https'
 import { connect as connectPlain } from 'node:net'
+import { duplexPair } from 'node:stream'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ConnectionOptions } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
 import { type Listener, type ListenerLimits, listenTls } from '../../firmware/http/listener.ts'
 import type { ApiOptions } from '../../firmware/http/pipeline.ts'
@@ -738,4 +739,65 @@ test('the rate limit goes by the address of the socket', async (t) => {
   const limited = await connection.answer()
   assertError(limited, 429, 'Too Many Requests')
   assert.equal(limited?.headers['retry-after'], '1')
+})
+
+/** What a client that speaks without TLS is sent, and that the connection is closed then. */
+async function speakPlain(port: number, text: string): Promise<string> {
+  const socket = connectPlain(port, '127.0.0.1')
+  socket.setEncoding('latin1')
+  socket.write(text)
+  let received = ''
+  for await (const chunk of socket) received += chunk
+  return received
+}
+
+test('who speaks plain HTTP to the TLS port gets 400 with the right address', async (t) => {
+  const { listener, traffic, entries } = await setup(t)
+  const { port } = listener
+  for (const [request, address] of [
+    [`GET /api/v1/info?a=b HTTP/1.1\r\nHost: coffer.example:${port}\r\n\r\n`, `coffer.example:${port}/api/v1/info?a=b`],
+    ['DELETE /api/v1/keys/k HTTP/1.1\r\nhost: [::1]:9443\r\n\r\n', '[::1]:9443/api/v1/keys/k'],
+    ['POST /x HTTP/1.1\r\nhost: coffer.example\r\ncontent-length: 9\r\n\r\n', `coffer.example:${port}/x`],
+    ['GET / HTTP/1.1\r\nhost: coffer.example:443\r\n\r\n', 'coffer.example/'],
+    ['GET / HTTP/1.0\r\n\r\n', `127.0.0.1:${port}/`],
+    ['BREW /pot HTTP/1.1\r\nhost: h\r\n\r\n', `127.0.0.1:${port}/pot`],
+    ['GET / HTTP/1.1\r\nhost: "><script>\r\n\r\n', `127.0.0.1:${port}/`],
+  ] as const) {
+    const answer = await speakPlain(port, request)
+    assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/, request)
+    assert.match(answer, /\r\nconnection: close\r\n/i)
+    const { message } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
+    assert.equal(message, `This port speaks TLS: https://${address}`)
+  }
+  assert.equal(traffic.byStatus.get(400), 7)
+  const logged = entries.map(({ message }) => message).filter((message) => message.includes('without TLS'))
+  assert.ok(logged[0]!.endsWith('request GET /api/v1/info without TLS'))
+})
+
+test('whoever says nothing to the TLS port, or nonsense, or half a line, is cut off; others go on', async (t) => {
+  const { listener, client } = await setup(t, { handshakeMs: 300 })
+  for (const text of ['', 'G', 'GET / HTTP/1.1\r\nhost: h\r\n', '\u0016', '\u0000\u0001\u0002nonsense of some length'])
+    assert.equal(await speakPlain(listener.port, text), '', JSON.stringify(text))
+  assert.match(await speakPlain(listener.port, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 .*Not an HTTP\/1\.1 request/s)
+  const whole = await client()
+  whole.send(`GET /api/v1/info HTTP/1.1\r\n${HOST}\r\n`)
+  assert.equal((await whole.answer())?.status, 200)
+})
+
+test('a handshake that comes byte by byte is a handshake', async (t) => {
+  const { listener } = await setup(t)
+  const upstream = connectPlain(listener.port, '127.0.0.1')
+  await once(upstream, 'connect')
+  const [near, far] = duplexPair()
+  far.on('data', async (bytes: Buffer) => {
+    for (const byte of bytes.subarray(0, 3)) {
+      upstream.write(Buffer.from([byte]))
+      await sleep(2)
+    }
+    upstream.write(bytes.subarray(3))
+  })
+  upstream.on('data', (bytes) => far.write(bytes))
+  t.after(() => upstream.destroy())
+  const secure = connectTls({ socket: near, rejectUnauthorized: false })
+  await once(secure, 'secureConnect')
 })
