@@ -109,6 +109,9 @@ export function run(platform: Platform): void {
         network = message.network
         platform.applyNetwork(network)
         break
+      case 'tlsKey':
+        terminal.print(`TLS key ${message.fingerprint}`)
+        break
       case 'slot':
         supervisor.send({ type: 'slotResult', ...take(message.step) })
         break

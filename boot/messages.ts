@@ -7,6 +7,7 @@ import { type Network, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from '
 
 const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] as const
 const TEXT_CHARACTERS_MAX = 2000 // what is left of it goes on the console and into records of ours
+const FINGERPRINT = /^sha256\/\/[A-Za-z0-9+/]{43}=$/
 const ACTIONS = ['reboot', 'shutdown', 'factoryReset'] as const
 
 /** The message, rebuilt from its checked members with printable texts, or null when it is none of the protocol's. */
@@ -41,6 +42,10 @@ export function readMessage(value: unknown): ToBoot | null {
     case 'network': {
       const network = readNetwork(members.network)
       return network === null ? null : { type: 'network', network }
+    }
+    case 'tlsKey': {
+      const { fingerprint } = members
+      return typeof fingerprint === 'string' && FINGERPRINT.test(fingerprint) ? { type: 'tlsKey', fingerprint } : null
     }
     case 'pong':
       return { type: 'pong' }

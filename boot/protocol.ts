@@ -63,6 +63,8 @@ export type ToBoot =
   | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
   /** At each start and after each change. */
   | { type: 'network'; network: Network }
+  /** At each start and after each change: SHA-256 of the public key of the TLS port, as `sha256//` and base64. */
+  | { type: 'tlsKey'; fingerprint: string }
   | { type: 'slot'; step: SlotStep }
 
 /** How a version gets into the inactive slot. Each step is answered before the next one is sent. */

@@ -14,7 +14,7 @@ import { refuseNativeCode } from './confinement.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool.ts'
 import { systemRandom } from './crypto/random.ts'
-import { makeTlsIdentity } from './crypto/tls-identity.ts'
+import { fingerprintOf, makeTlsIdentity } from './crypto/tls-identity.ts'
 import { firstAdministrator, type Operational, openDomain } from './domain/operational.ts'
 import { CofferError } from './error.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
@@ -119,13 +119,25 @@ async function start(
   if (redirect !== null) log.info('general', `port ${redirect.port} redirects to the TLS port`)
 
   const { configuration } = appliance
+  let fingerprint = ''
+  const tellTlsKey = () => {
+    const current = fingerprintOf(identity())
+    if (current === fingerprint) return // another certificate for the same key
+    fingerprint = current
+    log.info('general', `TLS key ${fingerprint}`)
+    tell({ type: 'tlsKey', fingerprint })
+  }
   const tellNetwork = () => tell({ type: 'network', network: configuration.network })
   configuration.onChange((part) => {
-    if (part === 'tls') listener.renewIdentity()
-    else if (part === 'network') tellNetwork()
-    else if (part === 'logging') applyLogging(appliance, log, syslog)
+    if (part === 'tls') {
+      listener.renewIdentity()
+      tellTlsKey()
+    }
+    if (part === 'network') tellNetwork()
+    if (part === 'logging') applyLogging(appliance, log, syslog)
   })
   tellNetwork()
+  tellTlsKey()
 
   const tellState = () =>
     tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })

@@ -1,6 +1,6 @@
 /** TLS keys with a certificate they sign themselves, valid as long as X.509 can say. Contract sections 2 and 3.4. */
 
-import { createECDH, createPrivateKey, sign } from 'node:crypto'
+import { createECDH, createHash, createPrivateKey, sign, X509Certificate } from 'node:crypto'
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
 import {
   BasicConstraints,
@@ -121,6 +121,12 @@ export function keyPairOf({ key }: TlsIdentity): KeyPair {
     primeP.fill(0)
     primeQ.fill(0)
   }
+}
+
+/** SHA-256 of the public key, as `curl --pinnedpubkey` takes it: RFC 7469 section 2.4. */
+export function fingerprintOf({ cert }: TlsIdentity): string {
+  const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' })
+  return `sha256//${createHash('sha256').update(spki).digest('base64')}`
 }
 
 const NOT_BEFORE = new Date(0) // the first start may come before the clock is set

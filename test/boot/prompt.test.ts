@@ -166,7 +166,7 @@ test('without a terminal it does not prompt and waits for POST /unlock', async (
   assert.equal(await coffer.stop(), 0)
 })
 
-test('an unattended start asks nothing and says so in one line', async (t) => {
+test('an unattended start asks nothing and says so in one line, below the fingerprint of its key', async (t) => {
   const data = makeDataDirectory(t)
   const first = startCoffer(t, { program, data })
   await provision(first)
@@ -174,6 +174,9 @@ test('an unattended start asks nothing and says so in one line', async (t) => {
   await first.stop()
   const coffer = startCoffer(t, { program, data, terminal: true, settings: { COFFER_LOG: 'warning' } })
   await coffer.see(/started unattended, Operational\r?\n/)
-  assert.match(coffer.output(), /^Coffer \d+\.\d+\.\d+ at https:\S+: started unattended, Operational\r?\n$/)
+  assert.match(
+    coffer.output(),
+    /^TLS key sha256\S+\r?\nCoffer \d+\.\d+\.\d+ at https:\S+: started unattended, Operational\r?\n$/,
+  )
   assert.equal(await stateOf(coffer), 'Operational')
 })

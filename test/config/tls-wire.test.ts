@@ -141,6 +141,31 @@ test('openssl shakes hands with every type of key, verifies its chain, and gets 
   peer.destroy()
 })
 
+test('the fingerprint of the key is on the console and in the log, at each start and when there is a new key', {
+  timeout: 120_000,
+}, async (t) => {
+  const data = makeDataDirectory(t)
+  const first = startCoffer(t, { program, data })
+  const port = await portOf(first)
+  const pin = (port: number, fingerprint: string) =>
+    spawnSync('curl', ['-sk', '--pinnedpubkey', fingerprint, `https://127.0.0.1:${port}/api/v1/info`]).status
+  const shown = async (coffer: Coffer) => {
+    const [, fingerprint] = await coffer.see(/^TLS key (sha256\/\/\S+)\r?\n/m)
+    await coffer.see(new RegExp(`general: \\[\\d+\\] TLS key ${fingerprint!.replace(/[+]/g, '\\+')}\\r?\\n`))
+    return fingerprint!
+  }
+  const fingerprint = await shown(first)
+  assert.equal(pin(port, fingerprint), 0)
+  await provision(first)
+  await generate(first, { type: 'EC_P256' })
+  const renewed = await shown(first)
+  assert.notEqual(renewed, fingerprint)
+  assert.equal(pin(port, renewed), 0)
+  assert.equal(pin(port, fingerprint), 90) // CURLE_SSL_PINNEDPUBKEYNOTMATCH
+  await first.stop()
+  assert.equal(await shown(startCoffer(t, { program, data })), renewed)
+})
+
 test('network, logging and time survive a restart', { timeout: 120_000 }, async (t) => {
   const data = makeDataDirectory(t)
   const coffer = startCoffer(t, { program, data })
