@@ -107,13 +107,13 @@ test('a setting that is none is 400; a change is in the audit log, with the key 
   assert.equal(lines[0].key, headers.get('location')!.split('/').at(-1))
 })
 
-test('it is in a backup, and one from before it was there brings the default', async (t) => {
+test('it is in a backup of our own form, and one from before it was there brings the default', async (t) => {
   const source = await operationalRig(t)
   await setBackupPassphrase(source)
-  const before = await takeBackup(source)
+  const before = await takeBackup(source, 'coffer')
   assert.equal(await set(source, 'reference'), 204)
   assert.equal(await source.status('PUT /config/ntp', { json: { ntpIP: '192.0.2.5' } }), 204)
-  const after = await takeBackup(source)
+  const after = await takeBackup(source, 'coffer')
   for (const [backup, members, ntp] of [
     [after, 'reference', { ntpIP: '192.0.2.5' }],
     [before, 'both', {}],
