@@ -160,6 +160,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
       const ring = next.rings[kind]
       const beyond = ring.count - (exporting > 0 ? 2 * ring.lines : ring.lines)
       const cuttable = kind === 'use' && next.refuseUses ? Math.min(beyond, next.exportedUses) : beyond
+      if (cuttable < ring.firstNumber) continue
       const { oldest, isDone } = blocks.cut(kind, cuttable + 1)
       if (oldest !== null) Object.assign(ring, { first: oldest.first, firstNumber: oldest.number })
       cutting ||= !isDone

@@ -50,6 +50,9 @@ export interface Row {
   lines: AuditLine[] | null
 }
 
+/** Where a row lies: the number of its first line, and that within its ring. */
+export type Place = Pick<Row, 'first' | 'number'>
+
 export interface Blocks {
   /** Null when there is none, `damaged` when it cannot be opened. */
   readState(): LogState | OldState | null | 'damaged'
@@ -67,7 +70,7 @@ export interface Blocks {
    * Removes rows of a ring that hold no line from this number within the ring on, some at a time. `oldest` is the row
    * that is left, null when nothing was removed. Call within a transaction.
    */
-  cut(kind: Kind, number: number): { oldest: { first: number; number: number } | null; isDone: boolean }
+  cut(kind: Kind, number: number): { oldest: Place | null; isDone: boolean }
   /** Wipes the key. */
   close(): void
 }
@@ -81,17 +84,25 @@ export function openBlocks({ database }: StoreFile, deviceKey: Uint8Array, rando
   const select = (rest: string) => database.prepare<[number, number], Stored>(`SELECT ${columns} FROM audit ${rest}`)
   const last = select(`WHERE ${ofRing} AND slot <= ? ORDER BY slot DESC LIMIT 1`)
   const next = select(`WHERE ${ofRing} AND slot >= ? ORDER BY slot LIMIT 1`)
-  const lastNumbered = select(`WHERE ${ofRing} AND ${number} <= ? ORDER BY slot DESC LIMIT 1`)
   const state = database.prepare<[], Stored>(`SELECT ${columns} FROM audit WHERE slot = ${STATE_SLOT}`)
-  const oldestOf = database.prepare<[number, number], { first: number; number: number }>(
-    `SELECT slot AS first, ${number} AS number FROM audit WHERE ${ofRing} AND ${number} <= ?
-     ORDER BY slot LIMIT ${CUT_ROWS_MAX + 1}`,
+  const places = database.prepare<[number], Place>(
+    `SELECT slot AS first, ${number} AS number FROM audit WHERE ${ofRing} ORDER BY slot`,
   )
   const insert = database.prepare('INSERT INTO audit (slot, ring, number, sealed) VALUES (?, ?, ?, ?)')
   const upsert = database.prepare(
     'INSERT INTO audit (slot, sealed) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET sealed = excluded.sealed',
   )
   const drop = database.prepare(`DELETE FROM audit WHERE ${ofRing} AND slot < ?`)
+
+  /** The oldest rows of a ring up to the one that may hold this number, which are few: those before it are removed. */
+  const placesUpTo = (kind: Kind, number: number, rowsMax: number): Place[] => {
+    const found: Place[] = []
+    for (const place of places.iterate(KINDS.indexOf(kind))) {
+      if (place.number > number || found.length === rowsMax) break
+      found.push(place)
+    }
+    return found
+  }
 
   /** What was sealed behind this header, or null. */
   const openRow = (sealed: Uint8Array, header: Uint8Array): Uint8Array | null => {
@@ -125,9 +136,12 @@ export function openBlocks({ database }: StoreFile, deviceKey: Uint8Array, rando
     },
     before: (kind, sequence) => readRow(onDisk(() => last.get(KINDS.indexOf(kind), sequence))),
     after: (kind, sequence) => readRow(onDisk(() => next.get(KINDS.indexOf(kind), sequence))),
-    holding: (kind, number) => readRow(onDisk(() => lastNumbered.get(KINDS.indexOf(kind), number))),
+    holding: (kind, number) => {
+      const place = onDisk(() => placesUpTo(kind, number, Number.POSITIVE_INFINITY)).at(-1)
+      return place === undefined ? null : readRow(onDisk(() => last.get(KINDS.indexOf(kind), place.first)))
+    },
     cut(kind, number) {
-      const rows = oldestOf.all(KINDS.indexOf(kind), number)
+      const rows = placesUpTo(kind, number, CUT_ROWS_MAX + 1)
       const oldest = rows.at(-1) // it may hold that line, what is before it does not
       if (oldest === undefined || rows.length === 1) return { oldest: null, isDone: true }
       drop.run(KINDS.indexOf(kind), oldest.first)
