@@ -96,6 +96,9 @@ export function createApp(options: AppOptions): Api {
     authenticate: (userId, passphrase, place) =>
       appliance.state === 'Failed' ? null : appliance.open().authenticate(userId, passphrase, place),
     recall: (userId, passphrase) => (appliance.state === 'Failed' ? null : appliance.open().recall(userId, passphrase)),
+    era: () => appliance.era,
+    onEra: (listener) => appliance.onEra(listener),
+    isCurrent: (caller) => appliance.open().users.isCurrent(caller),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
     limiter,
     log,

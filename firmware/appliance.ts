@@ -1,5 +1,6 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
+import { assertAdmitted } from './admission.ts'
 import { type AuditLog, openAuditLog } from './audit/audit-log.ts'
 import { Backups } from './backup/backups.ts'
 import { adopt } from './backup/nethsm/adoption.ts'
@@ -111,6 +112,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly #random: Random
   readonly #derivations = createTurns(DERIVATIONS_MAX)
   readonly #listeners: ((state: State) => void)[] = []
+  readonly #eraListeners: (() => void)[] = []
+  #era = {}
   #state: State = 'Failed'
   #failure: string | undefined
   #disk: Disk | undefined
@@ -152,6 +155,11 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#state
   }
 
+  /** Another object after each change of state, and when the records were replaced by others. */
+  get era(): object {
+    return this.#era
+  }
+
   /** Why the appliance is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
   get failure(): string | undefined {
     return this.#failure
@@ -188,6 +196,11 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** `listener` is called after each change of state. */
   onState(listener: (state: State) => void): void {
     this.#listeners.push(listener)
+  }
+
+  /** `listener` is called when an era has ended; the next one may still be on its way. */
+  onEra(listener: () => void): void {
+    this.#eraListeners.push(listener)
   }
 
   /** All or nothing: key slot, first administrator and time in one transaction. */
@@ -427,6 +440,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #dropSession(): void {
     const { vault, domain } = this.#session!
     this.#session = undefined
+    this.#endEra()
     this.backups.sessionEnds()
     domain.close()
     vault.close()
@@ -455,6 +469,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   #expect(trigger: Trigger): Disk {
+    assertAdmitted()
     if (this.#state !== TRANSITIONS[trigger].from || this.#disk === undefined) throw unavailable()
     return this.#disk
   }
@@ -467,8 +482,14 @@ export class Appliance<D extends OpenDomain = Operational> {
   #enter(state: State): void {
     if (this.#state === state) return
     this.#state = state
+    this.#endEra()
     this.#log.info('general', `state ${state}`)
     for (const listener of this.#listeners) listener(state)
+  }
+
+  #endEra(): void {
+    this.#era = {}
+    for (const listener of this.#eraListeners) listener()
   }
 
   readonly #noteDamage = (message: string): void => this.#log.error('general', message)

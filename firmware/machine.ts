@@ -1,6 +1,7 @@
 /** What the firmware asks of the boot manager. */
 
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../boot/protocol.ts'
+import { assertAdmitted } from './admission.ts'
 import { CofferError } from './error.ts'
 
 export interface Machine {
@@ -15,8 +16,12 @@ export interface Machine {
 export function createMachine(tell: (message: ToBoot) => void): Machine {
   const waiting: ((answer: SlotAnswer) => void)[] = []
   return {
-    request: (action) => tell({ type: 'request', action }),
+    request: (action) => {
+      assertAdmitted()
+      tell({ type: 'request', action })
+    },
     slot: async (step) => {
+      if (step.do === 'finish' || step.do === 'activate') assertAdmitted() // what clears up must not be stopped
       const { promise, resolve } = Promise.withResolvers<SlotAnswer>()
       waiting.push(resolve)
       tell({ type: 'slot', step })

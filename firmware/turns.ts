@@ -1,5 +1,6 @@
 /** Tasks that run one at a time, and whose turn is next where strangers wait beside the owner. Contract section 7.1. */
 
+import { ofThisRequest } from './admission.ts'
 import { CofferError } from './error.ts'
 
 /** In the order of their turns: the console, whoever was right before, and everybody else. */
@@ -83,7 +84,7 @@ export function createTurns(waitingMax: number): Turns {
           reject(error)
         }
       }
-      waiting.push({ place, begin, refuse: reject })
+      waiting.push({ place, begin: ofThisRequest(begin), refuse: reject })
       if (!isRunning) void next()
       else if (waiting.length > waitingMax) {
         const last = line().at(-1)!

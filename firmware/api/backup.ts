@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { BACKUP_FORMATS } from '../backup/backups.ts'
 import type { Spool } from '../backup/spool.ts'
 import { CofferError } from '../error.ts'
-import { matchSchema, parseJson } from '../http/body.ts'
+import { matchSchema, parseJson } from '../http/json.ts'
 import { mediaType } from '../http/media.ts'
 import { readParts } from '../http/multipart.ts'
 import { presentedPassphrase, timestamp } from '../http/schema.ts'
@@ -103,7 +103,7 @@ export const backupDeclarations = [
     handle: async ({ services, caller, query, body: { upload, contentType } }) => {
       const { backups, clock } = services.appliance
       const requestedAtMs = clock.now()
-      const spool = backups.receive()
+      const spool = backups.receive(upload.refuse)
       let given = query
       try {
         if (mediaType(contentType) === FORM_TYPE) given = await receiveForm(upload, contentType, query, spool)

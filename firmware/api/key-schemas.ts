@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { KEY_TYPE_NAMES, type KeyTypeName, MECHANISM_NAMES } from '../crypto/algorithms.ts'
 import type { KeyMaterial, NewKey } from '../domain/keys.ts'
 import { CofferError } from '../error.ts'
-import { matchSchema, parseJson } from '../http/body.ts'
 import type { Part } from '../http/endpoint.ts'
+import { matchSchema, parseJson } from '../http/json.ts'
 import { base64, base64Text, id, label, tags } from '../http/schema.ts'
 
 export const mechanisms = z.array(z.enum(MECHANISM_NAMES).meta({ id: 'Mechanism' }))

@@ -114,7 +114,11 @@ export const userDeclarations = [
     states: OPERATIONAL,
     access: ADMINISTRATORS,
     params,
-    version,
+    version: (request) => {
+      // Conditions tell whether a user exists: nothing to those who may not know. Without any, the body comes first.
+      domainOf(request).users.authorizeChange(request.caller, request.params.user)
+      return version(request)
+    },
     creates: true,
     body: { kind: 'json', schema: user },
     facts: ({ body }) => ({ role: body.role }),

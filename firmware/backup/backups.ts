@@ -1,6 +1,7 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { actAlone } from '../admission.ts'
 import type { Clock } from '../clock.ts'
 import type { Random } from '../crypto/random.ts'
 import { wipe } from '../crypto/seal.ts'
@@ -15,7 +16,8 @@ import type { Vault } from '../store/vault.ts'
 import { checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { verifyBackup } from './restore.ts'
-import { createSpool, removeSpool, type Spool } from './spool.ts'
+import { removeSpool, type Spool } from './spool.ts'
+import { createUploads, type Uploads } from './uploads.ts'
 import { writeBackup } from './writer.ts'
 
 /** The disk, and what there is beside it while Operational. */
@@ -61,12 +63,13 @@ export interface Restoration {
 
 export class Backups {
   readonly #services: BackupServices
-  #receiving = false
+  readonly #uploads: Uploads
   /** Of the latest backup that needs the domain key; also after its end. */
   #abort: () => void = () => {}
 
   constructor(services: BackupServices) {
     this.#services = services
+    this.#uploads = createUploads(services.dataDirectory)
   }
 
   /** At a start: nothing but the names of files can be left of backups and restores that were cut short. */
@@ -126,19 +129,10 @@ export class Backups {
     this.#abort = () => {}
   }
 
-  /** A place for an upload, one at a time, else `busy`. The caller closes it. */
-  receive(): Spool {
+  /** A place for an upload; the caller closes it. `refuse` is called when another one is to have it. */
+  receive(refuse: (error: CofferError) => void): Spool {
     this.#services.openStore()
-    if (this.#receiving) throw new CofferError('busy', 'Another backup is being restored, try again')
-    const spool = createSpool(this.#services.dataDirectory)
-    this.#receiving = true
-    return {
-      ...spool,
-      close: () => {
-        this.#receiving = false
-        spool.close()
-      },
-    }
+    return this.#uploads.receive(refuse)
   }
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
@@ -168,7 +162,7 @@ export class Backups {
           })
           if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
           claim.release()
-          await this.#services.restart(stays ? session.vault.domainKey.slice() : null)
+          await actAlone(() => this.#services.restart(stays ? session.vault.domainKey.slice() : null))
           store.checkpoint() // nothing of what was replaced stays behind
         } finally {
           backup.close()

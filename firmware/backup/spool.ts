@@ -12,6 +12,8 @@ import { RECOGNISED_BYTES, recognise, type Source } from './reader.ts'
 export interface Spool {
   /** All of an upload. Throws `invalid` as soon as it is no backup, `storage`, and what the upload throws. */
   receive(upload: AsyncIterable<Uint8Array>): Promise<void>
+  /** Bytes received so far. */
+  readonly length: number
   /** What was received, from the beginning. */
   source(): Source
   close(): void
@@ -25,7 +27,8 @@ const spoolPath = (dataDirectory: string): string => join(dataDirectory, 'restor
 /** What a process leaves that is killed between making the file and taking its name away: the name. */
 export const removeSpool = (dataDirectory: string): void => rmSync(spoolPath(dataDirectory), { force: true })
 
-export function createSpool(dataDirectory: string): Spool {
+/** `makeRoom` throws when there is none for so many more bytes. */
+export function createSpool(dataDirectory: string, makeRoom: (bytes: number) => void): Spool {
   const path = spoolPath(dataDirectory)
   const file = onDisk(() => {
     const opened = openSync(path, 'w+', 0o600)
@@ -44,6 +47,7 @@ export function createSpool(dataDirectory: string): Spool {
     async receive(upload) {
       let recognised = false
       for await (const bytes of upload) {
+        makeRoom(bytes.length)
         await append(bytes).catch((error) => {
           throw storageFailure(error)
         })
@@ -51,6 +55,9 @@ export function createSpool(dataDirectory: string): Spool {
         recognise(fileSource(file)) // nobody need send the rest of something else
         recognised = true
       }
+    },
+    get length() {
+      return length
     },
     source: () => fileSource(file),
     close: () => closeSync(file),

@@ -5,7 +5,6 @@ import { CofferError } from '../error.ts'
 import { ANYBODY, createTurns, type Place } from '../turns.ts'
 import type { Caller } from '../vocabulary.ts'
 import type { Context } from './context.ts'
-import { namespaceOf } from './identifiers.ts'
 import { matchesPassphrase, type PassphraseDigest, renewDigest } from './passphrase.ts'
 import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
@@ -53,7 +52,7 @@ export class Credentials {
   verify(userId: string, passphrase: Uint8Array, place: Place = ANYBODY): Caller | Promise<Caller | null> {
     const user = this.#users.find(userId)
     const mac = this.#mac(userId, user?.passphrase ?? this.#nobody, passphrase)
-    if (user !== undefined && this.#isRemembered(userId, mac)) return callerOf(user)
+    if (user !== undefined && this.#isRemembered(userId, mac)) return this.#users.caller(userId)!
     return this.#verifySlowly(userId, user, mac, passphrase, place)
   }
 
@@ -61,7 +60,8 @@ export class Credentials {
   recall(userId: string, passphrase: Uint8Array): Caller | null {
     const user = this.#remembered.has(userId) ? this.#users.find(userId) : undefined
     if (user === undefined) return null
-    return this.#isRemembered(userId, this.#mac(userId, user.passphrase, passphrase)) ? callerOf(user) : null
+    const isRemembered = this.#isRemembered(userId, this.#mac(userId, user.passphrase, passphrase))
+    return isRemembered ? this.#users.caller(userId) : null
   }
 
   async #verifySlowly(
@@ -78,7 +78,7 @@ export class Credentials {
     const current = this.#users.find(userId)?.passphrase
     // Deleted or given another passphrase meanwhile.
     if (current === undefined || (current !== expected && current !== this.#renewed.get(expected))) return null
-    return callerOf(user)
+    return this.#users.caller(userId)
   }
 
   close(): void {
@@ -181,5 +181,3 @@ export class Credentials {
 
 const isForgotten = ({ derivedMs, usedMs }: Remembered, nowMs: number): boolean =>
   nowMs - usedMs >= REMEMBERED_MS || nowMs - derivedMs >= REMEMBERED_MS_MAX
-
-const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })

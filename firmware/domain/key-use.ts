@@ -79,6 +79,13 @@ export class KeyUse {
     })
   }
 
+  /** Throws `forbidden`, and logs it like a use, when the key's tags are none of the caller's. */
+  authorize(actor: Actor, id: string, action: keyof Permissions): void {
+    if (isUsableWith(this.#keys.get(actor.caller.namespace, id), this.#users.tagsOfCaller(actor.caller))) return
+    this.#audit(actor, action, id, 'forbidden')
+    throw otherTags()
+  }
+
   /** Throws `invalid` for Generic keys. */
   publicPem(namespace: Namespace, id: string): string {
     return publicKeyPem(this.#keys.get(namespace, id).type, this.#keys.publicKey(namespace, id))
@@ -103,8 +110,7 @@ export class KeyUse {
     let outcome = 'failed'
     try {
       const key = this.#keys.get(actor.caller.namespace, id)
-      if (!isUsableWith(key, this.#users.tagsOfCaller(actor.caller)))
-        throw new CofferError('forbidden', 'Your tags do not allow to use this key')
+      if (!isUsableWith(key, this.#users.tagsOfCaller(actor.caller))) throw otherTags()
       const result = await operate(key)
       this.#context.assertOpen()
       this.#keys.count(key)
@@ -126,6 +132,8 @@ export class KeyUse {
     )
   }
 }
+
+const otherTags = () => new CofferError('forbidden', 'Your tags do not allow to use this key')
 
 function lend<T>(input: Input, use: (bytes: Uint8Array) => T): T {
   const bytes = input()

@@ -18,6 +18,8 @@ export interface NewUser {
 interface Held {
   user: User
   version: number
+  /** The same object as long as his passphrase is the same. */
+  caller: Caller
 }
 
 export class Users {
@@ -32,7 +34,7 @@ export class Users {
     this.#namespaces = namespaces
     for (const value of context.records.list('users')) {
       const user = decodeUser(value)
-      this.#users.set(user.id, { user, version: context.nextVersion() })
+      this.#users.set(user.id, { user, version: context.nextVersion(), caller: callerOf(user) })
     }
     this.#ids = new SortedIds(this.#users.keys())
     this.#listVersion = context.nextVersion()
@@ -43,6 +45,16 @@ export class Users {
     const held = this.#users.get(id)
     if (held === undefined && this.#context.records.isDamaged('users', id)) throw damaged('user')
     return held?.user
+  }
+
+  /** Whoever has shown the passphrase of a user. */
+  caller(id: string): Caller | null {
+    return this.#users.get(id)?.caller ?? null
+  }
+
+  /** False once he was deleted, even if another one of his name was made, or has another passphrase than he came with. */
+  isCurrent(caller: Caller): boolean {
+    return this.#users.get(caller.userId)?.caller === caller
   }
 
   /** Throws `notFound`. */
@@ -133,7 +145,7 @@ export class Users {
   renewDigest(id: string, former: PassphraseDigest, passphrase: PassphraseDigest): boolean {
     const user = this.find(id)
     if (user?.passphrase !== former) return false
-    this.#put({ ...user, passphrase })
+    this.#put({ ...user, passphrase }, this.#users.get(id)!.caller)
     return true
   }
 
@@ -169,12 +181,18 @@ export class Users {
     this.#context.log.info('users', `removed tag ${tag} from ${id} by ${caller.userId}`)
   }
 
-  #put(user: User): void {
+  /** `caller` where a passphrase stays that is not stored as it was. */
+  #put(user: User, caller?: Caller): void {
+    const former = this.#users.get(user.id)
+    const isSame = former?.user.passphrase === user.passphrase
     this.#context.records.commit([{ collection: 'users', name: user.id, value: encodeUser(user) }])
-    this.#users.set(user.id, { user, version: this.#context.nextVersion() })
+    const version = this.#context.nextVersion()
+    this.#users.set(user.id, { user, version, caller: caller ?? (isSame ? former.caller : callerOf(user)) })
     this.#listVersion = this.#context.nextVersion()
   }
 }
+
+const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })
 
 const otherNamespace = (): CofferError =>
   new CofferError('forbidden', "Only users with role Administrator in the user's namespace may do this")

@@ -1,7 +1,7 @@
-/** Request bodies: read within bounds of size, memory and time, then parsed. RFC 8259; contract sections 1.1 and 1.5. */
+/** Request bodies: read within bounds of size, memory and time. Contract section 1.5. */
 
 import type { Readable } from 'node:stream'
-import type { z } from 'zod'
+import type { Check } from '../admission.ts'
 import { ownsMemory, releaseSecret } from '../crypto/secret.ts'
 import { CofferError } from '../error.ts'
 import type { Body } from './endpoint.ts'
@@ -9,42 +9,78 @@ import type { Body } from './endpoint.ts'
 export const BODY_BYTES_MAX = 1024 * 1024
 
 /** What the declaration allows; streamed bodies have no limit. */
-export const bodyBytesMax = (body: Body<unknown> | undefined): number =>
-  body?.kind === 'stream' ? Number.POSITIVE_INFINITY : (body?.bytesMax ?? BODY_BYTES_MAX)
+export function bodyBytesMax(body: Body<unknown> | undefined): number {
+  if (body?.kind === 'stream') return Number.POSITIVE_INFINITY
+  return body?.kind === 'longJson' ? body.bytesMax : BODY_BYTES_MAX
+}
 
 export interface BodyLimits {
-  /** A body may take this long however small it is. */
+  /** How long nothing may come, and how far a body may fall behind the least rate. */
   graceMs: number
-  /** After the grace, a body must have come at this rate on average. */
   bytesPerSecondMin: number
   /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
   totalBytesMax: number
+  /** A body of a request without credentials, however quickly it comes. */
+  strangerMs: number
+  /** The same for one that is streamed. */
+  strangerStreamMs: number
 }
 
 export const BODY_LIMITS: BodyLimits = {
   graceMs: 10_000,
   bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
   totalBytesMax: 320 * 1024 * 1024, // four of the largest
+  strangerMs: 30_000, // two passphrases and a time
+  strangerStreamMs: 600_000, // the backup of a million keys at 2 MB/s
 }
 
 const PACE_CHECK_MS = 500
 
-export interface BodyReader {
-  /** The whole body. Throws `tooLarge`, `timeout`, `busy`, or `invalid` when the client goes away. */
-  read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>>
-  /**
-   * The body piece by piece; the client is held back while nobody asks for the next one. `open` is called when the first
-   * is asked for. Throws `timeout`, or `invalid` when the client goes away.
-   */
-  stream(open: () => Readable): AsyncGenerator<Uint8Array, void>
+/** Under which a body is waited for. */
+export interface Terms {
+  /** Throws when the request is admitted no longer; asked as often as the pace. */
+  check: Check
+  /** In all. */
+  withinMs: number
 }
+
+const ANY_TERMS: Terms = { check: () => {}, withinMs: Number.POSITIVE_INFINITY }
+
+/** A body piece by piece, to be iterated once. */
+export interface Upload extends AsyncGenerator<Uint8Array, void> {
+  /** Whoever waits for the next piece gets this error instead. */
+  refuse(error: CofferError): void
+}
+
+export interface BodyReader {
+  /** The whole body. Throws `tooLarge`, `timeout`, `busy`, what `terms` say, or `invalid` when the client goes away. */
+  read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>>
+  /** The same, piece by piece. Throws what `take` throws, too. */
+  feed(stream: Readable, bytesMax: number, take: Take, terms?: Terms): Promise<void>
+  /**
+   * The client is held back while nobody asks for the next piece. `open` is called when the first is asked for. Throws
+   * `timeout`, what `terms` say, or `invalid` when the client goes away.
+   */
+  stream(open: () => Readable, terms?: Terms): Upload
+  /** Asks now whether the requests of all bodies on their way are still admitted. */
+  recheck(): void
+}
+
+/** What it does not keep is wiped. */
+type Take = (piece: Uint8Array) => 'taken' | 'kept'
 
 /** A body being read. */
 interface Reading {
+  terms: Terms
   /** How long the client has had so far. */
   elapsedMs: () => number
   receivedBytes: number
   refuse: (error: CofferError) => void
+  /** How much longer nothing may come; what comes at the least rate keeps it as it is. */
+  creditMs: number
+  /** Up to when, and up to which byte, that has been reckoned. */
+  reckonedMs: number
+  reckonedBytes: number
 }
 
 export function createBodyReader(limits: BodyLimits): BodyReader {
@@ -52,37 +88,56 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
   let totalBytes = 0
   let pace: NodeJS.Timeout | undefined
 
-  async function read(stream: Readable, bytesMax: number): Promise<Uint8Array<ArrayBuffer>> {
+  async function read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>> {
+    let whole = new Uint8Array()
+    let length = 0
+    const take: Take = (piece) => {
+      const begin = length
+      length += piece.length
+      if (begin === 0 && ownsMemory(piece)) {
+        whole = new Uint8Array(piece.buffer) // most bodies come in one piece; as no Buffer, whose slices share memory
+        return 'kept'
+      }
+      if (length > whole.length) whole = grow(whole, Math.max(length, 2 * begin))
+      whole.set(piece, begin)
+      return 'taken'
+    }
+    try {
+      await feed(stream, bytesMax, take, terms)
+      return whole.subarray(0, length)
+    } catch (error) {
+      release(whole)
+      throw error
+    }
+  }
+
+  async function feed(stream: Readable, bytesMax: number, take: Take, terms = ANY_TERMS): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const startedMs = performance.now()
-    const reading: Reading = { elapsedMs: () => performance.now() - startedMs, receivedBytes: 0, refuse: reject }
-    let whole = new Uint8Array()
+    let isRefused = false
+    const refuse = (error: unknown) => {
+      isRefused = true
+      reject(error)
+    }
+    const reading = watch(terms, () => performance.now() - startedMs, refuse)
     const onData = (chunk: Uint8Array) => {
-      const begin = reading.receivedBytes
       reading.receivedBytes += chunk.length
       totalBytes += chunk.length
-      if (reading.receivedBytes > bytesMax) reject(tooLarge(bytesMax))
-      else if (totalBytes > limits.totalBytesMax) reject(new CofferError('busy', 'Too many large requests at once'))
-      else if (begin === 0 && ownsMemory(chunk)) {
-        whole = new Uint8Array(chunk.buffer) // most bodies come in one piece; as no Buffer, whose slices share memory
-        return
-      } else {
-        if (reading.receivedBytes > whole.length) whole = grow(whole, Math.max(reading.receivedBytes, 2 * begin))
-        whole.set(chunk, begin)
+      try {
+        if (reading.receivedBytes > bytesMax) throw tooLarge(bytesMax)
+        if (totalBytes > limits.totalBytesMax) throw new CofferError('busy', 'Too many large requests at once')
+        if (!isRefused && take(chunk) === 'kept') return
+      } catch (error) {
+        refuse(error)
       }
       chunk.fill(0) // it may hold a passphrase
     }
     const onClose = () => {
-      if (!stream.readableEnded) reject(endedEarly())
+      if (!stream.readableEnded) refuse(endedEarly())
     }
     stream.on('data', onData).on('end', resolve).on('error', onClose).on('close', onClose)
-    watch(reading)
     try {
       await promise
-      return whole.subarray(0, reading.receivedBytes)
-    } catch (error) {
-      release(whole)
-      throw error
     } finally {
       readings.delete(reading)
       totalBytes -= reading.receivedBytes
@@ -91,61 +146,69 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     }
   }
 
-  async function* stream(open: () => Readable): AsyncGenerator<Uint8Array, void> {
-    const source = open()
-    const chunks: Uint8Array[] = []
-    let ended = false
+  function stream(open: () => Readable, terms = ANY_TERMS): Upload {
     let failure: CofferError | undefined
     let arrived = Promise.withResolvers<void>()
-    let waitingSinceMs: number | null = null
-    let waitedMs = 0
-    // The time the handler takes for what it has been given is not the client's.
-    const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
     const refuse = (error: CofferError) => {
       failure ??= error
       arrived.resolve()
     }
-    const reading: Reading = { elapsedMs, receivedBytes: 0, refuse }
-    const onData = (chunk: Uint8Array) => {
-      source.pause()
-      chunks.push(chunk)
-      reading.receivedBytes += chunk.length
-      arrived.resolve()
-    }
-    const onEnd = () => {
-      ended = true
-      arrived.resolve()
-    }
-    const onClose = () => {
-      if (!ended) refuse(endedEarly())
-    }
-    source.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-    watch(reading)
-    try {
-      for (;;) {
-        const chunk = chunks.shift()
-        if (chunk !== undefined) yield chunk
-        else if (failure !== undefined) throw failure
-        else if (ended) return
-        else {
-          arrived = Promise.withResolvers()
-          waitingSinceMs = performance.now()
-          source.resume()
-          await arrived.promise
-          waitedMs = elapsedMs()
-          waitingSinceMs = null
-        }
+
+    async function* pieces(): AsyncGenerator<Uint8Array, void> {
+      const source = open()
+      const chunks: Uint8Array[] = []
+      let ended = false
+      let waitingSinceMs: number | null = null
+      let waitedMs = 0
+      // The time the handler takes for what it has been given is not the client's.
+      const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
+      const reading = watch(terms, elapsedMs, refuse)
+      const onData = (chunk: Uint8Array) => {
+        source.pause()
+        chunks.push(chunk)
+        reading.receivedBytes += chunk.length
+        arrived.resolve()
       }
-    } finally {
-      readings.delete(reading)
-      source.off('data', onData).off('end', onEnd).off('close', onClose)
-      source.resume() // nobody wants the rest
+      const onEnd = () => {
+        ended = true
+        arrived.resolve()
+      }
+      const onClose = () => {
+        if (!ended) refuse(endedEarly())
+      }
+      source.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+      try {
+        for (;;) {
+          terms.check()
+          const chunk = chunks.shift()
+          if (chunk !== undefined) yield chunk
+          else if (failure !== undefined) throw failure
+          else if (ended) return
+          else {
+            arrived = Promise.withResolvers()
+            waitingSinceMs = performance.now()
+            source.resume()
+            await arrived.promise
+            waitedMs = elapsedMs()
+            waitingSinceMs = null
+          }
+        }
+      } finally {
+        readings.delete(reading)
+        source.off('data', onData).off('end', onEnd).off('close', onClose)
+        source.resume() // nobody wants the rest
+      }
     }
+
+    return Object.assign(pieces(), { refuse })
   }
 
-  function watch(reading: Reading): void {
+  function watch(terms: Terms, elapsedMs: () => number, refuse: (error: CofferError) => void): Reading {
+    const account = { receivedBytes: 0, creditMs: limits.graceMs, reckonedMs: 0, reckonedBytes: 0 }
+    const reading = { terms, elapsedMs, refuse, ...account }
     readings.add(reading)
     pace ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
+    return reading
   }
 
   /** One timer for all: it runs while there is anything to watch. */
@@ -154,14 +217,33 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       clearInterval(pace)
       pace = undefined
     }
-    for (const { elapsedMs, receivedBytes, refuse } of readings) {
-      const lateMs = elapsedMs() - limits.graceMs
-      if (lateMs > 0 && receivedBytes < (lateMs / 1000) * limits.bytesPerSecondMin)
-        refuse(new CofferError('timeout', 'The request body came too slowly'))
+    for (const reading of readings) {
+      if (isLate(reading, limits)) reading.refuse(new CofferError('timeout', 'The request body came too slowly'))
+    }
+    recheck()
+  }
+
+  function recheck(): void {
+    for (const { terms, refuse } of readings) {
+      try {
+        terms.check()
+      } catch (error) {
+        refuse(error as CofferError)
+      }
     }
   }
 
-  return { read, stream }
+  return { read, feed, stream, recheck }
+}
+
+/** A burst does not pay for more silence than the grace: what counts is the pace of late, not that since the start. */
+function isLate(reading: Reading, { graceMs, bytesPerSecondMin }: BodyLimits): boolean {
+  const elapsedMs = reading.elapsedMs()
+  const earnedMs = ((reading.receivedBytes - reading.reckonedBytes) / bytesPerSecondMin) * 1000
+  reading.creditMs = Math.min(graceMs, reading.creditMs - (elapsedMs - reading.reckonedMs) + earnedMs)
+  reading.reckonedMs = elapsedMs
+  reading.reckonedBytes = reading.receivedBytes
+  return reading.creditMs < 0 || elapsedMs > reading.terms.withinMs
 }
 
 const endedEarly = () => new CofferError('invalid', 'The request body ended early')
@@ -181,47 +263,3 @@ export function release(body: Uint8Array<ArrayBuffer>): void {
 
 export const tooLarge = (bytesMax: number) =>
   new CofferError('tooLarge', `The request body is larger than ${bytesMax} bytes`)
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-/** RFC 8259 and nothing more lenient. */
-export const parseJson = (bytes: Uint8Array): unknown => parseText(readText(bytes))
-
-export function readText(bytes: Uint8Array): string {
-  if (bytes.length === 0) throw new CofferError('invalid', 'The request body is empty')
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw new CofferError('invalid', 'The request body is not UTF-8')
-  }
-}
-
-/** Nesting costs no stack: the runtime's parser is iterative and schemas are flat. */
-export function parseText(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    // The parser's own message quotes the body, which may hold a secret.
-    throw new CofferError('invalid', 'The request body is not JSON')
-  }
-}
-
-/** The parsed value; throws `invalid` with a message that names the member and never quotes its value. */
-export function matchSchema<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new CofferError('invalid', explain(parsed.error.issues[0], what))
-}
-
-/** A name sent by the client appears in the message up to this length. */
-const NAME_MAX = 64
-
-function explain(issue: z.core.$ZodIssue | undefined, what: string): string {
-  if (issue === undefined) return `${what}: not valid`
-  const member = issue.path.length === 0 ? what : issue.path.map((part) => String(part).slice(0, NAME_MAX)).join('.')
-  if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.slice(0, 4).map((name) => JSON.stringify(name.slice(0, NAME_MAX)))
-    return `${member}: unknown ${names.length > 1 ? 'members' : 'member'} ${names.join(', ')}`
-  }
-  return `${member}: ${issue.message}`
-}

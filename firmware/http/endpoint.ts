@@ -3,6 +3,7 @@
 import type { z } from 'zod'
 import type { Place } from '../turns.ts'
 import type { Caller, Role, State } from '../vocabulary.ts'
+import type { Upload } from './body.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
@@ -14,18 +15,18 @@ export interface Access {
   publicIn?: readonly State[]
 }
 
-/** How a request body is read; `bytesMax` defaults to 1 MiB (contract 1.5). */
+/** How a request body is read: 1 MiB at most where nothing else is said (contract 1.5). */
 export type Body<T> =
-  | { kind: 'json'; schema: z.ZodType<T>; bytesMax?: number }
+  | { kind: 'json'; schema: z.ZodType<T> }
+  | LongJsonBody<T>
   /** Raw bytes with one of `types` as content type; parsed by `parse`, which throws `invalid`. */
-  | { kind: 'raw'; types: readonly string[]; parse: (bytes: Uint8Array, type: string) => T; bytesMax?: number }
+  | { kind: 'raw'; types: readonly string[]; parse: (bytes: Uint8Array, type: string) => T }
   /** JSON or multipart/form-data, chosen by content type (key import, contract 4.6). */
   | {
       kind: 'jsonOrMultipart'
       schema: z.ZodType<T>
       /** Exactly the parts given, by name, in order of arrival. */
       parts: (parts: readonly Part[]) => T
-      bytesMax?: number
     }
   /**
    * As it arrives, of any size, watched by its pace like every other body: for handlers that never hold all of it. The
@@ -37,11 +38,23 @@ export type Body<T> =
       kind: 'stream'
       types: readonly string[]
       form?: Form
-      open: (chunks: AsyncIterable<Uint8Array>, contentType: string) => T
+      open: (chunks: Upload, contentType: string) => T
     }
 
 /** Parts of multipart/form-data by name: bytes, or JSON as in this example. */
 export type Form = Readonly<Record<string, 'binary' | { example: object }>>
+
+/** A JSON object with one long member of base64, which is never held as text, and other short ones: see `longJson`. */
+export interface LongJsonBody<T> {
+  kind: 'longJson'
+  /** As the documents show it. */
+  schema: z.ZodType
+  names: readonly string[]
+  long: string
+  bytesMax: number
+  /** Made of what `schema` gives and the decoded bytes. */
+  value: (fields: unknown, bytes: Uint8Array | null) => T
+}
 
 export interface Part {
   name: string
@@ -84,13 +97,18 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
    * a body that parses but fails its schema, and `forbidden` thrown by the handler, count as failures.
    */
   attemptsAs?: string
-  /** Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. */
+  /**
+   * Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. Asked again when the
+   * request acts, and whenever a change follows from it.
+   */
   authorize?: (request: Request<S, Record<string, string>, unknown, unknown>) => void
   /** Syntax of the path parameters after percent-decoding (step 11). */
   params?: z.ZodType<P>
   query?: z.ZodType<Q>
   /** Throws `notFound` when the resource is missing (step 12). */
   exists?: (request: Request<S, P, unknown, unknown>) => void
+  /** Throws `forbidden` when tags keep the caller from using the key: behind step 12, so that no body is taken in vain. */
+  mayUse?: (request: Request<S, P, unknown, unknown>) => void
   /**
    * The resource for conditional headers (step 13): any text that changes with its representation (it is hashed into the
    * `etag` and never sent itself), null when the resource is missing, undefined when it has no etag. Sends `etag` on GET.
@@ -130,6 +148,17 @@ export type Answer =
   | { status: 200 | 201; json: z.ZodType; text?: TextForm }
   | { status: 200; types: readonly string[] }
   | { status: 200 | 201 | 204; empty: true }
+
+/** A body whose member `long` is base64 on the wire and bytes for the handler, null where it was no base64. */
+export function longJson<Shape extends z.ZodRawShape, Long extends keyof Shape & string>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  long: Long,
+  bytesMax: number,
+): LongJsonBody<Omit<z.output<typeof schema>, Long> & Record<Long, Uint8Array | null>> {
+  type Value = Omit<z.output<typeof schema>, Long> & Record<Long, Uint8Array | null>
+  const value = (fields: unknown, bytes: Uint8Array | null) => ({ ...(fields as object), [long]: bytes }) as Value
+  return { kind: 'longJson', schema, names: Object.keys(schema.shape), long, bytesMax, value }
+}
 
 /** Infers the types of one declaration; the list of an API is `Declaration<S>[]`. */
 export function endpoint<S, P, Q, B>(declaration: Declaration<S, P, Q, B>): Declaration<S> {

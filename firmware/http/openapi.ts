@@ -163,7 +163,7 @@ function requestContent<S>({ body }: Declaration<S>, schemas: SchemaSet): Conten
     return Object.fromEntries(types.map((type) => [type, { schema: schemaOf(type) }]))
   }
   const json = { 'application/json': { schema: schemas.inline(body.schema, 'input') } }
-  if (body.kind === 'json') return json
+  if (body.kind !== 'jsonOrMultipart') return json
   return {
     ...json,
     [FORM_TYPE]: { schema: formSchema({ arguments: { example: { mechanisms: [] } }, key_file: 'binary' }) },

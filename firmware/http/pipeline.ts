@@ -1,32 +1,30 @@
-/** The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. */
+/**
+ * The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. The state,
+ * the caller and his rights, the resource and the conditions are those of the turn in which the request acts: whoever sends
+ * a body is asked again when all of it is there, and every change that follows later asks once more (see admission.ts).
+ */
 
 import { Hono } from 'hono'
+import { actAdmitted, type Check } from '../admission.ts'
 import { CofferError } from '../error.ts'
 import type { Log } from '../log.ts'
 import type { Place } from '../turns.ts'
 import type { Caller, State } from '../vocabulary.ts'
 import type { AttemptLimiter } from './attempts.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './audit.ts'
-import {
-  BODY_LIMITS,
-  type BodyLimits,
-  bodyBytesMax,
-  createBodyReader,
-  matchSchema,
-  parseText,
-  readText,
-  release,
-  tooLarge,
-} from './body.ts'
+import { BODY_LIMITS, type BodyLimits, bodyBytesMax, createBodyReader, release, type Terms, tooLarge } from './body.ts'
 import { etagOf, judge, type Presence } from './conditions.ts'
 import { readBasic } from './credentials.ts'
 import { documentDeclarations } from './documents.ts'
-import type { Access, Body, Declaration, Request, Result, TextForm } from './endpoint.ts'
+import type { Access, Body, Declaration, LongJsonBody, Request, Result, TextForm } from './endpoint.ts'
 import { errorReply, refusal } from './errors.ts'
 import { type Connection, type Exchange, exchangeOf } from './exchange.ts'
+import { matchSchema, parseText, readText } from './json.ts'
+import { createLongJsonReader } from './long-json.ts'
 import { acceptable, mediaType } from './media.ts'
 import { parseMultipart } from './multipart.ts'
 import type { ApiInfo } from './openapi.ts'
+import { refuseForeignPage } from './origin.ts'
 import {
   bodyReply,
   emptyReply,
@@ -50,10 +48,16 @@ export interface ApiOptions<S> {
   declarations: readonly Declaration<S>[]
   services: S
   state: () => State
+  /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
+  era: () => unknown
+  /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
+  onEra?: (listener: () => void) => void
   /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
   authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
   /** The same where it is remembered from a time before, else null. */
   recall?: (userId: string, passphrase: Uint8Array) => Caller | null
+  /** False once the caller was deleted or has another passphrase than he came with. */
+  isCurrent?: (caller: Caller) => boolean
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
   admit?: (caller: Caller) => boolean
   limiter: AttemptLimiter
@@ -68,7 +72,9 @@ export type Api = Hono<{ Bindings: Connection }>
 
 /** Every path of the TLS port: `/api/v1/...` of the declarations, the API documents, and 404 for the rest. */
 export function createApi<S>(options: ApiOptions<S>): Api {
-  const bodies = createBodyReader({ ...BODY_LIMITS, ...options.bodyLimits })
+  const bodyLimits = { ...BODY_LIMITS, ...options.bodyLimits }
+  const bodies = createBodyReader(bodyLimits)
+  options.onEra?.(bodies.recheck)
   const routes = createRoutes<Resource<S>>()
   for (const declaration of options.declarations) {
     add(
@@ -107,6 +113,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const matches = routes.match(path)
     if (matches.length === 0) throw new CofferError('notFound', 'No such path')
     const state = options.state()
+    const era = options.era()
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
     const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
     const declaration = match.value.get(method)
@@ -117,11 +124,14 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (declaration === undefined)
       return refusal('methodNotAllowed', 'Method not allowed', { allow: allowed(matches).join(', ') })
 
+    // Pages of others do not even get to try credentials, their own or those a browser remembers
+    attempt.declaration = declaration
+    attempt.params = match.params
+    refuseForeignPage(exchange.method, exchange.header)
+
     // 6 and 7
     const { services, limiter } = options
     const { address } = exchange
-    attempt.declaration = declaration
-    attempt.params = match.params
     const access = accessIn(declaration, state)
     if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
     const caller = access === 'public' ? nobody : await authenticate(exchange, attempt)
@@ -133,10 +143,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       query: {},
       body: undefined,
     }
-    if (access !== 'public') {
-      authorize(access, caller)
-      declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
-    }
+    const check = () => assertAdmitted(declaration, access, request, era)
+    check()
     attempt.isAdmitted = true
 
     // 8 to 10
@@ -151,23 +159,68 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const { params, query } = declaration
     if (params !== undefined) request.params = matchSchema(params, match.params, 'path')
     if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
+    const early = meetResource(exchange, declaration, request)
+    if ('status' in early) return early
+
+    // 14 and 15
+    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
+    const { body } = declaration
+    try {
+      if (body !== undefined) {
+        const { strangerMs, strangerStreamMs } = bodyLimits
+        const ofStranger = body.kind === 'stream' ? strangerStreamMs : strangerMs
+        const terms = { check, withinMs: access === 'public' ? ofStranger : Number.POSITIVE_INFINITY }
+        request.body = await readBody(declaration, body, exchange, bytesMax, terms)
+        check()
+        const late = meetResource(exchange, declaration, request)
+        if ('status' in late) return late
+      }
+      attempt.request = request
+      const result = await handle(declaration, request, check)
+      attempt.result = result
+      if (givesOut(result)) check() // nothing is told or signed for whoever may not ask for it any more
+      const headers = responseHeaders(declaration, early.etag)
+      return replyOf(whileAdmitted(result, check), types, textForm(declaration, types), headers, (error) => {
+        errorReply(error, options.log) // nobody can be sent it any more; it is logged
+        exchange.cut()
+      })
+    } finally {
+      wipeIn(request.body)
+    }
+  }
+
+  /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
+  function assertAdmitted(
+    declaration: Declaration<S>,
+    access: Access | 'public',
+    request: Request<S, unknown, unknown, unknown>,
+    era: unknown,
+  ): void {
+    if (options.era() !== era) throw new CofferError('unavailable', UNAVAILABLE)
+    if (access === 'public') return
+    const { caller } = request
+    if (options.isCurrent?.(caller) === false)
+      throw new CofferError('unauthenticated', 'The account was deleted, or has another passphrase now')
+    authorize(access, caller)
+    declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
+  }
+
+  /** Checks 12 and 13: the answer where they end the request, else the etag. */
+  function meetResource(
+    exchange: Exchange,
+    declaration: Declaration<S>,
+    request: Request<S, unknown, unknown, unknown>,
+  ): Reply | { etag?: string | undefined } {
     declaration.exists?.(request)
+    declaration.mayUse?.(request)
+    const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
+    if (declaration.method !== 'GET' && !isConditional) return {}
     const version = declaration.version?.(request)
     const etag = version === undefined || version === null ? undefined : etagOf(version)
     const verdict = conditions(exchange, declaration, version, etag)
     if (verdict === 412) throw new CofferError('unavailable', 'A condition of the request does not hold')
     if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
-
-    // 14 and 15
-    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
-    if (declaration.body !== undefined) request.body = await readBody(declaration, declaration.body, exchange, bytesMax)
-    attempt.request = request
-    const result = await handle(declaration, request)
-    attempt.result = result
-    return replyOf(result, types, textForm(declaration, types), responseHeaders(declaration, etag), (error) => {
-      errorReply(error, options.log) // nobody can be sent it any more; it is logged
-      exchange.cut()
-    })
+    return { etag }
   }
 
   async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
@@ -194,10 +247,18 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
-  async function readBody(declaration: Declaration<S>, body: Body<unknown>, exchange: Exchange, bytesMax: number) {
+  async function readBody(
+    declaration: Declaration<S>,
+    body: Body<unknown>,
+    exchange: Exchange,
+    bytesMax: number,
+    terms: Terms,
+  ) {
     const contentType = exchange.header('content-type')
-    if (body.kind === 'stream') return body.open(bodies.stream(exchange.openBody), contentType ?? '')
-    const bytes = await bodies.read(exchange.openBody(), bytesMax)
+    if (body.kind === 'stream') return body.open(bodies.stream(exchange.openBody, terms), contentType ?? '')
+    if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
+    const bytes = await bodies.read(exchange.openBody(), bytesMax, terms)
+    terms.check() // before anything is said of what is in it
     const type = mediaType(contentType)
     if (body.kind === 'raw') return body.parse(bytes, type)
     try {
@@ -217,13 +278,30 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     }
   }
 
-  /** Runs the handler; where attempts are limited, `forbidden` is a failed one. */
-  async function handle(declaration: Declaration<S>, request: Request<S, unknown, unknown, unknown>): Promise<Result> {
-    if (declaration.attemptsAs === undefined) return declaration.handle(request)
+  async function readLongJson(body: LongJsonBody<unknown>, exchange: Exchange, terms: Terms): Promise<unknown> {
+    const reader = createLongJsonReader(body.names, body.long)
+    try {
+      await bodies.feed(exchange.openBody(), body.bytesMax, reader.take, terms)
+      terms.check()
+      const { fields, bytes } = reader.end()
+      return body.value(matchSchema(body.schema, fields, 'body'), bytes)
+    } catch (error) {
+      reader.wipe()
+      throw error
+    }
+  }
+
+  /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
+  async function handle(
+    declaration: Declaration<S>,
+    request: Request<S, unknown, unknown, unknown>,
+    check: Check,
+  ): Promise<Result> {
+    if (declaration.attemptsAs === undefined) return actAdmitted(check, () => declaration.handle(request))
     let refused: unknown
     const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
       try {
-        return await declaration.handle({ ...request, place })
+        return await actAdmitted(check, () => declaration.handle({ ...request, place }))
       } catch (error) {
         if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
         refused = error
@@ -241,6 +319,8 @@ type Resource<S> = Map<string, Declaration<S>>
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
 
 const MULTIPART_TYPE = 'multipart/form-data'
+
+const CONDITIONS = ['if-match', 'if-none-match'] as const
 
 /** Public endpoints get this; no handler of theirs may ask who calls. */
 const nobody = undefined as unknown as Caller
@@ -284,6 +364,7 @@ function checkType(body: Body<unknown>, type: string): void {
 function bodyTypes(body: Body<unknown>): readonly string[] {
   switch (body.kind) {
     case 'json':
+    case 'longJson':
       return [JSON_TYPE]
     case 'jsonOrMultipart':
       return [JSON_TYPE, MULTIPART_TYPE]
@@ -358,6 +439,31 @@ function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | 
     ...(etag !== undefined && method === 'GET' && { etag }),
     ...(noCache && { 'cache-control': 'no-cache' }),
   }
+}
+
+/** An answer to a change only says that it was made. */
+const givesOut = (result: Result): boolean => result.status === 200 && ('json' in result || 'bytes' in result)
+
+/** An answer that is sent as it is made ends with the request's admission. */
+function whileAdmitted(result: Result, check: Check): Result {
+  if (!('stream' in result)) return result
+  const { stream } = result
+  async function* checked(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream) {
+      check()
+      yield chunk
+    }
+  }
+  return { ...result, stream: checked() }
+}
+
+/** Passphrases and keys in a body nobody needs any more; handlers may have wiped theirs already. */
+function wipeIn(value: unknown): void {
+  if (value instanceof Uint8Array) {
+    if (!(value.buffer as ArrayBuffer).detached) value.fill(0)
+  } else if (Array.isArray(value)) value.forEach(wipeIn)
+  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
+    Object.values(value).forEach(wipeIn)
 }
 
 function replyOf(

@@ -3,6 +3,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite, { type Database } from 'better-sqlite3'
+import { assertAdmitted } from '../admission.ts'
 import { CofferError } from '../error.ts'
 import { onDisk } from './failure.ts'
 import { createIdentity, inspectIdentity } from './identity.ts'
@@ -25,7 +26,10 @@ export interface StoreOptions {
 
 export interface StoreFile {
   readonly database: Database
-  /** Runs the changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
+  /**
+   * Runs the changes in one transaction, on disk when it returns. Throws `storage`, or what the request is refused with
+   * that is admitted no longer; then nothing has changed.
+   */
   transaction(changes: () => void): void
   /**
    * The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. Not `synced`
@@ -153,6 +157,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     writes++
   }
   const transaction = (changes: () => void): void => {
+    assertAdmitted()
     commit(changes)
     checkpointLater()
   }
@@ -192,6 +197,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
   return {
     database,
     transaction(changes) {
+      assertAdmitted() // rather than let him wait for a restore
       expectUnclaimed()
       transaction(changes)
     },

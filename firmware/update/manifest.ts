@@ -3,7 +3,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import * as z from 'zod'
 import { CofferError } from '../error.ts'
-import { matchSchema } from '../http/body.ts'
+import { matchSchema } from '../http/json.ts'
 import { isPlainName } from './cpio.ts'
 import { isNewer, parseVersion } from './version.ts'
 

@@ -24,7 +24,7 @@ export interface Call {
   /** `name` with the passphrase that `Rig.user` gave it; null for none. */
   as?: string | null
   json?: unknown
-  body?: string | Uint8Array<ArrayBuffer> | FormData
+  body?: string | Uint8Array<ArrayBuffer> | FormData | ReadableStream
   headers?: Record<string, string>
 }
 
@@ -62,7 +62,7 @@ export class Rig {
     }
     this.limiter = createAttemptLimiter(() => this.nowMs)
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
-    this.#app = createApp({ appliance, log, limiter: this.limiter, info })
+    this.#app = createApp({ appliance, log, limiter: this.limiter, info, releaseKey: new Uint8Array(32) })
   }
 
   async call(line: string, { as = 'admin', json, body, headers = {} }: Call = {}): Promise<Answer> {
@@ -74,7 +74,7 @@ export class Rig {
     const response = await this.#app.request(`/api/v1${path}`, {
       method,
       headers: { ...type, ...authorization, ...headers },
-      ...(content !== undefined && { body: content }),
+      ...(content !== undefined && { body: content, duplex: 'half' }),
     })
     const bytes = new Uint8Array(await response.arrayBuffer())
     const text = new TextDecoder().decode(bytes)

@@ -276,9 +276,10 @@ test('while a backup is verified others write nothing, and a second restore and 
   await refusedWrite(rig)
   assert.equal((await rig.call('PUT /users/operator/tags/y')).headers.get('retry-after'), '1')
   await sign(rig, 'plain') // not a write
-  assert.equal((await restore(rig, { backupPassphrase: BACKUP }, backup)).status, 503)
+  const next = restore(rig, { backupPassphrase: BACKUP }, backup) // waits its turn, and then is of another era
   gate.resolve()
   assert.equal((await pending).status, 204)
+  assert.equal((await next).status, 412)
   assert.deepEqual(await inventory(rig, 'team~chief'), before)
   assert.equal(await rig.status('PUT /users/operator/tags/y'), 204)
 

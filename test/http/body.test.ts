@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/error.ts'
-import { BODY_LIMITS, createBodyReader, matchSchema, parseJson, release } from '../../firmware/http/body.ts'
+import { BODY_LIMITS, createBodyReader, release } from '../../firmware/http/body.ts'
+import { matchSchema, parseJson } from '../../firmware/http/json.ts'
 import { parseMultipart, readParts } from '../../firmware/http/multipart.ts'
 import { base64, id, integer, label, passphrase, readTimestamp, tags, timestamp } from '../../firmware/http/schema.ts'
 
@@ -67,10 +68,28 @@ test('no message of a refused body quotes it', () => {
 })
 
 test('JSON of any depth neither overflows the stack nor passes a schema', () => {
-  const deep = parseJson(utf8('['.repeat(300_000) + ']'.repeat(300_000)))
+  const deep = parseJson(utf8('['.repeat(16_000) + ']'.repeat(16_000)))
   assert.match(refusal(z.strictObject({ id }), deep), /^body: /)
-  const nested = parseJson(utf8(`${'{"id":'.repeat(100_000)}1${'}'.repeat(100_000)}`))
+  const nested = parseJson(utf8(`${'{"id":'.repeat(8000)}1${'}'.repeat(8000)}`))
   assert.match(refusal(z.strictObject({ id }), nested), /^id: /)
+})
+
+test('JSON of more values than any request has is refused before it is parsed, text of any length is not', () => {
+  const tooMany = /more than 16384 values/
+  for (const text of [
+    '['.repeat(300_000) + ']'.repeat(300_000),
+    '{"id":'.repeat(100_000) + '}'.repeat(100_000),
+    `[${'0,'.repeat(400_000)}0]`,
+    `{${Array.from({ length: 60_000 }, (_, n) => `"m${n}":1`)}}`,
+    `[${JSON.stringify('\\')},${'[],'.repeat(300_000)}[]]`,
+    `[${JSON.stringify('"')},${'[],'.repeat(300_000)}[]]`,
+  ])
+    assert.throws(() => parseJson(utf8(text)), { code: 'invalid', message: tooMany }, text.slice(0, 20))
+  for (const text of [',[{'.repeat(300_000), '\\"'.repeat(100_000), '"'.repeat(300_000)]) {
+    assert.equal(parseJson(utf8(JSON.stringify(text))), text)
+  }
+  const values = Array.from({ length: 10_000 }, (_, n) => String(n))
+  assert.deepEqual(parseJson(utf8(JSON.stringify(values))), values)
 })
 
 test('any JSON value comes back, and any bytes are read or refused', () => {
@@ -202,6 +221,60 @@ test('a body that comes too slowly is given up, one at the least rate is not', a
   }
   slow.end()
   assert.equal((await read).length, 600)
+})
+
+test('a burst pays for no silence beyond the grace, and what comes in time is waited for', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 100, bytesPerSecondMin: 1000 })
+  const burst = new PassThrough()
+  burst.write(new Uint8Array(100_000)) // on average enough for a minute and a half
+  const begunMs = performance.now()
+  await assert.rejects(reader.read(burst, 1_000_000), withCode('timeout'))
+  assert.ok(performance.now() - begunMs < 10_000)
+  const streamed = new PassThrough()
+  streamed.write(new Uint8Array(100_000))
+  await assert.rejects(async () => {
+    for await (const _ of reader.stream(() => streamed)) {
+    }
+  }, withCode('timeout'))
+})
+
+test('a body has no longer than its terms allow, however quickly it comes', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 50 })
+  for (const way of ['read', 'stream'] as const) {
+    const source = new PassThrough()
+    const flow = setInterval(() => source.write(new Uint8Array(10_000)), 5)
+    const terms = { check: () => {}, withinMs: 200 }
+    await assert.rejects(async () => {
+      if (way === 'read') await reader.read(source, 1e9, terms)
+      else for await (const _ of reader.stream(() => source, terms));
+    }, withCode('timeout'))
+    clearInterval(flow)
+  }
+})
+
+test('a body ends with the admission of its request, at the next check of the pace or when all are asked', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, graceMs: 50 })
+  for (const how of ['by itself', 'when asked']) {
+    let isAdmitted = true
+    const check = () => {
+      if (!isAdmitted) throw new CofferError('unauthenticated', 'Gone')
+    }
+    const [whole, streamed] = [new PassThrough(), new PassThrough()]
+    const flow = setInterval(() => [whole, streamed].map((source) => source.write(new Uint8Array(10_000))), 5)
+    const terms = { check, withinMs: Number.POSITIVE_INFINITY }
+    const reads = [
+      reader.read(whole, 1e9, terms),
+      (async () => {
+        for await (const _ of reader.stream(() => streamed, terms));
+      })(),
+    ]
+    const refused = Promise.all(reads.map((read) => assert.rejects(read, withCode('unauthenticated'))))
+    await sleep(20)
+    isAdmitted = false
+    if (how === 'when asked') reader.recheck()
+    await refused
+    clearInterval(flow)
+  }
 })
 
 test('all bodies together stay within the memory bound, and it is given back', async () => {

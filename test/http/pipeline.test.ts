@@ -394,3 +394,69 @@ test('the documents are there in every state', async () => {
     }
   }
 })
+
+test('a page of somebody else changes nothing: a cross-site request is 403, whatever credentials a browser adds', async () => {
+  const { app, sample } = sampleApi()
+  const host = { host: 'coffer.example:8443' }
+  const post = (headers: Record<string, string>, path = '/system/restore') =>
+    app.request(`/api/v1${path}`, {
+      method: 'POST',
+      headers: { ...admin, ...host, 'content-type': 'application/octet-stream', ...headers },
+      body: 'x',
+    })
+  const foreign: Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'anything' },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://coffer.example:8443' },
+    { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    ...[
+      'https://evil.example',
+      'null',
+      '',
+      'https://coffer.example',
+      'https://coffer.example:8444',
+      'http://coffer.example:8443',
+      'https://coffer.example:8443.evil.example',
+      'https://coffer.example:8443@evil.example',
+      'https://evil.example/https://coffer.example:8443',
+      'coffer.example:8443',
+      'https://coffer.example:8443, https://evil.example',
+    ].map((origin) => ({ origin })),
+    { origin: 'https://', host: '' },
+  ]
+  for (const headers of foreign) assert.equal((await post(headers)).status, 403, JSON.stringify(headers))
+  for (const headers of foreign) {
+    sample.state = 'Unprovisioned' // public then
+    assert.equal((await post({ ...headers, authorization: '' })).status, 403)
+    sample.state = 'Operational'
+  }
+  assert.equal(sample.verifications, 0, 'no credentials are tried')
+  assert.deepEqual(sample.calls, [])
+  const own: Record<string, string>[] = [
+    {},
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': 'same-origin', origin: 'https://coffer.example:8443' },
+    { origin: 'https://Coffer.example:8443' },
+    { origin: 'https://coffer.example', host: 'coffer.example:443' },
+    { origin: 'https://coffer.example:443', host: 'coffer.example' },
+    { origin: 'https://[2001:db8::1]:8443', host: '[2001:DB8::1]:8443' },
+  ]
+  for (const headers of own) assert.equal((await post(headers)).status, 204, JSON.stringify(headers))
+  assert.equal((await app.request('/api/v1/info', { headers: foreign[0]! })).status, 200, 'reading is for everybody')
+})
+
+test('where a page stands comes after what exists, and before who asks', async () => {
+  const { app, sample, limiter } = sampleApi()
+  const headers = { 'sec-fetch-site': 'cross-site', authorization: basic('admin', 'wrong') }
+  const status = async (method: string, path: string) =>
+    (await app.request(`/api/v1${path}`, { method, headers })).status
+  assert.equal(await status('POST', '/nothing'), 404)
+  assert.equal(await status('POST', '/unlock'), 412)
+  assert.equal(await status('PATCH', '/keys'), 501)
+  assert.equal(await status('POST', '/keys'), 405)
+  assert.equal(await status('DELETE', '/keys/k'), 403)
+  assert.equal(limiter.size, 0)
+  sample.state = 'Locked'
+  assert.equal(await status('POST', '/unlock'), 403)
+})

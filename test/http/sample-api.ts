@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { CofferError } from '../../firmware/error.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from '../../firmware/http/attempts.ts'
-import { endpoint } from '../../firmware/http/endpoint.ts'
+import { endpoint, longJson } from '../../firmware/http/endpoint.ts'
 import { type Api, type ApiOptions, createApi } from '../../firmware/http/pipeline.ts'
 import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/http/schema.ts'
 import { createLog, type Entry, type Log } from '../../firmware/log.ts'
@@ -260,14 +260,14 @@ export const declarations = [
     access: { roles: ['Operator'], scope: 'any' },
     params: keyParams,
     exists: keyExists,
-    body: {
-      kind: 'json',
-      bytesMax: 67 * 1024 * 1024,
-      schema: z.strictObject({ mode: z.enum(['EdDSA', 'PKCS1']), message: base64Text }).meta({ id: 'SignRequest' }),
-    },
+    body: longJson(
+      z.strictObject({ mode: z.enum(['EdDSA', 'PKCS1']), message: base64Text }).meta({ id: 'SignRequest' }),
+      'message',
+      67 * 1024 * 1024,
+    ),
     noCache: true,
     answers: { status: 200, json: z.object({ signature: base64Text }) },
-    handle: ({ body }) => ({ status: 200, json: { signature: `${body.message.length}` } }),
+    handle: ({ body }) => ({ status: 200, json: { signature: `${body.message?.length}` } }),
   }),
   endpoint({
     method: 'PUT',
@@ -384,6 +384,7 @@ export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi 
     declarations,
     services: sample,
     state: () => sample.state,
+    era: () => sample.state,
     authenticate: async (user, passphrase) => {
       sample.verifications++
       const right = Buffer.from(passphrase).toString() === PASSPHRASE

@@ -1,0 +1,65 @@
+/**
+ * Backups on their way in. Several at a time: whoever sends his slowly, or none, keeps nobody from restoring another one.
+ */
+
+import { statfsSync } from 'node:fs'
+import { CofferError } from '../error.ts'
+import { onDisk } from '../store/failure.ts'
+import { storePath } from '../store/store-file.ts'
+import { createSpool, type Spool } from './spool.ts'
+
+/** One more takes the place of the slowest. */
+const UPLOADS_MAX = 8
+
+/** Of what is free of the disk: what is restored needs as much again. */
+const DISK_SHARE = 1 / 2
+
+export interface Uploads {
+  /** A place for an upload. The caller closes it. `refuse` is called when another one is to have it. */
+  receive(refuse: (error: CofferError) => void): Spool
+}
+
+interface Running {
+  spool: Spool
+  startedMs: number
+  refuse: (error: CofferError) => void
+}
+
+export function createUploads(dataDirectory: string): Uploads {
+  const running = new Set<Running>()
+
+  function makeRoom(bytes: number): void {
+    const { bavail, bsize } = onDisk(() => statfsSync(storePath(dataDirectory)))
+    const taken = running.values().reduce((sum, { spool }) => sum + spool.length, 0)
+    if (taken + bytes > (bavail * bsize + taken) * DISK_SHARE)
+      throw new CofferError('tooLarge', 'The disk has no room for this backup')
+  }
+
+  function displace(): void {
+    const nowMs = performance.now()
+    const bytesPerMs = ({ spool, startedMs }: Running) => spool.length / (nowMs - startedMs)
+    const slowest = [...running].reduce((a, b) => (bytesPerMs(b) < bytesPerMs(a) ? b : a))
+    running.delete(slowest)
+    slowest.refuse(new CofferError('busy', 'Other backups are being restored, try again'))
+  }
+
+  return {
+    receive(refuse) {
+      if (running.size === UPLOADS_MAX) displace()
+      const spool = createSpool(dataDirectory, makeRoom)
+      const upload = { spool, startedMs: performance.now(), refuse }
+      running.add(upload)
+      return {
+        receive: spool.receive,
+        source: spool.source,
+        get length() {
+          return spool.length
+        },
+        close: () => {
+          running.delete(upload)
+          spool.close()
+        },
+      }
+    },
+  }
+}
