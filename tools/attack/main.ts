@@ -1,0 +1,89 @@
+/**
+ * The attacks that every release must hold off, against the bundle with the heap of a device of 512 MB, on loopback only.
+ * Ends with 1 when one of them succeeds.
+ *
+ * node tools/attack/main.ts [--untimed] [--only=words]
+ *
+ * With --untimed, how fast valid clients are is told and decides nothing; --only chooses attacks by words of their names.
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { bundle } from '../build.ts'
+import { ATTACKS, type Attack, addUser, BACKUP, LATE, OPERATOR, provision, takeover } from './attacks.ts'
+import { measureFlood } from './flood.ts'
+import { ADMIN, settled, startTarget, type Target, UNLOCK } from './target.ts'
+
+const ATTACK_MS_MAX = 45_000
+const BACKUP_PASSPHRASE = 'backup passphrase of the stranger'
+const STRANGER = 'admin:passphrase of the stranger'
+const STRANGER_UNLOCK = 'unlock passphrase of the stranger'
+
+const { values: options } = parseArgs({
+  options: { untimed: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+})
+const directory = mkdtempSync(join(tmpdir(), 'coffer-attack-'))
+const programs = join(directory, 'programs')
+let broken = 0
+try {
+  await bundle(programs)
+  const backup = await strangersBackup()
+  await withTarget('fresh', (target) => attempt(target, takeover(backup, BACKUP_PASSPHRASE)))
+  await withTarget('furnished', async (target) => {
+    await provision(target)
+    await furnish(target)
+    const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }
+    for (const attack of [...ATTACKS, flood]) await attempt(target, attack)
+  })
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}
+console.log(broken === 0 ? 'All were held off.' : `${broken} succeeded.`)
+process.exit(broken === 0 ? 0 : 1)
+
+function flooding(target: Target) {
+  return measureFlood(target, OPERATOR, !options.untimed)
+}
+
+async function attempt(target: Target, { name, run }: Attack): Promise<void> {
+  if (!name.includes(options.only)) return
+  const late = wait(ATTACK_MS_MAX, { held: false, figures: `no end after ${ATTACK_MS_MAX / 1000} s` }, { ref: false })
+  const failed = (error: Error) => ({ held: false, figures: error.message })
+  const { held, figures } = await Promise.race([run(target).catch(failed), late])
+  if (!held) broken++
+  await settled(target.unlockAtConsole(UNLOCK)) // where an attack has locked it
+  console.log(`${held ? 'held  ' : 'broken'}  ${name}: ${figures}`)
+}
+
+/** Of a Coffer whose passphrases the stranger knows. */
+function strangersBackup(): Promise<Buffer> {
+  return withTarget('stranger', async (own) => {
+    await provision(own, STRANGER_UNLOCK, STRANGER)
+    const json = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
+    await own.call('PUT', '/config/backup-passphrase', { as: STRANGER, json })
+    await addUser(own, BACKUP, 'Backup', STRANGER)
+    return (await own.call('POST', '/system/backup', { as: BACKUP })).bytes
+  })
+}
+
+async function withTarget<T>(name: string, use: (target: Target) => Promise<T>): Promise<T> {
+  const target = await startTarget(programs, join(directory, name))
+  try {
+    return await use(target)
+  } finally {
+    await target.stop()
+  }
+}
+
+async function furnish(target: Target): Promise<void> {
+  await addUser(target, OPERATOR, 'Operator')
+  await addUser(target, LATE, 'Operator')
+  await addUser(target, BACKUP, 'Backup')
+  const json = { newPassphrase: 'backup passphrase of the owner', currentPassphrase: '' }
+  await target.call('PUT', '/config/backup-passphrase', { as: ADMIN, json })
+  const key = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], id: 'ed' }
+  await target.call('POST', '/keys/generate', { as: ADMIN, json: key })
+}
