@@ -55,6 +55,11 @@ const ASCII_MAX = 0x7f
 /** Behind a backslash; `u` has four digits to follow. */
 const ESCAPES = new Map(Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }))
 const DIGITS_OF_U = 4
+const ESCAPE_OF_U_BYTES = 2 + DIGITS_OF_U
+const U = 0x75
+
+const HEX = new Uint8Array(256).fill(16)
+for (const digit of '0123456789abcdefABCDEF') HEX[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
 
 /** `names` are all members, `long` among them. */
 export function createLongJsonReader(names: readonly string[], long: string): LongJsonReader {
@@ -153,8 +158,13 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
     if (byte === QUOTE) {
       fields[name] = ''
       state = 'comma'
-    } else if (byte === BACKSLASH) escaped = ''
-    else if (byte < SPACE_CODE) throw notJson()
+    } else if (byte === BACKSLASH) {
+      if (bytes[at + 1] === U && at + ESCAPE_OF_U_BYTES <= bytes.length) {
+        content.take(hexAt(bytes, at + 2)) // a message of nothing else is no slower than others
+        return at + ESCAPE_OF_U_BYTES
+      }
+      escaped = ''
+    } else if (byte < SPACE_CODE) throw notJson()
     else if (byte > ASCII_MAX) throw invalid(`${name}: not base64`)
     else content.take(byte)
     return at + 1
@@ -181,6 +191,16 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
 }
 
 const QUOTES = Buffer.from('"')
+
+function hexAt(bytes: Buffer, from: number): number {
+  let code = 0
+  for (let at = from; at < from + DIGITS_OF_U; at++) {
+    const digit = HEX[bytes[at]!]!
+    if (digit === 16) throw notJson()
+    code = code * 16 + digit
+  }
+  return code
+}
 
 function codeOf(character: string | undefined): number {
   if (character === undefined) throw notJson()
