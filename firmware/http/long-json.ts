@@ -47,6 +47,8 @@ const SPACE = /[ \t\n\r]/
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/ // as it is meant: no escapes, ASCII
 const NULL = 'null'
 
+const NOTHING = Buffer.alloc(0)
+
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const SPACE_CODE = 0x20
@@ -67,7 +69,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
   let state: State = 'object'
   let members = 0
   let name = ''
-  let held = Buffer.alloc(0) // of a text that began in an earlier piece, or of `null`
+  let held: Buffer = NOTHING // of a text that began in an earlier piece, or of `null`
   let isEscaped = false // the next byte of a short text stands behind a backslash
   let escaped: string | null = null // what has come of an escape in the long one
   let isEmpty = true
@@ -86,8 +88,8 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
   }
 
   function takeMark(character: string, mark: Mark): void {
-    if (SPACE.test(character)) return
     const next = (MARKS[mark] as Record<string, State | undefined>)[character]
+    if (next === undefined && SPACE.test(character)) return
     if (next === undefined) throw mark === 'value' ? invalid(`${name}: not a text`) : notJson()
     state = next === 'text' && name === long ? 'long' : next
     if (next === 'null') held = Buffer.from(character)
@@ -104,7 +106,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
       else if (byte === BACKSLASH) isEscaped = true
       else if (byte === QUOTE) {
         endText(hold(bytes, from, at))
-        held = Buffer.alloc(0)
+        held = NOTHING
         return at + 1
       }
     }
@@ -141,7 +143,7 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
     if (!NULL.startsWith(text)) throw notJson()
     if (text === NULL) {
       fields[name] = null
-      held = Buffer.alloc(0)
+      held = NOTHING
       state = 'comma'
     }
     return at + 1
