@@ -144,23 +144,28 @@ class Reader {
 
 const malformed = (): CofferError => new CofferError('invalid', 'A record of the backup cannot be read')
 
+/** How many bytes stand for each byte of a string. */
+const ENCODED_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
+  LONG.has(byte) ? 2 : byte < SPACE || byte === 0x7f ? 6 : 1,
+)
+
 /** A string of such JSON with its quotes; the caller wipes it. */
 export function encodeString(bytes: Uint8Array): Uint8Array {
-  const long = (byte: number): boolean => byte < SPACE || byte === 0x7f
   let length = 2
-  for (const byte of bytes) length += LONG.has(byte) ? 2 : long(byte) ? 6 : 1
+  for (const byte of bytes) length += ENCODED_BYTES[byte]!
   const text = new Uint8Array(length)
   let at = 0
   text[at++] = QUOTE
   for (const byte of bytes) {
-    const letter = LONG.get(byte)
-    if (letter !== undefined) {
+    const encodedBytes = ENCODED_BYTES[byte]!
+    if (encodedBytes === 1) text[at++] = byte
+    else if (encodedBytes === 2) {
       text[at++] = BACKSLASH
-      text[at++] = letter
-    } else if (long(byte)) {
+      text[at++] = LONG.get(byte)!
+    } else {
       text.set(utf8ToBytes(`\\u00${byte.toString(16).padStart(2, '0')}`), at)
       at += 6
-    } else text[at++] = byte
+    }
   }
   text[at] = QUOTE
   return text
