@@ -62,10 +62,12 @@ export function openHost(
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
     logTo: (print) => (lines) => print(lines.join('\n')), // in one piece: whoever reads it is woken once
     shownAddress: (address) => address,
+    prepare: (action) => {
+      if (action === 'factoryReset') writeDurably(disk.resetMark, new Uint8Array(0))
+    },
     perform: async (action) => {
       if (action === 'shutdown') return { exitCode: 0 }
       if (action === 'factoryReset') {
-        writeDurably(disk.resetMark, new Uint8Array(0))
         erase(disk)
         makeStoreDirectory(disk)
       }

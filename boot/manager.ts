@@ -1,7 +1,7 @@
 /** The story of a start: firmware on a platform, and the conversation between its states and the console. */
 
 import { openConsole } from './console.ts'
-import type { Next, Platform } from './platform.ts'
+import type { Action, Next, Platform } from './platform.ts'
 import { PRODUCT } from './product.ts'
 import type { Network, SlotAnswer, SlotStep, ToBoot } from './protocol.ts'
 import { explain, SlotConflict } from './slot-error.ts'
@@ -103,7 +103,7 @@ export function run(platform: Platform): void {
         end(1)
         break
       case 'request':
-        change(() => platform.perform(message.action))
+        request(message.action)
         break
       case 'network':
         network = message.network
@@ -146,6 +146,18 @@ export function run(platform: Platform): void {
     terminal.ask()
   }
 
+  /** Nobody is told that something will be done before it is sure to be. */
+  function request(action: Action): void {
+    let problem = changing ? 'The appliance is being stopped already' : null
+    try {
+      if (problem === null) platform.prepare(action)
+    } catch (error) {
+      problem = `This could not be noted on the disk: ${explain(error)}`
+    }
+    supervisor.send({ type: 'requestResult', problem })
+    if (problem === null) change(() => platform.perform(action))
+  }
+
   function take(step: SlotStep): SlotAnswer {
     try {
       platform.slots.take(step)
@@ -157,7 +169,7 @@ export function run(platform: Platform): void {
     }
   }
 
-  /** Between two runs of the firmware. Whoever asks while it is being stopped comes too late. */
+  /** Between two runs of the firmware. */
   async function change(action: () => Promise<Next>): Promise<void> {
     if (changing) return
     changing = true

@@ -31,7 +31,9 @@ export interface Platform {
   logTo(print: (text: string) => void): (lines: string[]) => void
   /** Where clients reach a firmware that listens at `address`. */
   shownAddress(address: string, network: Network | null): string
-  /** Performed while no firmware runs. */
+  /** Makes sure that the action is performed, also after a power cut. Throws an error of the file system. */
+  prepare(action: Action): void
+  /** What was prepared, performed while no firmware runs. */
   perform(action: Action): Promise<Next>
 }
 

@@ -44,6 +44,8 @@ export type ToFirmware =
   | { type: 'stop' }
   /** The trial is over: from now on requests are answered. */
   | { type: 'good' }
+  /** To each `request`, in their order, before it is performed. No problem: it happens, whatever happens to the power. */
+  | { type: 'requestResult'; problem: string | null }
   /** To each `slot`, in their order. */
   | ({ type: 'slotResult' } & SlotAnswer)
 

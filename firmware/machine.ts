@@ -5,8 +5,11 @@ import { assertAdmitted } from './admission.ts'
 import { CofferError } from './error.ts'
 
 export interface Machine {
-  /** Performed soon; answers that are under way still go out. */
-  request(action: Extract<ToBoot, { type: 'request' }>['action']): void
+  /**
+   * Resolves when it is sure to be performed, and throws `storage` when it is not. It is performed at once; answers that
+   * are under way still go out.
+   */
+  request(action: Extract<ToBoot, { type: 'request' }>['action']): Promise<void>
   /** Resolves when the step is done; throws `conflict` or `invalid` with what stood against it. */
   slot(step: SlotStep): Promise<void>
   /** Takes what comes from the boot manager. */
@@ -15,10 +18,15 @@ export interface Machine {
 
 export function createMachine(tell: (message: ToBoot) => void): Machine {
   const waiting: ((answer: SlotAnswer) => void)[] = []
+  const requesting: ((problem: string | null) => void)[] = []
   return {
-    request: (action) => {
+    request: async (action) => {
       assertAdmitted()
+      const { promise, resolve } = Promise.withResolvers<string | null>()
+      requesting.push(resolve)
       tell({ type: 'request', action })
+      const problem = await promise
+      if (problem !== null) throw new CofferError('storage', problem)
     },
     slot: async (step) => {
       if (step.do === 'finish' || step.do === 'activate') assertAdmitted() // what clears up must not be stopped
@@ -30,6 +38,7 @@ export function createMachine(tell: (message: ToBoot) => void): Machine {
     },
     hear: (message) => {
       if (message.type === 'slotResult') waiting.shift()?.(message)
+      else if (message.type === 'requestResult') requesting.shift()?.(message.problem)
     },
   }
 }

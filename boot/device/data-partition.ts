@@ -48,7 +48,9 @@ export const MAKE_FILE_SYSTEM = [
 export interface DataPartition {
   /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
   open(): Promise<string | null>
-  /** Everything on it goes, crash-safe: what a power cut interrupts is finished by the next `open`. */
+  /** From now on everything on it goes, by `erase` or by the next `open`. */
+  condemn(): void
+  /** Everything on it goes, once it is condemned. What a power cut interrupts is finished by the next `open`. */
   erase(): Promise<void>
 }
 
@@ -143,8 +145,8 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       if (losses !== null) unmountData()
       return losses
     },
+    condemn: setMark,
     erase: async () => {
-      setMark()
       forgetKeys()
       if (existsSync(STORE)) unmountData()
       await wipe()

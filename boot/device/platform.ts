@@ -119,6 +119,9 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     applyNetwork: network.apply,
     logTo: paceLines,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
+    prepare: (action) => {
+      if (action === 'factoryReset') partition.condemn()
+    },
     perform: async (action) => {
       keys.wipe()
       if (action === 'shutdown') {

@@ -105,8 +105,8 @@ export const systemDeclarations = [
 ]
 
 /** The boot manager lets answers that are under way, this one included, go out before it acts. */
-function act({ machine, log }: Services, action: 'reboot' | 'shutdown' | 'factoryReset', by: string | undefined) {
+async function act({ machine, log }: Services, action: 'reboot' | 'shutdown' | 'factoryReset', by: string | undefined) {
   log.info('general', `${action} requested by ${by ?? 'a client without credentials'}`)
-  machine.request(action)
+  await machine.request(action)
   return { status: 204 } as const
 }

@@ -31,7 +31,7 @@ export const updateDeclarations = [
     handle: async ({ services, caller }) => {
       await services.stager.commit()
       services.log.info('general', `update committed by ${caller.userId}`)
-      services.machine.request('reboot')
+      await services.machine.request('reboot')
       return { status: 204 }
     },
   }),

@@ -117,17 +117,18 @@ test('a factory reset erases the store and the device key, and the next start ma
   const platform = open(t, directory)
   const key = keyOf(platform)
   writeFileSync(join(platform.settings.dataDirectory, 'records'), 'x')
+  platform.prepare('factoryReset')
   assert.equal(await platform.perform('factoryReset'), 'start')
   assert.deepEqual(readdirSync(directory).sort(), ['lock', 'store'])
   assert.deepEqual(readdirSync(platform.settings.dataDirectory), [])
   assert.notDeepEqual(keyOf(platform), key)
 })
 
-test('an interrupted factory reset is finished at the next start', (t) => {
+test('a factory reset that is prepared is finished at the next start', (t) => {
   const directory = makeDirectory(t)
   const first = open(t, directory)
   writeFileSync(join(first.settings.dataDirectory, 'records'), 'x')
-  writeFileSync(join(directory, 'factory-reset'), '')
+  first.prepare('factoryReset')
   closeSync(first.lock!)
   const second = open(t, directory)
   assert.equal(existsSync(join(directory, 'factory-reset')), false)

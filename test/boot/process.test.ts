@@ -217,3 +217,25 @@ test('the firmware alone says who starts it', async () => {
   assert.equal(await new Promise((resolve) => child.on('close', resolve)), 2)
   assert.match(said, /the boot manager starts it: make run/)
 })
+
+test('a factory reset is answered once it is sure to happen, whatever happens to the power', async (t) => {
+  const data = makeDataDirectory(t)
+  const first = startCoffer(t, { program, data })
+  await provision(first)
+  process.kill(first.bootPid(), 'SIGSTOP') // so that nothing is noted
+  const reset = first.call('POST', '/system/factory-reset', { as: ADMIN }).then(
+    ({ status }) => status,
+    () => 'no answer',
+  )
+  assert.equal(await Promise.race([reset, wait(1000, 'none yet')]), 'none yet')
+  await first.kill(true)
+  assert.equal(await reset, 'no answer')
+
+  const second = startCoffer(t, { program, data })
+  assert.equal(await stateOf(second), 'Locked')
+  await unlock(second)
+  await expect(204, second.call('POST', '/system/factory-reset', { as: ADMIN }))
+  await second.kill(true)
+  const third = startCoffer(t, { program, data })
+  assert.equal(await stateOf(third), 'Unprovisioned')
+})
