@@ -39,7 +39,7 @@ export function run(platform: Platform): void {
       if (running.trial) terminal.print(`Version ${version} is tried.`)
       else if (fallback !== null && fallback !== toldFallback) terminal.print(`${fallback}. Version ${version} runs.`)
       toldFallback = fallback
-      trial.begin(running.trial)
+      trial.begin(running)
       return {
         launcher: platform.launcher,
         program: running.program,

@@ -52,6 +52,7 @@ export type ToFirmware =
 /** From the firmware to the boot manager. */
 export type ToBoot =
   | { type: 'listening'; address: string; port: number }
+  /** The reason of Failed, or of a Locked that no passphrase ends; on trial, also why the store did not open. */
   | { type: 'state'; state: State; reason?: string }
   | {
       type: 'unlockResult'
@@ -91,7 +92,10 @@ export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives 
 
 /** What the boot manager tells a firmware of how it came to run. */
 export interface Software {
-  /** On trial it answers no request (503) until `good`: the store is put back as it was if the trial fails. */
+  /**
+   * On trial it answers no request (503) until `good`, but for those of a Locked appliance: the store is put back as it was if
+   * the trial fails.
+   */
   trial: boolean
   /** Which version was tried last and why it was left, for the log and the system information. */
   fallback: string | null

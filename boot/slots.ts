@@ -24,6 +24,8 @@ export interface Version extends Firmware {
 /** What is started. */
 export interface Running extends Version {
   trial: boolean
+  /** A good version beside another one, which takes over when several starts in a row do not get ready. */
+  counted: boolean
   /** Which version was tried last and why it was left. */
   fallback: string | null
 }
@@ -31,7 +33,7 @@ export interface Running extends Version {
 export interface Slots {
   /** Called before each start of the firmware: drops what was not committed, and counts a try of a version on trial. */
   choose(): Running
-  /** The running version is healthy: its trial is over. Throws an error of the file system, and it is not over. */
+  /** The running version is ready: its trial is over, or its start is. Throws an error of the file system, and it is not over. */
   markGood(): void
   /** Why the running try failed. */
   noteFailure(problem: string): void
@@ -126,17 +128,24 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     } catch (error) {
       return leave(`it could not be tried because ${explain(error)}`)
     }
-    return { ...version, trial: true, fallback: null }
+    return { ...version, trial: true, counted: false, fallback: null }
   }
 
   function chooseProven(): Running {
     for (const place of new Set([record.value.active, record.value.previous])) {
       const version = look(place)
-      if (!('problem' in version)) return { ...version, trial: false, fallback: record.value.fallback }
+      if (!('problem' in version)) return proven(version)
       record.saveIfPossible({ ...record.value, fallback: `${nameOf(place)} was left: ${version.problem}` })
     }
-    return { ...own, trial: false, fallback: record.value.fallback }
+    return proven(own)
   }
+
+  const proven = (version: Version): Running => ({
+    ...version,
+    trial: false,
+    counted: false,
+    fallback: record.value.fallback,
+  })
 
   function dropUncommitted(): void {
     incoming.drop()

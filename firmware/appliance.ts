@@ -116,6 +116,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #era = {}
   #state: State = 'Failed'
   #failure: string | undefined
+  #openFailure: string | undefined
   #disk: Disk | undefined
   #session: Session<D> | undefined
   #flushTimer: NodeJS.Timeout | undefined
@@ -163,6 +164,11 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** Why the appliance is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
   get failure(): string | undefined {
     return this.#failure
+  }
+
+  /** Why the records could not be opened, with the right key, when that was tried last; told like a change of state. */
+  get openFailure(): string | undefined {
+    return this.#openFailure
   }
 
   /** Called once, by `openAppliance`. */
@@ -426,9 +432,12 @@ export class Appliance<D extends OpenDomain = Operational> {
       this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
     } catch (error) {
       vault.close()
-      this.#enter('Locked')
+      this.#openFailure = describe(error)
+      if (this.#state === 'Locked') this.#tell()
+      else this.#enter('Locked')
       throw error
     }
+    this.#openFailure = undefined
     this.#enter(TRANSITIONS[trigger].to)
   }
 
@@ -484,7 +493,11 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#state = state
     this.#endEra()
     this.#log.info('general', `state ${state}`)
-    for (const listener of this.#listeners) listener(state)
+    this.#tell()
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener(this.#state)
   }
 
   #endEra(): void {

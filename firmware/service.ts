@@ -99,7 +99,15 @@ async function start(
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
   const app = createApp({ appliance, log, limiter, traffic, info, machine, releaseKey })
   let { trial } = software
-  const gate: typeof app.fetch = (request, env) => (trial ? toResponse(onTrial()) : app.fetch(request, env))
+  const trialOver = Promise.withResolvers<void>()
+  const duringTrial: typeof app.fetch = async (request, env) => {
+    const isLocked = () => appliance.state === 'Locked'
+    if (!isLocked()) return toResponse(onTrial())
+    const response = await app.fetch(request, env)
+    if (!isLocked()) await trialOver.promise // who unlocks it is told so when it stays
+    return isLocked() || !trial ? response : toResponse(onTrial())
+  }
+  const gate: typeof app.fetch = (request, env) => (trial ? duringTrial : app.fetch)(request, env)
   const identity = () => appliance.tlsIdentity()
   const listener = await listenTls({
     app: { fetch: gate },
@@ -139,8 +147,14 @@ async function start(
   tellNetwork()
   tellTlsKey()
 
-  const tellState = () =>
-    tell({ type: 'state', state: appliance.state, ...(appliance.failure && { reason: appliance.failure }) })
+  let told = ''
+  const tellState = () => {
+    const { state } = appliance
+    const reason = appliance.failure ?? (trial ? problemOf(appliance) : undefined)
+    if (told === `${state} ${reason}`) return
+    told = `${state} ${reason}`
+    tell({ type: 'state', state, ...(reason !== undefined && { reason }) })
+  }
   tell({ type: 'listening', address: host, port: listener.port })
   tellState()
   appliance.onState(tellState)
@@ -149,8 +163,10 @@ async function start(
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
     endTrial: () => {
       trial = false
+      trialOver.resolve()
     },
     close: async () => {
+      trialOver.resolve()
       clearTimeout(poolStart)
       await Promise.all([listener.close(), redirect?.close()])
       appliance.close()
@@ -167,7 +183,16 @@ function applyLogging({ configuration }: Appliance<Operational>, log: Log, syslo
   syslog.setTarget(address === NO_LOG_HOST ? null : { address, port })
 }
 
-/** Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. */
+/** What tells that this version cannot read the store, although it is right: a trial then ends. */
+function problemOf(appliance: Appliance<Operational>): string | undefined {
+  if (appliance.state === 'Operational' && appliance.open().users.list('').length === 0) return 'No user can be read'
+  return appliance.openFailure
+}
+
+/**
+ * Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. Where it is
+ * Locked, somebody has to unlock it for that.
+ */
 const onTrial = () => refusal('busy', 'A new version is being tried')
 
 const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')

@@ -1,6 +1,9 @@
 /**
- * Boot counting of systemd-boot: `coffer_<version>+<tries left>-<tries done>.efi` is on trial, and loses a try at each
- * start; a name without counters is good. Automatic Boot Assessment and the Boot Loader Interface of systemd.
+ * Boot counting of systemd-boot: `coffer_<version>+<tries left>-<tries done>.efi` loses a try at each start, and goes
+ * behind the others when it has none left. Automatic Boot Assessment and the Boot Loader Interface of systemd.
+ *
+ * A version on trial is counted so, and one that is good as long as another one stands by: it gets its tries back each
+ * time it is ready. A name without counters is good and not counted.
  */
 
 import { parseVersion } from '../../firmware/update/version.ts'
@@ -10,7 +13,6 @@ export interface BootEntry {
   /** Its name in EFI/Linux. */
   file: string
   version: string
-  /** Null when it is good. */
   counter: Counter | null
 }
 
@@ -20,7 +22,7 @@ export interface Counter {
 }
 
 export const TRIES = 3
-export const ON_TRIAL: Counter = { left: TRIES, done: 0 }
+export const ALL_TRIES: Counter = { left: TRIES, done: 0 }
 /** Never tried, and without a try: it starts only when everything else has none left. */
 export const LAST_RESORT: Counter = { left: 0, done: 0 }
 

@@ -2,9 +2,9 @@
  * The versions on a device: unified kernel images on the ESP, of which the boot loader starts the newest one that is
  * good or has tries left, and their root file systems in two partitions.
  *
- * The ESP says what is on trial; the record on the data partition says why a try failed, and which version runs. A try
- * is a start of the machine. At most two versions stay: what runs, and what is tried or ran before. The latter goes as
- * soon as an upload is admitted, which takes the place of its root.
+ * The ESP counts tries; the record on the data partition says why one failed, and which version runs and is good: another
+ * one that is counted is on trial. A try is a start of the machine. At most two versions stay: what runs, and what is
+ * tried or ran before. The latter goes as soon as an upload is admitted, which takes the place of its root.
  */
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
@@ -16,7 +16,17 @@ import { openRecord } from '../record.ts'
 import { explain, SlotConflict, SlotError } from '../slot-error.ts'
 import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../slots.ts'
 import { createStoreCopy } from '../store-copy.ts'
-import { type BootEntry, type BootLoader, isLastResort, LAST_RESORT, ON_TRIAL, startedOnTrial } from './boot-count.ts'
+import {
+  ALL_TRIES,
+  type BootEntry,
+  type BootLoader,
+  type Counter,
+  entryName,
+  isLastResort,
+  LAST_RESORT,
+  startedOnTrial,
+  TRIES,
+} from './boot-count.ts'
 import type { OurDisk } from './disk.ts'
 import type { Esp } from './esp.ts'
 import { type Architecture, inspectKernelImage } from './kernel-image.ts'
@@ -101,9 +111,10 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   const others = (esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own.version)
 
   function start(): Running {
-    if (machine === null) return { ...own, trial: false, fallback: record.value.fallback }
+    if (machine === null) return { ...own, trial: false, counted: false, fallback: record.value.fallback }
     const entry = entryOf(machine.esp)
-    const onTrial = entry !== undefined && entry.counter !== null && record.value.active !== own.version
+    const counted = entry !== undefined && entry.counter !== null && !stoodBack(entry.counter)
+    const onTrial = counted && record.value.active !== own.version
     return onTrial ? tryOwn() : runProven(machine.esp, entry)
   }
 
@@ -118,7 +129,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
       noteFailure(problem)
       throw new Error(problem) // our end is the end of this try
     }
-    return { ...own, trial: true, fallback: null }
+    return { ...own, trial: true, counted: false, fallback: null }
   }
 
   /** This version is good. What was tried before it is left; steps that a power cut interrupts are all taken again. */
@@ -128,15 +139,17 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     const left = trial !== null && trial.version !== own.version ? trial : null
     if (left !== null || tried.length > 0) storeCopy.restore()
     else storeCopy.remove()
-    if (tried.length > 0 || (entry !== undefined && entry.counter !== null))
+    const counted = others(esp).length > tried.length
+    const changes = entry !== undefined && counted === (entry.counter === null)
+    if (tried.length > 0 || changes)
       esp.change(({ remove, recount }) => {
         tried.forEach(remove)
-        if (entry !== undefined && entry.counter !== null) recount(entry, null)
+        if (changes) recount(entry, counted ? ALL_TRIES : null)
       })
     const fallback = left === null ? tellTried(tried) : tellLeft(`Version ${left.version}`, left.problem ?? NOT_READY)
     record.saveIfPossible({ active: own.version, trial: null, fallback: fallback ?? record.value.fallback })
     raiseMinimum()
-    return { ...own, trial: false, fallback: record.value.fallback }
+    return { ...own, trial: false, counted, fallback: record.value.fallback }
   }
 
   /** For versions that never got as far as to leave a record. */
@@ -155,9 +168,30 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     }
   }
 
+  /** The next start that gets ready forgets it, unless it is another version's: that tells it. */
   function noteFailure(problem: string): void {
-    const { trial } = record.value
-    if (trial !== null) record.saveIfPossible({ ...record.value, trial: { ...trial, problem } })
+    record.saveIfPossible({ ...record.value, trial: { version: own.version, problem } })
+  }
+
+  /** All its tries are back, where another version stands by. */
+  function recountOwn({ esp }: Machine, entry: BootEntry): void {
+    const counter = others(esp).length > 0 ? ALL_TRIES : null
+    if (entryName(own.version, counter) !== entry.file) esp.change(({ recount }) => recount(entry, counter))
+  }
+
+  function endTrial(machine: Machine): void {
+    const entry = entryOf(machine.esp)
+    if (entry === undefined || !startedOnTrial(machine.loader, own.version))
+      throw new SlotError('the boot loader did not start it as the version on trial')
+    recountOwn(machine, entry)
+    record.save({ active: own.version, trial: null, fallback: null })
+    storeCopy.remove()
+    raiseMinimum()
+  }
+
+  function endStart(machine: Machine): void {
+    const entry = entryOf(machine.esp)
+    if (entry !== undefined) recountOwn(machine, entry)
   }
 
   function dropUncommitted({ esp, incoming }: Machine): void {
@@ -176,7 +210,8 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     esp.change(({ recount, install }) => {
       // The boot loader takes the newest: an older one gets its turn only when this one stands back.
       if (entry !== undefined && isNewer(own.version, version)) recount(entry, LAST_RESORT)
-      install(kernelMember, version, ON_TRIAL)
+      else if (entry !== undefined && entry.counter !== null) recount(entry, null)
+      install(kernelMember, version, ALL_TRIES)
     })
     incoming.taken()
   }
@@ -188,16 +223,10 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
       return running
     },
     markGood: () => {
-      if (machine === null || !running?.trial) return
-      const { esp, loader } = machine
-      const entry = entryOf(esp)
-      if (entry === undefined || !startedOnTrial(loader, own.version))
-        throw new SlotError('the boot loader did not start it as the version on trial')
-      esp.change(({ recount }) => recount(entry, null))
-      record.save({ active: own.version, trial: null, fallback: null })
-      storeCopy.remove()
-      running = { ...running, trial: false }
-      raiseMinimum()
+      if (machine === null || running === null) return
+      if (running.trial) endTrial(machine)
+      else if (running.counted) endStart(machine)
+      running = { ...running, trial: false, counted: false }
     },
     noteFailure,
     take: (step) => {
@@ -212,6 +241,9 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     },
   }
 }
+
+/** It was good before, and waited while an older version had its turn. */
+const stoodBack = ({ left, done }: Counter): boolean => left === 0 && done < TRIES
 
 const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)
 

@@ -94,7 +94,7 @@ function makeDevice(t: TestContext, { floors = {}, loader = (said) => said }: Op
       const slots = openDeviceSlots({
         dataDirectory: data,
         storeDirectory: store,
-        own: { version, program: 'own.js', readable: ['own/'] },
+        own: own(version),
         releaseKey: releasePublicKey,
         boot: { esp, loader: loader(said), spareRoot: { path: spare, bytes: PARTITION_BYTES } },
         architecture: 'x64',
@@ -171,13 +171,15 @@ function update(device: Device, version: string): void {
   slots.markGood()
 }
 
+const own = (version: string) => ({ version, program: 'own.js', readable: ['own/'] })
+
 const incoming = ({ directory }: Device) => join(directory, 'esp/EFI/coffer/incoming')
 const records = ({ store }: Device) => readFileSync(join(store, 'coffer.db'), 'utf8')
 
 test('the version that was flashed is good from the beginning', onStub, (t) => {
   const device = makeDevice(t)
   const { running } = device.start()
-  assert.deepEqual(running, { version: FIRST, program: 'own.js', readable: ['own/'], trial: false, fallback: null })
+  assert.deepEqual(running, { ...own(FIRST), trial: false, counted: false, fallback: null })
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
 })
 
@@ -195,7 +197,7 @@ test('an update is tried after the restart, becomes good, and stays', onStub, (t
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+2-1.efi'])
   next.slots.markGood()
   assert.equal(next.slots.choose().trial, false, 'a firmware that is started again is on trial no more')
-  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0.efi'])
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+3-0.efi'])
   assert.deepEqual(readdirSync(join(device.directory, 'data')).sort(), ['minimum-version', 'slots.json', 'store'])
   const { running } = device.start()
   assert.deepEqual([running.version, running.trial, running.fallback], ['1.1.0', false, null])
@@ -221,6 +223,52 @@ test('three tries, then the version before, its store, and the reason; nothing o
   assert.equal(later.running.fallback, running.fallback)
   install(later.slots, '1.1.0') // the same version may come again
   assert.equal(device.start().running.fallback, null)
+})
+
+test('a good version that does not get ready three times gives way to the one that stands by', onStub, (t) => {
+  const device = makeDevice(t)
+  update(device, '1.1.0')
+  device.start()
+  const third = device.start()
+  assert.deepEqual([third.running.trial, third.running.counted], [false, true])
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+1-2.efi'])
+  third.slots.markGood()
+  assert.equal(third.slots.choose().counted, false)
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+3-0.efi'])
+  for (let n = 1; n <= 3; n++) assert.equal(device.start().running.version, '1.1.0')
+  const { slots, running } = device.start()
+  const fallback = 'Version 1.1.0 was tried and left: it did not become ready'
+  assert.deepEqual(running, { ...own('1.0.0'), trial: false, counted: false, fallback })
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
+  assert.match(
+    records(device),
+    /^1\.0\.0;(1\.1\.0;)+1\.0\.0;$/,
+    'on the store as it is: nothing is taken back that was promised',
+  )
+  install(slots, '1.1.0') // and it may come again
+  assert.equal(device.start().running.trial, true)
+})
+
+test('what a good version says of its failed starts is told by the one that stands by', onStub, (t) => {
+  const device = makeDevice(t)
+  update(device, '1.1.0')
+  for (let n = 1; n <= 3; n++) device.start().slots.noteFailure(`it crashed ${n} times`)
+  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and left: it crashed 3 times')
+})
+
+test('a good version that is counted goes through an update, an older one and back', onStub, (t) => {
+  const device = makeDevice(t)
+  update(device, '1.1.0')
+  device.start().slots.markGood()
+  update(device, '1.2.0')
+  device.start().slots.markGood()
+  assert.deepEqual(device.versions(), ['coffer_1.1.0.efi', 'coffer_1.2.0+3-0.efi'], 'what stands by stays')
+  update(device, '1.1.5')
+  assert.deepEqual(device.versions(), ['coffer_1.1.5+3-0.efi', 'coffer_1.2.0+0-0.efi'])
+  for (let n = 1; n <= 3; n++) assert.equal(device.start().running.version, '1.1.5')
+  const { running } = device.start()
+  assert.deepEqual([running.version, running.trial], ['1.2.0', false])
+  assert.deepEqual(device.versions(), ['coffer_1.2.0.efi'])
 })
 
 test('a version that never came to say why', onStub, (t) => {
@@ -272,7 +320,7 @@ test('at most two versions stay, and never is the running one touched', onStub, 
     update(device, version)
     assert.equal(device.versions().length, 2)
   }
-  assert.deepEqual(device.versions(), ['coffer_1.2.0.efi', 'coffer_1.3.0.efi'])
+  assert.deepEqual(device.versions(), ['coffer_1.2.0.efi', 'coffer_1.3.0+3-0.efi'])
   const { slots } = device.start()
   assert.throws(() => upload(slots, { version: '1.3.0' }), conflict(/Version 1\.3\.0 is the one that runs/))
 })

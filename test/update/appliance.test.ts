@@ -143,11 +143,12 @@ test('an update is uploaded, survives a lock, is committed, and the data with it
   const committed = await expect(204, commit(coffer))
   assert.equal(committed.headers['content-length'], '0')
   await coffer.see(new RegExp(`Version ${NEXT} is tried\\.`))
-  await coffer.see(new RegExp(`Version ${NEXT} is good\\.`))
   await coffer.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
   assert.equal(await stateOf(coffer), 'Locked')
   await expect(200, coffer.call('GET', '/info'))
+  assert.doesNotMatch(coffer.output(), /is good/, 'nothing was opened yet')
   await unlock(coffer)
+  await coffer.see(new RegExp(`Version ${NEXT} is good\\.`))
   const info = await systemInfo(coffer)
   assert.deepEqual([info.softwareVersion, info.deviceId], [minorOf(NEXT), deviceId])
   assert.equal((await software(coffer)).updateFallback, undefined)
@@ -195,8 +196,36 @@ test('a version that crashes, whatever it did to the store, gives way to the one
   assert.match(String((await software(again)).updateFallback), /^Version 7\.0/)
   await expect(200, upload(again))
   await expect(204, commit(again))
+  await again.see(/Locked/)
+  await unlock(again)
   await again.see(new RegExp(`Version ${NEXT} is good\\.`))
 })
+
+/** What goes wrong when the store is opened, in the place where that begins; `$1` are the records. */
+const BAD_UNLOCKS: [version: string, fault: string, reason: string][] = [
+  ['7.2', 'process.exit(9)', 'the firmware ended with exit code 9'],
+  ['7.3', "throw new CofferError('storage', 'It cannot read this')", 'It cannot read this'],
+  ['7.4', '$1 = { ...$1, list: () => [] }', 'No user can be read'],
+]
+
+for (const [version, fault, reason] of BAD_UNLOCKS)
+  test(`a version that fails at the unlock three times gives way to the one before: ${reason}`, async (t) => {
+    const { coffer } = await start(t)
+    const key = await makeKey(coffer)
+    const firmware = readFileSync(join(workshop, 'next/firmware.js'), 'utf8')
+    const bad = firmware.replace(/function openDomain\((\w+).*\{\n/, `$&${fault}\n`)
+    assert.notEqual(bad, firmware)
+    await expect(200, upload(coffer, makeBadImage(version, bad)))
+    await expect(204, commit(coffer))
+    for (let n = 0; n < 3; n++) {
+      await coffer.see(new RegExp(`Coffer ${version} at .*Locked, waiting`))
+      await assert.rejects(unlock(coffer))
+    }
+    await coffer.see(new RegExp(`Version ${version} was tried and left: ${reason}. Version ${INSTALLED} runs\\.`))
+    await coffer.see(/Locked/)
+    await unlock(coffer)
+    assert.equal(await publicKey(coffer), key)
+  })
 
 const FAILED = `
   process.on('message', ({ type }) => {

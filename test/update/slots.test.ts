@@ -28,6 +28,7 @@ test('without updates the own version runs, and nothing is written', (t) => {
     program: 'own.js',
     readable: ['own/'],
     trial: false,
+    counted: false,
     fallback: null,
   })
   assert.deepEqual(readdirSync(directory), ['store'])
@@ -42,6 +43,7 @@ test('a committed version is tried at the next start from its own directory, and
     program: join(slot, 'firmware.js'),
     readable: [`${slot}/`],
     trial: true,
+    counted: false,
     fallback: null,
   })
   const slots = rig.reopen()
