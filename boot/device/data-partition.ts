@@ -3,7 +3,8 @@
  * it. Whatever cannot be mended is said, and left as it is.
  *
  * A mark on the ESP stands from the decision to make it until it is whole, so that a power cut in between cannot leave
- * half of it. A freshly flashed partition has no mark; it begins with zeros.
+ * half of it. A freshly flashed partition begins with zeros. So may one that something has written over: a second mark
+ * stands from the first time on that it was made.
  */
 
 import {
@@ -25,7 +26,8 @@ import { FIRMWARE_ID } from './launcher.ts'
 import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './mounts.ts'
 import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
 
-const MARK = `${ESP}/EFI/coffer/make-data`
+const TO_BE_MADE = `${ESP}/EFI/coffer/make-data`
+const MADE = `${ESP}/EFI/coffer/data-made`
 const FLASHED_ZERO_BYTES = 1024 * 1024 // a file system has its superblock and its first tables there
 // e2fsck(8): below, everything that was found is mended.
 const NOT_MENDED = 4
@@ -70,7 +72,8 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
     mkdirSync(STORE, { mode: 0o700 })
     chownSync(STORE, FIRMWARE_ID, FIRMWARE_ID)
     syncDirectory(DATA)
-    clearMark()
+    setMark(MADE)
+    clearMark(TO_BE_MADE)
   }
 
   /** The disk is in use, so that the kernel does not read its table anew; it is told of this one partition. */
@@ -117,7 +120,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
 
   return {
     open: async () => {
-      if (existsSync(MARK)) {
+      if (existsSync(TO_BE_MADE)) {
         say('The data partition is made anew: this was interrupted.')
         forgetLeftKeys()
         await grow()
@@ -126,8 +129,9 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
         return null
       }
       if (beginsWithZeros(disk.data)) {
+        if (existsSync(MADE)) return 'the beginning of the data partition is gone: it holds zeros'
         say('The data partition is made.')
-        setMark()
+        setMark(TO_BE_MADE)
         await grow()
         await make()
         return null
@@ -143,9 +147,10 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       if (!existsSync(STORE)) createStoreCopy(STORE).restore() // which a power cut has interrupted
       const losses = findLosses()
       if (losses !== null) unmountData()
+      else if (!existsSync(MADE)) setMark(MADE) // by a version that had no such mark
       return losses
     },
-    condemn: setMark,
+    condemn: () => setMark(TO_BE_MADE),
     erase: async () => {
       forgetKeys()
       if (existsSync(STORE)) unmountData()
@@ -155,18 +160,19 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
   }
 }
 
-function setMark(): void {
+function setMark(mark: string): void {
+  if (existsSync(mark)) return
   withWritableEsp(() => {
-    mkdirSync(dirname(MARK), { recursive: true })
-    closeSync(openSync(MARK, 'w'))
-    syncDirectory(dirname(MARK))
+    mkdirSync(dirname(mark), { recursive: true })
+    closeSync(openSync(mark, 'w'))
+    syncDirectory(dirname(mark))
   })
 }
 
-function clearMark(): void {
+function clearMark(mark: string): void {
   withWritableEsp(() => {
-    rmSync(MARK)
-    syncDirectory(dirname(MARK))
+    rmSync(mark)
+    syncDirectory(dirname(mark))
   })
 }
 

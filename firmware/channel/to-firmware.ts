@@ -12,6 +12,10 @@ export function readToFirmware(value: unknown): ToFirmware | null {
       return readStart(members)
     case 'unlock':
       return members.passphrase instanceof Uint8Array ? { type: 'unlock', passphrase: members.passphrase } : null
+    case 'requestResult': {
+      const { problem } = members
+      return isNullOr(problem, isText) ? { type: 'requestResult', problem: problem as string | null } : null
+    }
     case 'slotResult': {
       const { problem, conflict } = members
       if (problem !== null && typeof problem !== 'string') return null
@@ -58,7 +62,7 @@ function readSettings(value: unknown): Settings | null {
 
 function readSoftware(value: unknown): Software | null {
   const { trial, fallback } = membersOf(value) ?? {}
-  if (typeof trial !== 'boolean' || !isNullOr(fallback, (text) => typeof text === 'string')) return null
+  if (typeof trial !== 'boolean' || !isNullOr(fallback, isText)) return null
   return { trial, fallback: fallback as string | null }
 }
 
@@ -68,6 +72,8 @@ const membersOf = (value: unknown): Members | null =>
   typeof value === 'object' && value !== null ? (value as Members) : null
 
 const isNullOr = (value: unknown, isFit: (value: unknown) => boolean): boolean => value === null || isFit(value)
+
+const isText = (value: unknown): boolean => typeof value === 'string'
 
 const isPort = (value: unknown): value is number =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 65_535

@@ -45,6 +45,8 @@ const MESSAGES: ToFirmware[] = [
   { type: 'stop' },
   { type: 'good' },
   { type: 'unlock', passphrase: Uint8Array.of(1, 2, 3) },
+  { type: 'requestResult', problem: null },
+  { type: 'requestResult', problem: 'x' },
   { type: 'slotResult', problem: null },
   { type: 'slotResult', problem: 'x', conflict: true },
   {
@@ -123,6 +125,7 @@ test('passes over messages that are none of the protocol', () => {
     { ...MESSAGES.at(-1), deviceKey: 'text' },
     { ...MESSAGES.at(-1), software: {} },
     { ...MESSAGES.at(-1), settings: { port: -1 } },
+    { type: 'requestResult', problem: 7 },
     { type: 'slotResult', problem: 7 },
   ])
     assert.equal(readToFirmware(value), null)

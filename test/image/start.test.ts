@@ -99,7 +99,7 @@ test(
 )
 
 test(
-  'a data partition that cannot be mended is said, left alone, and made anew by a factory reset',
+  'a data partition that was written over is said, left alone, and made anew by a factory reset',
   onMachines(),
   async (t) => {
     const disk = makeDisk(t, image, DISK_BYTES)
@@ -121,6 +121,14 @@ test(
     assert.ok(!holds(disk, 'rubbish '))
     await machine.answers()
     await provision(machine)
+    await machine.kill()
+
+    writePieces(disk, [{ position: startBytes, data: Buffer.alloc(MEBIBYTE) }])
+    const zeroed = await boot(t, image, { disk })
+    await zeroed.see(/The beginning of the data partition is gone: it holds zeros\. Only a factory reset makes it anew\./)
+    await zeroed.see(/: Failed: /)
+    await zeroed.answers()
+    assert.equal(await zeroed.state(), 'Failed')
   },
 )
 
