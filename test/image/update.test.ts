@@ -91,10 +91,10 @@ test('an update runs after its commit; a broken one is tried three times and lef
   await device.see(/Version 1\.2\.0 is good\./)
   assert.equal((await info(device)).softwareVersion, '1.2')
   await checkKey(device)
-  assert.deepEqual(versionsOn(disk).sort(), [`coffer_${FIRST}.efi`, `coffer_${SECOND}.efi`])
+  assert.deepEqual(versionsOn(disk).sort(), [`coffer_${FIRST}.efi`, `coffer_${SECOND}+3-0.efi`], 'counted beside it')
 
   await expect(200, upload(device, readFileSync(broken.update)))
-  assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}.efi`], 'the older root is written over')
+  assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}+3-0.efi`], 'the older root is written over')
   await commit(device)
   for (let n = 1; n <= 3; n++) {
     await device.see(/Version 1\.3\.0 is tried\./)
