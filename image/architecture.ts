@@ -28,7 +28,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     debian: 'amd64',
     triplet: 'x86_64-linux-gnu',
     linker: 'lib64/ld-linux-x86-64.so.2',
-    kernelPackage: 'linux-image-cloud-amd64',
+    kernelPackage: 'linux-image-amd64',
     console: 'ttyS0',
     // On a busy computer an emulated timer fails a check that no real one has failed in decades, and the start ends there.
     // And there the processor's clock is given up for one whose reading is a fifth of the start.
@@ -44,7 +44,7 @@ const ARCHITECTURES: readonly Architecture[] = [
     debian: 'arm64',
     triplet: 'aarch64-linux-gnu',
     linker: 'lib/ld-linux-aarch64.so.1',
-    kernelPackage: 'linux-image-cloud-arm64',
+    kernelPackage: 'linux-image-arm64',
     console: 'ttyAMA0',
     kernelParameters: '',
     stub: 'linuxaa64.efi.stub',

@@ -23,9 +23,17 @@ import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
 import { requireTools } from './tools.ts'
 import { addHashTree } from './verity.ts'
+import { uncompressed } from './vmlinux.ts'
 
 const PRODUCT = 'Coffer'
 const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
+
+/** Whatever goes wrong in the kernel ends this start; seconds are those after which nothing else is believed. */
+const RESTART =
+  'panic=-1 oops=panic softlockup_panic=1 nmi_watchdog=panic watchdog_thresh=30 ' +
+  'hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=240'
+/** No key is a command to the kernel: neither SysRq, on the serial line a break, nor Ctrl-Alt-Del. */
+const NO_KEYS = 'sysctl.kernel.sysrq=0 sysctl.kernel.ctrl-alt-del=0'
 
 const cache = fileURLToPath(new URL('../dist', import.meta.url))
 
@@ -58,7 +66,7 @@ async function build(): Promise<void> {
     // The kernel's tests of its own cryptography take an emulated processor a second; what of it is used, SHA-256, is
     // tested by the root file system: it does not open otherwise.
     const commandLine =
-      `console=${architecture.console} ${architecture.kernelParameters}cryptomgr.notests panic=-1 quiet ` +
+      `console=${architecture.console} ${architecture.kernelParameters}cryptomgr.notests ${RESTART} ${NO_KEYS} quiet ` +
       `coffer.root=${root.blocks}:${root.rootHash}`
     const secureBoot = openSecureBoot(options.secureBootKeys, scratch)
     const unsigned = appendSections(programs.stub.bytes, [
@@ -72,6 +80,7 @@ async function build(): Promise<void> {
     mkdirSync(output, { recursive: true })
     const write = (name: string, content: string | Uint8Array) => writeFileSync(`${output}/${name}`, content)
     write('vmlinuz', programs.kernel.bytes)
+    write('vmlinux', uncompressed(programs.kernel.bytes, scratch))
     write('initrd', initrd)
     write('cmdline', `${commandLine}\n`)
     write(`coffer-${version}.efi`, uki)

@@ -11,7 +11,7 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   'e2fsprogs',
   'fdisk',
   'util-linux',
-  'libatomic1',
+  ...FIRMWARE_PACKAGES,
   'libblkid1',
   'libc6',
   'libcap-ng0',
@@ -46,22 +46,54 @@ export const BUSYBOX = PROGRAMS[0]!
 /** In the initramfs, beside busybox. */
 export const DMSETUP = { package: 'dmsetup', path: 'sbin/dmsetup' } // opens the root file system
 
-/** The drivers of disks, and what opens the root file system on them. */
+/**
+ * Hardware that restarts a machine that nobody tends, and what makes it known: loaded before everything else. The last one is
+ * for machines without.
+ */
+export const WATCHDOGS: readonly string[] = [
+  'i6300esb', // virtual machines
+  'lpc_ich', // Intel's chipsets, of which each says that it has one
+  'i2c_i801',
+  'iTCO_wdt',
+  'sp5100_tco', // AMD's
+  'wdat_wdt', // what ACPI describes
+  'hpwdt', // management controllers of HPE
+  'sbsa_gwdt', // arm64
+]
+export const SOFTWARE_WATCHDOG = 'softdog'
+
+/** What opens the root file system, and drivers of disks that are there at once: loaded in any case. */
 export const ROOT_MODULES: readonly string[] = [
   'virtio_pci',
   'virtio_mmio',
   'virtio_blk',
   'virtio_scsi',
-  'sd_mod',
   'nvme',
   'dm_verity',
   'squashfs',
+]
+
+/** Further drivers of disks: loaded where none of the disks there is ours, for the devices that the machine has. */
+export const DISK_MODULES: readonly string[] = [
+  'sd_mod',
+  'ahci',
+  'xhci_pci',
+  'ehci_pci',
+  'usb_storage',
+  'uas',
+  'megaraid_sas', // Broadcom's and Dell's RAID controllers
+  'mpt3sas',
+  'smartpqi', // Microchip's, of HPE
+  'hpsa',
+  'vmw_pvscsi',
+  'hv_storvsc',
 ]
 
 /** What the boot manager does not know by name: all of them are loaded while the root file system is read ahead. */
 export const MODULES: readonly string[] = [
   'virtio_net',
   'virtio_rng',
+  'crc32c_generic', // ext4 asks for it by what it does, which would take a modprobe of the kernel's
   'ext4',
   'vfat',
   'nls_cp437',
@@ -69,5 +101,21 @@ export const MODULES: readonly string[] = [
   'efivarfs',
   'tpm_tis',
   'tpm_crb',
-  'softdog',
+]
+
+/** Drivers of network cards, on the root file system: loaded for the devices that the machine has. */
+export const NETWORK_MODULES: readonly string[] = [
+  ...['e1000', 'e1000e', 'igb', 'igc', 'ixgbe', 'i40e', 'ice'], // Intel
+  ...['tg3', 'bnxt_en', 'bnx2', 'bnx2x'], // Broadcom
+  ...['mlx4_en', 'mlx5_core'], // Mellanox
+  'r8169', // Realtek
+  ...['vmxnet3', 'hv_netvsc', 'ena'], // virtual ones
+]
+
+/** What those of them that need it put into their cards. */
+export const FIRMWARE_PACKAGES: readonly string[] = [
+  'firmware-bnx2',
+  'firmware-bnx2x',
+  'firmware-misc-nonfree', // ice, tg3
+  'firmware-realtek',
 ]

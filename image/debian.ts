@@ -128,6 +128,7 @@ function machineSources(): string {
     })
     .filter((stanza) => suitesOf(stanza).some((suite) => suite.split('-')[0] === RELEASE))
     .map((stanza) => stanza.replaceAll(/^Architectures:.*\n?/gm, '').trim())
+    .map((stanza) => stanza.replace(/^Components:.*\bmain\b(?!.*non-free-firmware).*$/m, '$& non-free-firmware'))
   if (stanzas.length === 0) throw new Error(`no file in /etc/apt names a source of Debian ${RELEASE}`)
   return `${stanzas.join('\n\n')}\n`
 }

@@ -3,12 +3,13 @@
  * seldom changes, and Coffer in /app.
  */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
-import { PROGRAMS } from './contents.ts'
+import { FIRMWARE_PACKAGES, NETWORK_MODULES, PROGRAMS } from './contents.ts'
 import { stripped } from './elf.ts'
 import { addLibraries } from './libraries.ts'
+import { addModules, openKernelModules } from './modules.ts'
 import type { NodeRuntime } from './node-runtime.ts'
 import type { Packages } from './packages.ts'
 import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
@@ -31,6 +32,15 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
   const { name, directory: e2fsprogs } = packages.get('e2fsprogs')
   tree.set('etc/mke2fs.conf', fileOf(`${e2fsprogs}/etc/mke2fs.conf`, name))
   for (const [path, text] of Object.entries(SETTINGS)) tree.set(path, bytesOf(Buffer.from(text), COFFER))
+
+  const modules = openKernelModules(architecture, packages)
+  const network = modules.ordered(NETWORK_MODULES)
+  addModules(tree, modules, network, packages.kernel.name)
+  for (const path of new Set(network.flatMap(({ firmware }) => firmware)))
+    for (const { name, directory } of FIRMWARE_PACKAGES.map(packages.get)) {
+      const file = `${directory}/lib/firmware/${path}`
+      if (existsSync(file)) tree.set(`usr/lib/firmware/${path}`, fileOf(realpathSync(file), name))
+    }
 
   addLibraries(tree, architecture, packages)
   return tree

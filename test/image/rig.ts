@@ -35,7 +35,7 @@ export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'dist/test-image')
 const LOGS = join(CACHE, 'logs')
-const IMAGES_MAX = 24 // kept in the cache, some 100 MB each
+const IMAGES_MAX = 20 // kept in the cache, some 200 MB each
 const BUILD_MS_MAX = 300_000
 const TEST_MS_MAX = 3_600_000 // some do in a minute what takes many on a busy computer
 const ATTEMPT_EVERY_MS = 50
@@ -49,7 +49,7 @@ export function onMachines(architecture: Architecture = 'x64'): { timeout: numbe
 /** What builds images, and what looks into disks. */
 const TOOLS = [
   ...(['e2fsck', 'mcopy', 'mkfs.vfat', 'mksquashfs', 'qemu-io', 'sbsign', 'sfdisk', 'sgdisk', 'tpm2_getcap'] as const),
-  'veritysetup',
+  ...(['veritysetup', 'xz'] as const),
 ] as const
 
 export interface ImageOptions {
@@ -137,7 +137,7 @@ function describeImage(directory: string, version: string): Image {
     uki: path(`coffer-${version}.efi`),
     root: path(`coffer-${version}.root`),
     update: path(`coffer-${version}.update`),
-    kernel: { image: path('vmlinuz'), initrd: path('initrd'), commandLine },
+    kernel: { image: path('vmlinux'), initrd: path('initrd'), commandLine },
   }
 }
 

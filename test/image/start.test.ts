@@ -125,7 +125,9 @@ test(
 
     writePieces(disk, [{ position: startBytes, data: Buffer.alloc(MEBIBYTE) }])
     const zeroed = await boot(t, image, { disk })
-    await zeroed.see(/The beginning of the data partition is gone: it holds zeros\. Only a factory reset makes it anew\./)
+    await zeroed.see(
+      /The beginning of the data partition is gone: it holds zeros\. Only a factory reset makes it anew\./,
+    )
     await zeroed.see(/: Failed: /)
     await zeroed.answers()
     assert.equal(await zeroed.state(), 'Failed')
