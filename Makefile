@@ -26,11 +26,13 @@ run: dist/firmware.js
 	@exec $(NODE) dist/boot.js
 
 ARCH ?= x64
-# Images of a release are made with the RELEASE_KEY that is kept for them; others with one that is made here.
+# Images of a release are made with the RELEASE_KEY that is kept for them; others with one that is made here. Its public half
+# and the published update image, RELEASE=coffer-1.2.0.update, make the same again: whoever has the sources can check it.
 RELEASE_KEY ?= var/development.key
 IMAGE = dist$(if $(filter-out x64,$(ARCH)),/$(ARCH))
 image: node_modules/.package-lock.json $(RELEASE_KEY)
-	$(NODE) image/build.ts --arch $(ARCH) --release-signing-key $(RELEASE_KEY) \
+	$(NODE) image/build.ts --arch $(ARCH) --release-$(if $(filter %.pub,$(RELEASE_KEY)),,signing-)key $(RELEASE_KEY) \
+	  $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(SECURE_BOOT_KEYS),--secure-boot-keys $(SECURE_BOOT_KEYS)) --output $(IMAGE)
 
 var/development.key:

@@ -3,12 +3,13 @@
  * brings it to an installed appliance, and the list of what is inside. The same sources give the same bytes.
  */
 
+import { createPublicKey } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { type BundledPackage, bundle as makeBundle } from '../tools/build.ts'
-import { makeImage } from '../tools/update-image.ts'
+import { assembleImage, makeImage, manifestOf, rawPublicKey } from '../tools/update-image.ts'
 import { openBootPrograms } from './boot-programs.ts'
 import { makeCpio } from './cpio.ts'
 import { makeDisk } from './disk.ts'
@@ -17,6 +18,7 @@ import { openNodeRuntime, partsOfNode } from './node-runtime.ts'
 import { readOptions } from './options.ts'
 import { openPackages } from './packages.ts'
 import { appendSections } from './pe.ts'
+import { expectSame, readPublished } from './published.ts'
 import { makeApp, makeBase } from './root.ts'
 import { makeSbom } from './sbom.ts'
 import { openSecureBoot } from './secure-boot.ts'
@@ -46,7 +48,10 @@ try {
 
 async function build(): Promise<void> {
   const options = readOptions(process.argv.slice(2))
-  const { architecture, version, output } = options
+  const { architecture, output } = options
+  const releaseKey = options.releaseKey === null ? null : rawPublicKey(createPublicKey(options.releaseKey))
+  const published = options.published === null ? null : await readPublished(options.published, releaseKey!)
+  const { version, minimumVersion, rollbackFloor = '0.0', releaseNotes } = published?.manifest ?? options
   requireTools(options.secureBootKeys !== null)
   const scratch = mkdtempSync(`${tmpdir()}/coffer-image-`)
   try {
@@ -56,7 +61,7 @@ async function build(): Promise<void> {
     if (options.bundle === null) await makeBundle(bundle, version)
 
     const base = makeBase(architecture, packages, node)
-    const release = { product: PRODUCT, version, rollbackFloor: options.rollbackFloor }
+    const release = { product: PRODUCT, version, rollbackFloor }
     const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
     const initramfs = makeInitramfs(architecture, packages)
     const initrd = makeCpio(initramfs)
@@ -98,13 +103,16 @@ async function build(): Promise<void> {
         },
       }),
     )
-    if (options.signingKey !== null) {
-      const { minimumVersion, releaseNotes, signingKey } = options
-      const payload = [
-        { name: `coffer-${architecture.name}.efi`, bytes: uki },
-        { name: `coffer-${architecture.name}.root`, bytes: root.bytes },
-      ]
-      write(`coffer-${version}.update`, makeImage({ ...release, minimumVersion, releaseNotes }, payload, signingKey))
+    const payload = [
+      { name: `coffer-${architecture.name}.efi`, bytes: uki },
+      { name: `coffer-${architecture.name}.root`, bytes: root.bytes },
+    ]
+    const said = { ...release, minimumVersion, releaseNotes }
+    if (options.signingKey !== null) write(`coffer-${version}.update`, makeImage(said, payload, options.signingKey))
+    else if (published !== null) {
+      const manifest = manifestOf(said, payload)
+      expectSame(published.manifest, manifest)
+      write(`coffer-${version}.update`, assembleImage(payload, { ...published, manifest }, releaseKey!))
     }
     const files = [
       { path: `EFI/BOOT/${architecture.defaultLoader}`, bytes: secureBoot.sign(programs.loader.bytes) },

@@ -14,6 +14,8 @@ const USAGE = `usage: node image/build.ts --output DIRECTORY [option]...
   --bundle DIRECTORY         from tools/build.ts; made of the sources as they are
   --release-signing-key KEY  from tools/release-key.ts: signs the update image
   --release-key PUB          what installed appliances verify updates with; the signing key's public half
+  --release UPDATE           with the public key alone: makes this update image again, and says if it is not the same;
+                             its versions and release notes are taken over
   --minimum-version V        oldest version that may be updated to this one; 0.0
   --rollback-floor V         once this image is good, older ones than V are never taken again; 0.0
   --release-notes FILE       shown when the update has been uploaded
@@ -26,8 +28,10 @@ export interface Options {
   bundle: string | null
   /** PEM. Null: the appliance takes no updates. */
   releaseKey: string | null
-  /** Null: no update image is made. */
+  /** Null: no update image is made, unless it is one that is published. */
   signingKey: KeyObject | null
+  /** Path of an update image that is made again. */
+  published: string | null
   minimumVersion: string
   rollbackFloor: string
   releaseNotes: string
@@ -44,6 +48,7 @@ export function readOptions(parameters: string[]): Options {
       bundle: { type: 'string' },
       'release-signing-key': { type: 'string' },
       'release-key': { type: 'string' },
+      release: { type: 'string' },
       'minimum-version': { type: 'string', default: '0.0' },
       'rollback-floor': { type: 'string', default: '0.0' },
       'release-notes': { type: 'string' },
@@ -55,6 +60,8 @@ export function readOptions(parameters: string[]): Options {
   const signing = values['release-signing-key']
   const signingKey = signing === undefined ? null : createPrivateKey(readFileSync(signing))
   const known = values['release-key']
+  if (values.release !== undefined && (known === undefined || signing !== undefined))
+    throw new Error('--release needs --release-key, and no key to sign with')
   return {
     architecture: readArchitecture(values.arch),
     output: resolve(output),
@@ -62,6 +69,7 @@ export function readOptions(parameters: string[]): Options {
     bundle: bundle === undefined ? null : resolve(bundle),
     releaseKey: known === undefined ? publicHalf(signingKey) : readFileSync(known, 'utf8'),
     signingKey,
+    published: values.release === undefined ? null : resolve(values.release),
     minimumVersion: values['minimum-version'],
     rollbackFloor: values['rollback-floor'],
     releaseNotes: notes === undefined ? `Coffer ${version}.` : readFileSync(notes, 'utf8'),

@@ -59,8 +59,16 @@ function checkVersion({ version }: Release, files: readonly File[]): void {
 /** The image, signed. The same input gives the same bytes. Throws when no appliance would take such a manifest. */
 export function makeImage(release: Release, files: readonly File[], releaseKey: KeyObject): Uint8Array {
   const manifest = manifestOf(release, files)
-  const signature = sign(null, manifest, releaseKey)
-  openManifest(manifest, signature, rawPublicKey(releaseKey))
+  return assembleImage(files, { manifest, signature: sign(null, manifest, releaseKey) }, rawPublicKey(releaseKey))
+}
+
+/** The image, with a signature that was made before. Throws when it is not over this manifest. */
+export function assembleImage(
+  files: readonly File[],
+  { manifest, signature }: { manifest: Uint8Array; signature: Uint8Array },
+  releaseKey: Uint8Array,
+): Uint8Array {
+  openManifest(manifest, signature, releaseKey)
   return makeArchive([{ name: MANIFEST, bytes: manifest }, { name: SIGNATURE, bytes: signature }, ...files])
 }
 

@@ -24,13 +24,18 @@ function copySources(directory: string): string {
 }
 
 interface Builder {
+  /** An update image to make again, without the key that it was signed with. */
+  published?: string
   umask: string
   timeZone: string
   /** Of an ordinary user; absent: of this process. */
   user?: number
 }
 
-async function build(directory: string, { umask, timeZone, user }: Builder): Promise<Record<string, string>> {
+async function build(
+  directory: string,
+  { umask, timeZone, user, published }: Builder,
+): Promise<Record<string, string>> {
   const home = join(directory, 'home')
   const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
   mkdirSync(home)
@@ -42,7 +47,8 @@ async function build(directory: string, { umask, timeZone, user }: Builder): Pro
     return copy
   })
   if (user !== undefined) execFileSync('chown', ['--recursive', '--no-dereference', `${user}:${user}`, directory])
-  const command = ['image/build.ts', '--release-signing-key', keys[0]!, '--release-key', keys[1]!, '--output', output]
+  const how = published === undefined ? ['--release-signing-key', keys[0]!] : ['--release', published]
+  const command = ['image/build.ts', ...how, '--release-key', keys[1]!, '--output', output]
   const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', process.execPath, ...command], {
     cwd: directory,
     // Of what was set up for us it keeps how packages are reached.
@@ -66,21 +72,28 @@ async function build(directory: string, { umask, timeZone, user }: Builder): Pro
   return Object.fromEntries(hashes) as Record<string, string>
 }
 
-test('two clones in different places, built by different users, give the same bits', onMachines(), async (t) => {
-  const places = mkdtempSync(join(tmpdir(), 'coffer-clones-'))
-  t.after(() => rmSync(places, { recursive: true, force: true }))
-  chmodSync(places, 0o755)
+test(
+  'two clones in different places, built by different users, one without the release key, give the same bits',
+  onMachines(),
+  async (t) => {
+    const places = mkdtempSync(join(tmpdir(), 'coffer-clones-'))
+    t.after(() => rmSync(places, { recursive: true, force: true }))
+    chmodSync(places, 0o755)
 
-  // Copied first: sources may change while an image is built.
-  const one = copySources(join(places, 'one'))
-  const another = join(places, 'another folder/with a longer path')
-  cpSync(one, another, { recursive: true })
+    // Copied first: sources may change while an image is built.
+    const one = copySources(join(places, 'one'))
+    const another = join(places, 'another folder/with a longer path')
+    cpSync(one, another, { recursive: true })
 
-  const first = await build(one, { umask: '022', timeZone: 'UTC' })
-  rmSync(one, { recursive: true })
-  const stranger = process.getuid?.() === 0 ? { user: STRANGER_ID } : {}
-  const second = await build(another, { umask: '077', timeZone: 'Pacific/Kiritimati', ...stranger })
+    const first = await build(one, { umask: '022', timeZone: 'UTC' })
+    const published = join(places, 'published.update')
+    cpSync(join(one, 'dist/image', Object.keys(first).find((name) => name.endsWith('.update'))!), published)
+    chmodSync(published, 0o644)
+    rmSync(one, { recursive: true })
+    const stranger = process.getuid?.() === 0 ? { user: STRANGER_ID } : {}
+    const second = await build(another, { umask: '077', timeZone: 'Pacific/Kiritimati', published, ...stranger })
 
-  assert.ok(Object.keys(first).length >= 7, Object.keys(first).join(' '))
-  assert.deepEqual(second, first)
-})
+    assert.ok(Object.keys(first).length >= 7, Object.keys(first).join(' '))
+    assert.deepEqual(second, first)
+  },
+)

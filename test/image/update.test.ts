@@ -2,11 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { MANIFEST } from '../../firmware/update/manifest.ts'
+import { flash } from '../../tools/qemu/flash.ts'
 import { makeArchive, makeImage } from '../../tools/update-image.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
+import { findPartition, writePieces } from './replay.ts'
 import { ADMIN, boot, expect, type Image, makeDirectory, onMachines, releaseKey } from './rig.ts'
 import {
   BAD,
@@ -20,6 +23,7 @@ import {
   info,
   listEsp,
   prepare,
+  renameVersion,
   SECOND,
   secondImage,
   upload,
@@ -92,6 +96,20 @@ test('an update runs after its commit; a broken one is tried three times and lef
   assert.equal((await info(device)).softwareVersion, '1.2')
   await checkKey(device)
   assert.deepEqual(versionsOn(disk).sort(), [`coffer_${FIRST}.efi`, `coffer_${SECOND}+3-0.efi`], 'counted beside it')
+
+  await t.test('when the root of the good one rots, the whole one beside it comes back', async (t) => {
+    const copy = join(makeDirectory(t), 'disk.img')
+    flash(disk, copy, statSync(disk).size)
+    writePieces(copy, [{ position: findPartition(copy, 'coffer-root-b').start, data: Buffer.alloc(1024 ** 2) }])
+    renameVersion(copy, `coffer_${SECOND}+3-0.efi`, `coffer_${SECOND}+1-2.efi`) // after two such starts
+    const rotten = await boot(t, first, bootOptions(copy))
+    await rotten.see(/its root file system cannot be opened/)
+    await rotten.see(/Version 1\.2\.0 was tried and left: it did not become ready\. Version 1\.1\.0 runs\./)
+    await rotten.see(/started unattended, Operational/)
+    await checkKey(rotten)
+    assert.deepEqual(versionsOn(copy), [`coffer_${FIRST}.efi`])
+    await rotten.kill()
+  })
 
   await expect(200, upload(device, readFileSync(broken.update)))
   assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}+3-0.efi`], 'the older root is written over')

@@ -76,6 +76,11 @@ export function commitOffline(disk: string, { version, uki, root }: Image): void
   mtool('mcopy', disk, uki, `::EFI/Linux/coffer_${version}+3-0.efi`)
 }
 
+/** As a boot loader counts: this name of a version becomes that one. Of a disk whose machine is off. */
+export const renameVersion = (disk: string, from: string, to: string): void => {
+  mtool('mren', disk, `::EFI/Linux/${from}`, to)
+}
+
 /** Whether the root of this version is on one of the partitions for it, whole. */
 export function holdsRoot(disk: string, { root }: Image): boolean {
   const expected = readFileSync(root)

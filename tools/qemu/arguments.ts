@@ -35,6 +35,8 @@ export interface Hardware {
   accelerator: string
   /** A watchdog that resets the machine (i6300esb). */
   watchdog?: boolean | undefined
+  /** A SATA disk and a network card of Intel's, as in computers; otherwise both are virtual ones (virtio). */
+  physical?: boolean | undefined
   /** A restart of the guest ends QEMU. */
   exitOnRestart?: boolean | undefined
   /** Address the guest has on its network of 24 bits. */
@@ -128,21 +130,21 @@ function boot({ architecture, firmware, kernel, variables }: Hardware): string[]
   ]
 }
 
-function disk({ disk, snapshot, unsafe, blockdevs }: Hardware): string[] {
-  const device = ['-device', 'virtio-blk-pci,drive=disk,bootindex=1']
+function disk({ disk, snapshot, unsafe, blockdevs, physical }: Hardware): string[] {
+  const device = ['-device', `${physical ? 'ide-hd' : 'virtio-blk-pci'},drive=disk,bootindex=1`]
   if (blockdevs !== undefined) return [...blockdevs.flatMap((node) => ['-blockdev', node]), ...device]
   const cache = snapshot || unsafe ? 'unsafe' : 'writeback'
   const drive = `if=none,id=disk,format=raw,cache=${cache},snapshot=${snapshot ? 'on' : 'off'},file=${escaped(disk)}`
   return ['-drive', drive, ...device]
 }
 
-function network({ guestAddress, forwards, isolated }: Hardware): string[] {
+function network({ guestAddress, forwards, isolated, physical }: Hardware): string[] {
   const prefix = guestAddress.replace(/\.\d+$/, '') // the user network's own addresses keep away from a guest's usual ones
   const net = `net=${prefix}.0/24,host=${prefix}.254,dns=${prefix}.253,dhcpstart=${prefix}.200`
   const forwarded = forwards.map(([here, guest]) => `,hostfwd=tcp:127.0.0.1:${here}-${guestAddress}:${guest}`).join('')
   return [
     ...['-netdev', `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded}`],
-    ...['-device', 'virtio-net-pci,netdev=net,romfile='],
+    ...['-device', `${physical ? 'e1000e' : 'virtio-net-pci'},netdev=net,romfile=`],
   ]
 }
 

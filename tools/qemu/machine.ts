@@ -36,7 +36,9 @@ export interface Machine extends Console {
   /** The port of 127.0.0.1 that leads to one of `guestPorts`. */
   portTo(guest: number): number
   running(): boolean
-  /** Where each processor is, as its registers say. Not of a machine in the foreground. */
+  /** Has QEMU's monitor do something, as people would ask it to. Not of a machine in the foreground. */
+  command(text: string): Promise<string>
+  /** Where each processor is, as its registers say. */
   processors(): Promise<string>
   /** Resolves with QEMU's exit code; null when it was killed. */
   readonly ended: Promise<number | null>
@@ -103,6 +105,10 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
   ended.catch(() => {}) // whoever awaits it hears of it
   child.stdin?.on('error', () => {}) // it ended while we typed
   const console = createConsole({ received: printed(child), send: (text) => child.stdin?.write(text) })
+  const command = async (text: string): Promise<string> => {
+    if (foreground) throw new Error('The monitor of this machine is in its terminal')
+    return askMonitor(monitor, text)
+  }
   const ports = new Map(hardware.forwards.map(([here, guest]) => [guest, here]))
   return {
     ...console,
@@ -110,11 +116,8 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
     apiPort: ports.get(API_PORT)!,
     portTo: (guest) => ports.get(guest)!,
     running: () => running,
-    processors: async () => {
-      if (foreground) throw new Error('The monitor of this machine is in its terminal')
-      const registers = await askMonitor(monitor, 'info registers -a')
-      return registers.replaceAll(VECTOR_REGISTERS, '')
-    },
+    command,
+    processors: async () => (await command('info registers -a')).replaceAll(VECTOR_REGISTERS, ''),
     ended,
     kill: async () => {
       if (running) child.kill('SIGKILL')

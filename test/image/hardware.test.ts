@@ -1,0 +1,44 @@
+/** What machines have that are no virtual ones, and keys that mean something to their kernel. */
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { boot, buildImage, type Image, makeDirectory, makeDisk, onMachines } from './rig.ts'
+
+let image: Image
+before(async () => {
+  if (onMachines().skip === false) image = await buildImage()
+})
+
+test('starts from a SATA disk, is reached by a network card, and no key restarts it', onMachines(), async (t) => {
+  const kernel = { ...image.kernel, commandLine: image.kernel.commandLine.replace(' quiet', '') }
+  const machine = await boot(t, { ...image, kernel }, { disk: makeDisk(t, image), physical: true })
+  await machine.see(/Run \/init as init process/)
+  // Both would restart it at once, long before the boot manager could forbid them.
+  await machine.command('sendkey ctrl-alt-delete')
+  await machine.command('chardev-send-break serial')
+  await machine.type('b')
+  await machine.see(/sysrq: This sysrq operation is disabled\./)
+  await machine.answers()
+  assert.equal(await machine.state(), 'Unprovisioned')
+  assert.match(machine.output(), /ahci|SATA link up/)
+  assert.match(machine.output(), /e1000e/)
+})
+
+/** Of image/init, right behind the watchdog; and what hangs, of the same length. */
+const [NEXT_ACT, HANG] = ['\nload_modules root\n', '\nwhile :;do :;done\n']
+
+test('a start that hangs before the boot manager runs is ended by the watchdog', onMachines(), async (t) => {
+  const initrd = readFileSync(image.kernel.initrd)
+  const at = initrd.indexOf(NEXT_ACT)
+  assert.ok(at > 0 && HANG.length === NEXT_ACT.length)
+  initrd.write(HANG, at)
+  const hung = join(makeDirectory(t), 'initrd')
+  writeFileSync(hung, initrd)
+  const kernel = { ...image.kernel, initrd: hung, commandLine: image.kernel.commandLine.replace(' quiet', '') }
+  const machine = await boot(t, { ...image, kernel }, { watchdog: true })
+  await machine.see(/i6300ESB timer .*initialized/i)
+  assert.equal(await machine.ended, 0, 'restarted, which ends the emulator')
+  assert.doesNotMatch(machine.output(), /data partition|Coffer/)
+})
