@@ -43,7 +43,8 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
   for await (const [received] of on(channel, 'message', { close: ['end', 'refused'] })) {
     const message = received as ToFirmware
     if (message.type === 'start') service = await start(message, channel, program)
-    else if (message.type === 'unlock') channel.send(await service!.unlock(message.passphrase))
+    else if (message.type === 'unlock')
+      service!.unlock(message.passphrase).then((result) => channel.send(result)) // pings go on
     else if (message.type === 'ping') channel.send({ type: 'pong' })
     else if (message.type === 'good') service!.endTrial()
     else if (message.type === 'stop') break

@@ -11,6 +11,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mksquashfs: 'squashfs-tools',
   mmd: 'mtools',
   sgdisk: 'gdisk',
+  xz: 'xz-utils',
 }
 const FOR_SECURE_BOOT: Readonly<Record<string, string>> = { sbsign: 'sbsigntool' }
 

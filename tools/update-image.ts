@@ -72,9 +72,9 @@ export function assembleImage(
   return makeArchive([{ name: MANIFEST, bytes: manifest }, { name: SIGNATURE, bytes: signature }, ...files])
 }
 
-/** The 32 bytes of RFC 8032. */
+/** The 32 bytes of RFC 8032, of either half. */
 export const rawPublicKey = (key: KeyObject): Uint8Array =>
-  Buffer.from(createPublicKey(key).export({ format: 'jwk' }).x ?? '', 'base64url')
+  Buffer.from((key.type === 'public' ? key : createPublicKey(key)).export({ format: 'jwk' }).x ?? '', 'base64url')
 
 export function manifestOf(release: Release, files: readonly File[]): Uint8Array {
   const members = files.map(({ name, bytes }) => ({
