@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { boot, buildImage, type Image, makeDirectory, makeDisk, onMachines } from './rig.ts'
+import { type Appliance, boot, buildImage, type Image, makeDirectory, makeDisk, onMachines } from './rig.ts'
 
 let image: Image
 before(async () => {
@@ -12,19 +12,34 @@ before(async () => {
 })
 
 test('starts from a SATA disk, is reached by a network card, and no key restarts it', onMachines(), async (t) => {
-  const kernel = { ...image.kernel, commandLine: image.kernel.commandLine.replace(' quiet', '') }
-  const machine = await boot(t, { ...image, kernel }, { disk: makeDisk(t, image), physical: true })
-  await machine.see(/Run \/init as init process/)
-  // Both would restart it at once, long before the boot manager could forbid them.
-  await machine.command('sendkey ctrl-alt-delete')
-  await machine.command('chardev-send-break serial')
-  await machine.type('b')
-  await machine.see(/sysrq: This sysrq operation is disabled\./)
+  const machine = await boot(t, talking(), { disk: makeDisk(t, image), physical: true })
+  await pressKeys(machine)
   await machine.answers()
   assert.equal(await machine.state(), 'Unprovisioned')
   assert.match(machine.output(), /ahci|SATA link up/)
   assert.match(machine.output(), /e1000e/)
 })
+
+test('without those words on its command line, the same keys restart it', onMachines(), async (t) => {
+  const machine = await boot(t, talking(/sysctl\.kernel\.(sysrq|ctrl-alt-del)=0 /g))
+  await pressKeys(machine)
+  assert.equal(await machine.ended, 0)
+  assert.doesNotMatch(machine.output(), /https:/)
+})
+
+/** The image, with a kernel that says what it does, and without these words on its command line. */
+function talking(without = /^$/g): Image {
+  const commandLine = image.kernel.commandLine.replace(' quiet', '').replaceAll(without, '')
+  return { ...image, kernel: { ...image.kernel, commandLine } }
+}
+
+/** Long before the boot manager could forbid anything. */
+async function pressKeys(machine: Appliance): Promise<void> {
+  await machine.see(/Run \/init as init process/)
+  await machine.command('sendkey ctrl-alt-delete')
+  await machine.command('chardev-send-break serial')
+  await machine.type('b')
+}
 
 /** Of image/init, right behind the watchdog; and what hangs, of the same length. */
 const [NEXT_ACT, HANG] = ['\nload_modules root\n', '\nwhile :;do :;done\n']
@@ -36,8 +51,7 @@ test('a start that hangs before the boot manager runs is ended by the watchdog',
   initrd.write(HANG, at)
   const hung = join(makeDirectory(t), 'initrd')
   writeFileSync(hung, initrd)
-  const kernel = { ...image.kernel, initrd: hung, commandLine: image.kernel.commandLine.replace(' quiet', '') }
-  const machine = await boot(t, { ...image, kernel }, { watchdog: true })
+  const machine = await boot(t, { ...image, kernel: { ...talking().kernel, initrd: hung } }, { watchdog: true })
   await machine.see(/i6300ESB timer .*initialized/i)
   assert.equal(await machine.ended, 0, 'restarted, which ends the emulator')
   assert.doesNotMatch(machine.output(), /data partition|Coffer/)
