@@ -98,8 +98,9 @@ soak: node_modules/.package-lock.json
 	$(NODE) tools/soak.ts --minutes=$(MINUTES)
 
 ct: node_modules/.package-lock.json
-	$(NODE) tools/ct/main.ts --samples 100000
-	$(NODE) tools/ct/main.ts --samples 100000 --engine plain
+	rm -f tools/ct/log.txt
+	$(NODE) tools/ct/main.ts --samples 100000 --log tools/ct/log.txt
+	$(NODE) tools/ct/main.ts --samples 100000 --engine plain --log tools/ct/log.txt
 
 clean:
 	rm -rf dist node_modules coverage .venv

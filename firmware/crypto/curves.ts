@@ -13,6 +13,7 @@ import { openEd25519 } from './engine/fast/eddsa.ts'
 import type { Products } from './engine/fast/emitter.ts'
 import { Kept } from './engine/fast/kept.ts'
 import type { Random } from './random.ts'
+import { copySecret } from './secret.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from './types.ts'
 
 export interface OpenedCurveKey {
@@ -33,7 +34,7 @@ export function importCurveKey(type: CurveKeyType, data: Uint8Array, products: P
   if (type !== 'Curve25519' && !isScalar(data, basePoint(type, products).order)) {
     throw new CofferError('invalid', 'data: not a number between 1 and the order of the curve')
   }
-  return pair(type, data.slice(), products)
+  return pair(type, copySecret(data), products)
 }
 
 /** Keeps its own copy of the private key until `wipe`. Throws `internal` when it is out of range: its record was damaged. */

@@ -6,6 +6,8 @@ import { CofferError } from '../error.ts'
 import { CURVES, ED25519_BYTES, ED25519_OID } from './algorithms.ts'
 import { bitStringBytes, constructed, DerReader, decodeOid, primitive, TAG } from './der.ts'
 import { decodeBody, splitPem } from './pem.ts'
+import type { RsaClaims } from './rsa-generate.ts'
+import { copySecret, newSecret } from './secret.ts'
 import type { EcKeyType, PublicKey } from './types.ts'
 
 /** What the file says about the public key, to be compared with what the private key yields. */
@@ -13,7 +15,7 @@ export type ClaimedPublic = { modulus: Uint8Array } | { point: Uint8Array } | un
 
 /** The caller wipes every byte array of it. */
 export type PrivateKeyFile = { claimed: ClaimedPublic } & (
-  | { type: 'RSA'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array }
+  | ({ type: 'RSA'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & RsaClaims)
   | { type: EcKeyType | 'Curve25519'; data: Uint8Array }
 )
 
@@ -91,16 +93,23 @@ function readRsa(der: Uint8Array): PrivateKeyFile {
     throw new CofferError('invalid', 'RSA: keys of more than two primes are not accepted')
   const modulus = key.unsigned()
   const publicExponent = key.unsigned()
-  key.unsigned() // the private exponent is computed anew, like everything after the primes
+  // all but the primes is computed anew; what the file says must be the same
+  const privateExponent = key.unsigned()
   const primeP = key.unsigned()
   const primeQ = key.unsigned()
-  for (let i = 0; i < 3; i++) key.unsigned()
+  const exponentP = key.unsigned()
+  const exponentQ = key.unsigned()
+  const coefficient = key.unsigned()
   key.end()
   return {
     type: 'RSA',
-    primeP: primeP.slice(),
-    primeQ: primeQ.slice(),
+    primeP: copySecret(primeP),
+    primeQ: copySecret(primeQ),
     publicExponent: publicExponent.slice(),
+    privateExponent: copySecret(privateExponent),
+    exponentP: copySecret(exponentP),
+    exponentQ: copySecret(exponentQ),
+    coefficient: copySecret(coefficient),
     claimed: { modulus: modulus.slice() },
   }
 }
@@ -127,7 +136,7 @@ function readEd25519(der: Uint8Array, publicKey: Uint8Array | undefined): Privat
   const data = only(der, TAG.octetString)
   if (data.length !== ED25519_BYTES) throw new CofferError('invalid', `Ed25519: keys have ${ED25519_BYTES} bytes`)
   const claimed = publicKey && { point: bitStringBytes(publicKey).slice() }
-  return { type: 'Curve25519', data: data.slice(), claimed }
+  return { type: 'Curve25519', data: copySecret(data), claimed }
 }
 
 /** Reads curve parameters, which must be a curve's name and nothing else. */
@@ -148,7 +157,7 @@ function toField(scalar: Uint8Array, bytes: number): Uint8Array {
   if (scalar.length - start > bytes) {
     throw new CofferError('invalid', 'EC: the private key is longer than its curve allows')
   }
-  const padded = new Uint8Array(bytes)
+  const padded = newSecret(bytes)
   padded.set(scalar.subarray(start), bytes - (scalar.length - start))
   return padded
 }

@@ -27,8 +27,8 @@ export interface LaneOptions {
   epoch: SharedArrayBuffer
   /** Whether its workers sign, and warm up for that. */
   signs?: boolean
-  /** Whether `forgetAll` ends a worker in the middle of its operation, which would take long to end by itself. */
-  interruptible?: boolean
+  /** Whether its threads start with a job only. */
+  startsLate?: boolean
   /** How far its threads stand back behind the others, as of nice(1). */
   nice?: number
 }
@@ -72,12 +72,14 @@ const OPENED_MAX = 256 // per worker; opening one again costs one read of the st
 const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
 const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a pause
 const PAUSE_MS = 1_000
-const CLOSE_MS = 500 // for wiping; a worker in the middle of a prime search is ended without
+const CLOSE_MS = 500 // to end an operation and wipe; one that takes longer, with the largest primes, is ended without
 
 export class Lane {
   readonly #options: LaneOptions
   readonly #epoch: Int32Array
   readonly #threads = new Set<Thread>()
+  /** Threads that take no more jobs, until they have ended. */
+  readonly #ending = new Map<Thread, Promise<void>>()
   #queue: Job[] = []
   #jobs = 0
   #bytes = 0
@@ -124,26 +126,32 @@ export class Lane {
     }
   }
 
-  /** Refuses everything that waits or runs; opened keys are wiped as soon as each worker's current operation ends. */
+  /**
+   * Refuses everything that waits or runs. Each worker wipes its keys as soon as its current operation ends, and ends itself,
+   * for only the operating system gets all of a thread's memory back. Those that replace them start then, or with the next job.
+   */
   forgetAll(): void {
-    const error = new CofferError('unavailable', 'Service not available')
-    this.#dropQueued(() => true, error)
-    for (const thread of this.#threads) {
-      for (const job of thread.running.values()) drop(job, error)
-      thread.opened.clear()
-      if (this.#options.interruptible && thread.running.size > 0) {
-        this.#threads.delete(thread)
-        thread.worker.terminate()
-      } else tell(thread, 'forgetAll')
-    }
+    this.#endAll().then(() => {
+      if (!this.#closed && !this.#options.startsLate) this.start()
+    })
   }
 
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#pause)
+    await this.#endAll()
+  }
+
+  async #endAll(): Promise<void> {
+    const error = new CofferError('unavailable', 'Service not available')
+    this.#dropQueued(() => true, error)
     const threads = [...this.#threads]
-    this.forgetAll()
-    await Promise.all(threads.map(end))
+    this.#threads.clear()
+    for (const thread of threads) {
+      for (const job of thread.running.values()) drop(job, error)
+      this.#ending.set(thread, end(thread))
+    }
+    await Promise.all(this.#ending.values())
   }
 
   #refusal(bytes: number): CofferError | undefined {
@@ -257,7 +265,8 @@ export class Lane {
 
   /** What a dead worker was doing fails; the rest of the queue goes to its replacement. */
   #bury(thread: Thread): void {
-    const interrupted = !this.#threads.delete(thread)
+    const isReplaced = !this.#threads.delete(thread)
+    this.#ending.delete(thread)
     const error = new CofferError('internal', 'A crypto worker stopped', thread.failure)
     for (const job of thread.running.values()) {
       this.#settle(job)
@@ -267,7 +276,7 @@ export class Lane {
       wipeBytes(request.task)
       request.open?.private.fill(0)
     }
-    if (this.#closed || interrupted) return
+    if (this.#closed || isReplaced) return
     if (performance.now() - thread.startedAtMs < STABLE_MS) this.#pauseStarts()
     if (!thread.ready && this.#threads.size === 0) this.#dropQueued(() => true, error)
     if (!this.#isPaused()) this.#spawn()

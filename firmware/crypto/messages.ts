@@ -2,6 +2,7 @@
 
 import type { ErrorCode } from '../error.ts'
 import type { Packer, Parcel, Unpacker } from './parcel.ts'
+import type { RsaClaims } from './rsa-generate.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost, SignMode } from './types.ts'
 
 export type Task =
@@ -10,13 +11,13 @@ export type Task =
   | { do: 'encrypt'; ref: number; mode: EncryptMode; message: Uint8Array; iv: Uint8Array }
   | { do: 'generate'; type: KeyType; bits: number | undefined }
   | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array }
-  | { do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array }
+  | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
   | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
 
 /** The worker wipes the byte arrays in it. */
 export interface Request {
   id: number
-  /** The value of the shared counter when it was sent; `forgetAll` raises the counter, which voids what waits. */
+  /** The value of the shared counter when it was sent; a lock raises the counter, which voids what waits. */
   epoch: number
   task: Task
   /** Sent with the first task for a key. */
@@ -26,7 +27,7 @@ export interface Request {
 }
 
 /** A parcel holds requests. */
-export type ToWorker = Parcel | { forget: number } | 'forgetAll' | 'close'
+export type ToWorker = Parcel | { forget: number } | 'close'
 
 export type FromWorker = 'ready' | Replies
 
@@ -61,7 +62,7 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
   ],
   generate: [['type', 'bits'], []],
   import: [['type'], ['data']],
-  importRsa: [[], ['primeP', 'primeQ', 'publicExponent']],
+  importRsa: [[], ['primeP', 'primeQ', 'publicExponent', 'privateExponent', 'exponentP', 'exponentQ', 'coefficient']],
   scrypt: [['cost'], ['passphrase', 'salt']],
 }
 

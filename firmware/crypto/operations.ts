@@ -5,7 +5,7 @@ import { decryptAesCbc, encryptAesCbc } from './aes.ts'
 import { checkBits } from './algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from './curves.ts'
 import type { Random } from './random.ts'
-import type { OpenedRsa, RsaPrivateKey } from './rsa.ts'
+import type { OpenedRsa, RsaClaims, RsaPrivateKey } from './rsa.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from './rsa.ts'
 import { wipeRsaKey } from './rsa-key.ts'
 import { copySecret } from './secret.ts'
@@ -56,8 +56,9 @@ export function importRsaKey(
   primeQ: Uint8Array,
   publicExponent: Uint8Array,
   random: Random,
+  claims?: RsaClaims,
 ): KeyPair {
-  return rsaPair(rsaFromPrimes(primeP, primeQ, publicExponent, random))
+  return rsaPair(rsaFromPrimes(primeP, primeQ, publicExponent, random, undefined, claims))
 }
 
 const GENERIC_IMPORT_BYTES = { min: 16, max: 1024 } // contract 4.4
@@ -68,7 +69,7 @@ export function importKey(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): KeyP
   if (data.length < min || data.length > max) {
     throw new CofferError('invalid', `data: Generic keys have ${min} to ${max} bytes`)
   }
-  return { type, private: data.slice(), public: null }
+  return { type, private: copySecret(data), public: null }
 }
 
 function openStoredRsa(stored: Uint8Array, random: Random): OpenedRsa {

@@ -45,7 +45,7 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     name: 'search',
     threads: 1,
     jobsMax: 32,
-    interruptible: true,
+    startsLate: true,
     nice: SEARCH_NICE,
   })
   const lanes = [use, derive, search]
@@ -68,12 +68,18 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     encrypt: (key, mode, message, iv) =>
       bytesOf(use, { do: 'encrypt', ref: key.ref, mode, message: copy(message), iv: copy(iv) }, key),
     generate: (type, bits) => pairOf(type === 'RSA' ? search : use, { do: 'generate', type, bits }),
-    importRsa: (primeP, primeQ, publicExponent) =>
+    importRsa: (primeP, primeQ, publicExponent, claims) =>
       pairOf(search, {
         do: 'importRsa',
         primeP: copy(primeP),
         primeQ: copy(primeQ),
         publicExponent: copy(publicExponent),
+        ...(claims && {
+          privateExponent: copy(claims.privateExponent),
+          exponentP: copy(claims.exponentP),
+          exponentQ: copy(claims.exponentQ),
+          coefficient: copy(claims.coefficient),
+        }),
       }),
     importRaw: (type, data) => pairOf(use, { do: 'import', type, data: copy(data) }),
     scrypt: (passphrase, salt, cost) =>

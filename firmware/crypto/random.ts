@@ -1,8 +1,9 @@
 /** Random bytes from the operating system, in the form in which they are injected everywhere. */
 
 import { randomFillSync } from 'node:crypto'
+import { newSecret } from './secret.ts'
 
 /** Returns that many fresh random bytes, in memory of their own. */
 export type Random = (bytes: number) => Uint8Array
 
-export const systemRandom: Random = (bytes) => randomFillSync(new Uint8Array(bytes))
+export const systemRandom: Random = (bytes) => randomFillSync(newSecret(bytes))

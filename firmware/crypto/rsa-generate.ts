@@ -3,10 +3,11 @@
 import { CofferError } from '../error.ts'
 import { checkBits, RSA_BITS } from './algorithms.ts'
 import { bitLength, type Engine } from './engine/engine.ts'
+import { inverseOfOdd } from './engine/integer.ts'
 import { engine as defaultEngine } from './engine/select.ts'
 import { generatePrime, isProbablePrime } from './primes.ts'
 import { type Random, systemRandom } from './random.ts'
-import { computeRsaKey, type RsaPrivateKey, withoutLeadingZeros } from './rsa-key.ts'
+import { computeRsaKey, type RsaPrivateKey, wipeRsaKey, withoutLeadingZeros } from './rsa-key.ts'
 import { RsaOperation } from './rsa-operation.ts'
 
 /** A key of exactly that many bits with e = 65537. */
@@ -28,13 +29,25 @@ export function generateRsa(
   }
 }
 
-/** The key of two primes, big-endian, leading zero bytes allowed. Throws CofferError `invalid` naming the field. */
+/** What a key file says of numbers that follow from the primes, big-endian: RFC 8017 A.1.2. */
+export interface RsaClaims {
+  privateExponent: Uint8Array
+  exponentP: Uint8Array
+  exponentQ: Uint8Array
+  coefficient: Uint8Array
+}
+
+/**
+ * The key of two primes, big-endian, leading zero bytes allowed. Throws CofferError `invalid` naming the field, also when
+ * what its file claims is not so.
+ */
 export function rsaFromPrimes(
   primeP: Uint8Array,
   primeQ: Uint8Array,
   publicExponent: Uint8Array,
   random: Random = systemRandom,
   engine: Engine = defaultEngine,
+  claims?: RsaClaims,
 ): RsaPrivateKey {
   const p = withoutLeadingZeros(primeP)
   const q = withoutLeadingZeros(primeQ)
@@ -49,18 +62,67 @@ export function rsaFromPrimes(
     checkPrime('primeP', p, random, engine)
     checkPrime('primeQ', q, random, engine)
     if (Buffer.compare(p, q) === 0) throw new CofferError('invalid', 'primeP and primeQ: must not be equal')
+    if (!farApart(p, q)) throw new CofferError('invalid', 'primeP and primeQ: too close to one another')
     const key = computeRsaKey(p, q, e)
     if (key === null) throw new CofferError('invalid', 'publicExponent: must be coprime to both primes less one')
     const bits = bitLength(key.n)
     if (bits < RSA_BITS.min || bits > RSA_BITS.max) throw badModulus()
     if (e.length > key.n.length || (e.length === key.n.length && Buffer.compare(e, key.n) >= 0))
       throw tooLargeExponent()
-    checkPair(key, random, engine)
+    try {
+      checkPrivateExponent(key)
+      if (claims !== undefined) checkClaims(key, claims)
+      checkPair(key, random, engine)
+    } catch (error) {
+      wipeRsaKey(key)
+      throw error
+    }
     return key
   } finally {
     p.fill(0)
     q.fill(0)
   }
+}
+
+/**
+ * d > 2^(bits / 2), FIPS 186-5 A.1.1: a smaller one is computed from the public key. One below a prime less one is its own
+ * remainder by that, and its remainder by the other prime less one is the other exponent.
+ */
+function checkPrivateExponent(key: RsaPrivateKey): void {
+  const { p, q, dp, dq } = key
+  const bitsMax = bitLength(key.n) >> 1
+  const isWhole = (exponent: Uint8Array, prime: Uint8Array, remainder: Uint8Array) =>
+    bitLength(exponent) <= bitsMax && (bitLength(exponent) < 2 || isRemainder(exponent, prime, remainder))
+  if (isWhole(dq, p, dp) || isWhole(dp, q, dq)) {
+    throw new CofferError('invalid', 'publicExponent: the private exponent is too small')
+  }
+}
+
+function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
+  const isSame = (claimed: Uint8Array, number: Uint8Array) =>
+    Buffer.compare(withoutLeadingZeros(claimed), withoutLeadingZeros(number)) === 0
+  const d = withoutLeadingZeros(claims.privateExponent)
+  const isRight =
+    isSame(claims.exponentP, key.dp) &&
+    isSame(claims.exponentQ, key.dq) &&
+    isSame(claims.coefficient, key.qinv) &&
+    isOdd(d) &&
+    bitLength(d) > 1 &&
+    d.length <= key.n.length &&
+    isRemainder(d, key.p, key.dp) &&
+    isRemainder(d, key.q, key.dq)
+  d.fill(0)
+  if (!isRight) throw new CofferError('invalid', 'The private numbers of the key contradict one another')
+}
+
+/** Whether the odd number is as much as the remainder modulo the prime less one, to which that one has no factor in common. */
+function isRemainder(number: Uint8Array, prime: Uint8Array, remainder: Uint8Array): boolean {
+  const less = prime.slice()
+  less[less.length - 1]! &= 0xfe
+  const [first, second] = [inverseOfOdd(number, less), inverseOfOdd(remainder, less)]
+  const isSame = first !== null && second !== null && Buffer.compare(first, second) === 0
+  for (const secret of [less, first, second]) secret?.fill(0)
+  return isSame
 }
 
 const PUBLIC_EXPONENT = Uint8Array.of(1, 0, 1)

@@ -9,7 +9,7 @@ import { RsaOperation } from './rsa-operation.ts'
 import { decodeOaep, decodePkcs1, encodePkcs1, encodePss, RSA_HASHES } from './rsa-padding.ts'
 import type { DecryptMode, HashName, SignMode } from './types.ts'
 
-export { generateRsa, rsaFromPrimes } from './rsa-generate.ts'
+export { generateRsa, type RsaClaims, rsaFromPrimes } from './rsa-generate.ts'
 export { decodeRsaPrivateKey, encodeRsaPrivateKey, type RsaPrivateKey } from './rsa-key.ts'
 
 export interface OpenedRsa {

@@ -118,8 +118,7 @@ export function keyPairOf({ key }: TlsIdentity): KeyPair {
     }
   } finally {
     if (rsa !== null) wipeRsaKey(rsa)
-    primeP.fill(0)
-    primeQ.fill(0)
+    for (const value of Object.values(file)) if (value instanceof Uint8Array) value.fill(0)
   }
 }
 

@@ -1,5 +1,7 @@
 /** Key types, modes and the shapes in which keys travel between rooms. Contract sections 4.4 and 4.5. */
 
+import type { RsaClaims } from './rsa-generate.ts'
+
 export const KEY_TYPES = [
   'RSA',
   'Curve25519',
@@ -62,8 +64,11 @@ export interface CryptoPool {
   encrypt(key: KeyHandle, mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Promise<Uint8Array>
   /** `bits` for RSA and Generic only. */
   generate(type: KeyType, bits?: number): Promise<KeyPair>
-  /** Checks an RSA key and computes its CRT parts: p and q odd probable primes, e coprime, sizes in bounds (contract 6.4). */
-  importRsa(primeP: Uint8Array, primeQ: Uint8Array, publicExponent: Uint8Array): Promise<KeyPair>
+  /**
+   * Checks an RSA key and computes its CRT parts: p and q odd probable primes, e coprime, sizes in bounds (contract 6.4), and
+   * what its file says of the other numbers.
+   */
+  importRsa(primeP: Uint8Array, primeQ: Uint8Array, publicExponent: Uint8Array, claims?: RsaClaims): Promise<KeyPair>
   /** Checks length and range and computes the public part. */
   importRaw(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): Promise<KeyPair>
   scrypt(passphrase: Uint8Array, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array>

@@ -4,6 +4,7 @@ import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../confinement.ts'
 import { CofferError } from '../error.ts'
+import { scrubHeap, scrubStack } from './engine/scrub.ts'
 import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
 import {
@@ -19,7 +20,8 @@ import {
 } from './messages.ts'
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { Packer, type Parcel, Unpacker } from './parcel.ts'
-import { systemRandom } from './random.ts'
+import { type Random, systemRandom } from './random.ts'
+import type { RsaClaims } from './rsa-generate.ts'
 import type { KeyPair } from './types.ts'
 import { warmUpSteps } from './warm-up.ts'
 
@@ -34,27 +36,36 @@ function serve(port: MessagePort): void {
   const opened = new Map<number, OpenedKey>()
   let isClosed = false
 
+  /** An operation that takes long draws often, and then ends here once the appliance is locked. */
+  const random: Random = (bytes) => {
+    if (requestEpoch !== Atomics.load(epoch, 0)) throw new CofferError('unavailable', 'Service not available')
+    return systemRandom(bytes)
+  }
+  let requestEpoch = 0
   const forget = (ref: number): void => {
     opened.get(ref)?.wipe()
     opened.delete(ref)
+    scrub()
   }
   const forgetAll = (): void => {
     for (const key of opened.values()) key.wipe()
     opened.clear()
+    scrub()
   }
   const answer = (request: Request): Reply => {
     const { id, task, open, evict } = request
     try {
       if (evict !== undefined) forget(evict)
-      if (request.epoch !== Atomics.load(epoch, 0)) {
+      requestEpoch = request.epoch
+      if (requestEpoch !== Atomics.load(epoch, 0)) {
         forgetAll()
         throw new CofferError('unavailable', 'Service not available')
       }
       if (open !== undefined && 'ref' in task) {
-        forget(task.ref)
-        opened.set(task.ref, openKey(open.type, open.private, systemRandom))
+        opened.get(task.ref)?.wipe()
+        opened.set(task.ref, openKey(open.type, open.private, random))
       }
-      return { id, result: perform(task, opened) }
+      return { id, result: perform(task, opened, random) }
     } catch (error) {
       // Messages of packages are not passed on: they may quote numbers.
       const { code, message } =
@@ -63,6 +74,7 @@ function serve(port: MessagePort): void {
     } finally {
       open?.private.fill(0)
       wipeBytes(task)
+      if (!('ref' in task)) scrub() // a new key is known to nobody here any more
     }
   }
 
@@ -90,8 +102,7 @@ function serve(port: MessagePort): void {
       isClosed = true
       forgetAll()
       port.close()
-    } else if (message === 'forgetAll') forgetAll()
-    else if ('forget' in message) forget(message.forget)
+    } else if ('forget' in message) forget(message.forget)
     else answerAll(message)
   })
   if (start.nice > 0) standBack(start.nice)
@@ -116,14 +127,19 @@ function standBack(nice: number): void {
   } catch {}
 }
 
-function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPair {
+function scrub(): void {
+  scrubStack()
+  scrubHeap()
+}
+
+function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Uint8Array | KeyPair {
   switch (task.do) {
     case 'generate':
-      return generateKey(task.type, task.bits, systemRandom)
+      return generateKey(task.type, task.bits, random)
     case 'import':
       return importKey(task.type, task.data)
     case 'importRsa':
-      return importRsaKey(task.primeP, task.primeQ, task.publicExponent, systemRandom)
+      return importRsaKey(task.primeP, task.primeQ, task.publicExponent, random, claimsOf(task))
     case 'scrypt':
       return deriveKey(task.passphrase, task.salt, task.cost)
   }
@@ -138,5 +154,9 @@ function perform(task: Task, opened: Map<number, OpenedKey>): Uint8Array | KeyPa
       return key.encrypt(task.mode, task.message, task.iv)
   }
 }
+
+/** All of them or none. */
+const claimsOf = (task: Partial<RsaClaims>): RsaClaims | undefined =>
+  task.privateExponent === undefined ? undefined : (task as RsaClaims)
 
 if (parentPort !== null) serve(parentPort)

@@ -9,6 +9,7 @@ import {
   sortMechanisms,
 } from '../crypto/algorithms.ts'
 import { type ClaimedPublic, checkClaimed, parsePrivateKeyPem } from '../crypto/import-pem.ts'
+import type { RsaClaims } from '../crypto/rsa-generate.ts'
 import type { KeyHandle, KeyPair, KeyType, PublicKey } from '../crypto/types.ts'
 import { CofferError } from '../error.ts'
 import type { Change } from '../store/store.ts'
@@ -25,7 +26,9 @@ export interface NewKey {
 }
 
 /** The private part of an imported key; wiped by the import. */
-export type KeyMaterial = { primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } | { data: Uint8Array }
+export type KeyMaterial =
+  | ({ primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
+  | { data: Uint8Array }
 
 export interface KeyPage {
   keys: readonly Readonly<KeyEntry>[]
@@ -189,7 +192,8 @@ export class Keys {
     const { pool } = this.#context
     if (type === 'RSA') {
       if ('data' in material) throw new CofferError('invalid', 'RSA keys have primeP, primeQ and publicExponent')
-      return pool.importRsa(material.primeP, material.primeQ, material.publicExponent)
+      const claims = material.privateExponent === undefined ? undefined : (material as RsaClaims)
+      return pool.importRsa(material.primeP, material.primeQ, material.publicExponent, claims)
     }
     if (!('data' in material)) throw new CofferError('invalid', `${type} keys have data only`)
     return pool.importRaw(type, material.data)

@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import { createHash, createPrivateKey, createPublicKey, generatePrimeSync, publicEncrypt, verify } from 'node:crypto'
+import {
+  checkPrimeSync,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generatePrimeSync,
+  publicEncrypt,
+  verify,
+} from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
@@ -184,4 +192,65 @@ test('an encoded key decodes to itself and nothing else decodes', () => {
   }
   damaged(encodeRsaPrivateKey({ ...key, n: key.n.slice(1) }))
   fc.assert(fc.property(fc.uint8Array({ maxLength: 900 }), (bytes) => damaged(Uint8Array.from([1, ...bytes]))))
+})
+
+const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? a : gcd(b, a % b))
+
+test('close primes are refused, which Fermat would find', () => {
+  const p = generatePrimeSync(512, { bigint: true })
+  for (const distance of [2n, 2n ** 400n]) {
+    let q = p + distance
+    while (!checkPrimeSync(q)) q += 2n
+    for (const [first, second] of [
+      [p, q],
+      [q, p],
+    ] as const) {
+      const make = () => rsaFromPrimes(bytesOf(first), bytesOf(second), Uint8Array.of(1, 0, 1))
+      assert.throws(make, refusal(/too close/))
+    }
+  }
+})
+
+test('a small private exponent is refused, which Wiener would find, whatever it is reduced by', () => {
+  for (const [pBits, qBits] of [
+    [512, 512],
+    [500, 530],
+    [530, 500],
+  ] as const) {
+    const [p, q] = [pBits, qBits].map((bits) => generatePrimeSync(bits, { bigint: true })) as [bigint, bigint]
+    const phi = (p - 1n) * (q - 1n)
+    for (const order of [phi, phi / gcd(p - 1n, q - 1n)]) {
+      for (const dBits of [200, Math.min(pBits, qBits) - 2]) {
+        let d = generatePrimeSync(dBits, { bigint: true })
+        while (gcd(d, order) !== 1n) d = generatePrimeSync(dBits, { bigint: true })
+        const e = inverseOf(d, order)!
+        const make = () => rsaFromPrimes(bytesOf(p), bytesOf(q), bytesOf(e))
+        assert.throws(make, refusal(/too small/), `${pBits}, ${qBits}, ${dBits}`)
+      }
+    }
+    const [e, ownE] = [generatePrimeSync(600, { bigint: true }), 3n * 2n ** 80n + 1n]
+    for (const large of [e, ownE]) if (gcd(large, phi) === 1n) rsaFromPrimes(bytesOf(p), bytesOf(q), bytesOf(large))
+  }
+})
+
+test('numbers of a key file that contradict its primes are refused; any d that fits is taken', () => {
+  const { key } = opensslKey(1024)
+  const [p, q, e] = [key.p, key.q, key.e].map(toBigInt) as [bigint, bigint, bigint]
+  const phi = (p - 1n) * (q - 1n)
+  const lambda = phi / gcd(p - 1n, q - 1n)
+  const claims = (d: bigint) => ({
+    privateExponent: bytesOf(d),
+    exponentP: key.dp,
+    exponentQ: key.dq,
+    coefficient: key.qinv,
+  })
+  const make = (claimed: ReturnType<typeof claims>) => rsaFromPrimes(key.p, key.q, key.e, undefined, undefined, claimed)
+  const [d, dLambda] = [inverseOf(e, phi)!, inverseOf(e, lambda)!]
+  for (const fitting of [d, dLambda]) assert.deepEqual(make(claims(fitting)).dp, key.dp)
+  const changed = (bytes: Uint8Array) => bytes.with(bytes.length - 1, bytes.at(-1)! ^ 4)
+  const right = claims(d)
+  for (const name of ['privateExponent', 'exponentP', 'exponentQ', 'coefficient'] as const) {
+    assert.throws(() => make({ ...right, [name]: changed(right[name]) }), refusal(/contradict/), name)
+    assert.throws(() => make({ ...right, [name]: Uint8Array.of(0) }), refusal(/contradict/), name)
+  }
 })

@@ -25,7 +25,8 @@ test('rare long interruptions neither make a difference nor hide one', () => {
 })
 
 test('leaks made on purpose are found with few samples', () => {
-  const leaky = subjects(engine).filter(({ leaks }) => leaks)
+  // those of 30 and 100 ns take more samples than this, and a quiet machine: make ct
+  const leaky = subjects(engine).filter(({ name, leaks }) => leaks && !name.includes('ns more'))
   assert.equal(leaky.length, 2)
   for (const { name, measure } of leaky) assert.ok(compareClasses(measure, 1000) > T_LIMIT, name)
 })

@@ -1,9 +1,12 @@
 /**
  * Timing-leakage test of RSA and the curves: prints Welch's |t| for each subject and fails above the limit, or when a leak made
  * on purpose is not found. Run it on an idle machine, in parts if need be:
- * `node tools/ct/main.ts [--samples N] [--engine plain] [--group powers] [--only TEXT]`.
+ * `node tools/ct/main.ts [--samples N] [--engine plain] [--group powers] [--only TEXT] [--log FILE]`. The log is what is printed,
+ * after the date and the processor.
  */
 
+import { appendFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
 import { engine as selected } from '../../firmware/crypto/engine/select.ts'
@@ -16,6 +19,7 @@ const { values } = parseArgs({
     engine: { type: 'string', default: selected.name },
     group: { type: 'string' },
     only: { type: 'string', default: '' },
+    log: { type: 'string' },
   },
 })
 const samples = Number(values.samples)
@@ -26,7 +30,13 @@ if (values.group !== undefined && GROUPS[values.group] === undefined) {
 const engine = [selected, plainEngine].find(({ name }) => name === values.engine)
 if (engine === undefined) throw new RangeError(`--engine: ${selected.name} or plain`)
 
-console.log(`engine ${engine.name}, ${samples} samples of each subject, limit ${T_LIMIT}`)
+const say = (line: string): void => {
+  console.log(line)
+  if (values.log !== undefined) appendFileSync(values.log, `${line}\n`)
+}
+
+say(`${new Date().toISOString()}, ${cpus()[0]?.model}, Node ${process.version}`)
+say(`engine ${engine.name}, ${samples} samples of each subject, limit ${T_LIMIT}`)
 let passed = 0
 const failed: string[] = []
 for (const [group, make] of Object.entries(GROUPS)) {
@@ -37,8 +47,8 @@ for (const [group, make] of Object.entries(GROUPS)) {
     const isRight = t > T_LIMIT === leaks
     if (isRight) passed++
     else failed.push(name)
-    console.log(`${t.toFixed(2).padStart(8)}  ${name}${isRight ? '' : leaks ? '  NOT FOUND' : '  LEAKS'}`)
+    say(`${t.toFixed(2).padStart(8)}  ${name}${isRight ? '' : leaks ? '  NOT FOUND' : '  LEAKS'}`)
   }
 }
-console.log(`${passed} of ${passed + failed.length} passed${failed.map((name) => `\nfailed: ${name}`).join('')}`)
+say(`${passed} of ${passed + failed.length} passed${failed.map((name) => `\nfailed: ${name}`).join('')}`)
 process.exitCode = failed.length === 0 && passed > 0 ? 0 : 1

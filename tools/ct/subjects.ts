@@ -44,6 +44,7 @@ export function controls(engine: Engine): Subject[] {
   const power = (exponent: Uint8Array) => engine.powers([prime, prime], [base, base], [exponent, exponent])
   const defective = () => pool(PKCS1_DEFECTS['block type']!)
   const leaky = [copies(sparseNumber()), random()] as const
+  const number = (first: number) => smallNumber(1, EXPONENT_BYTES).with(0, first)
   return [
     subject('control: random exponents in both classes', [random(), random()], power),
     subject('control: the same defect in both classes', [defective(), defective()], decodePkcs1),
@@ -53,7 +54,45 @@ export function controls(engine: Engine): Subject[] {
       ),
       leaks: true,
     },
+    ...PLANTED_NS.map((ns) => ({
+      ...subject(
+        `control: a power, and ${ns} ns more if a bit is set, leaks`,
+        [copies(number(0)), copies(number(1))],
+        (exponent) => {
+          delay(exponent[0]! & 1, ns)
+          return power(number(2))
+        },
+      ),
+      leaks: true,
+    })),
   ]
+}
+
+/** Leaks as small as those that must be found in what takes a thousand times as long. */
+const PLANTED_NS = [30, 100]
+
+/** The same loop of multiplications as often as the nanoseconds say, if the bit is set. */
+function delay(bit: number, ns: number): void {
+  let value = 1
+  for (let turn = bit * Math.round(ns * turnsOfNs()); turn > 0; turn--) value = Math.imul(value, 0x01000193) ^ turn
+  elsewhere[0]! ^= value
+}
+
+const elsewhere = new Int32Array(1)
+let turnsPerNs: number | undefined
+
+/** Measured once: the fastest of some tries. */
+function turnsOfNs(): number {
+  if (turnsPerNs !== undefined) return turnsPerNs
+  turnsPerNs = 1
+  const turns = 100_000
+  const tries = Array.from({ length: 50 }, () => {
+    const start = performance.now()
+    delay(1, turns)
+    return (performance.now() - start) * 1e6
+  })
+  turnsPerNs = turns / Math.min(...tries)
+  return turnsPerNs
 }
 
 function powers(engine: Engine): Subject[] {

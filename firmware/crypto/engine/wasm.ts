@@ -54,12 +54,12 @@ export class WasmModule {
     this.#exports.push([...name('memory'), 0x02, 0x00])
   }
 
-  /** Adds a function and returns how later functions call it. `body` gets one local per parameter. */
+  /** Adds a function and returns how it is called, by itself too. `body` gets one local per parameter. */
   define(
     exported: string,
     parameters: readonly ValueType[],
     results: readonly ValueType[],
-    body: (parameters: readonly Local[], local: NewLocal) => readonly Code[],
+    body: (parameters: readonly Local[], local: NewLocal, self: Callee) => readonly Code[],
   ): Callee {
     const index = unsigned(this.#bodies.length)
     const locals: Code[] = []
@@ -67,17 +67,19 @@ export class WasmModule {
       locals.push([0x01, VALUE_TYPES[type]])
       return new Local(type, parameters.length + locals.length - 1)
     }
+    const self: Callee = (...operands) => {
+      if (operands.length !== parameters.length) throw new Error(`${exported} takes ${parameters.length} operands`)
+      return [...operands.flatMap((operand, i) => lower(operand, parameters[i]!)), 0x10, ...index]
+    }
     const code = body(
       parameters.map((type, i) => new Local(type, i)),
       local,
+      self,
     ).flat()
     this.#types.push([0x60, ...vector(parameters.map(valueType)), ...vector(results.map(valueType))])
     this.#exports.push([...name(exported), 0x00, ...index])
     this.#bodies.push(sized([...vector(locals), ...code, 0x0b]))
-    return (...operands) => {
-      if (operands.length !== parameters.length) throw new Error(`${exported} takes ${parameters.length} operands`)
-      return [...operands.flatMap((operand, i) => lower(operand, parameters[i]!)), 0x10, ...index]
-    }
+    return self
   }
 
   instantiate(): WasmExports {

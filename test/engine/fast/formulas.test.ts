@@ -2,10 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { edwards } from '../../../firmware/crypto/engine/fast/edwards-code.ts'
 import { SIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
-import { multiplyByMatrix, roundsFor } from '../../../firmware/crypto/engine/fast/inverse-code.ts'
+import {
+  multiplyByMatrix,
+  OPERAND_MAX,
+  roundsFor,
+  STEPS,
+  stepsFor,
+} from '../../../firmware/crypto/engine/fast/inverse-code.ts'
 import type { Formulas, PointCode } from '../../../firmware/crypto/engine/fast/multiples-code.ts'
 import { weierstrass } from '../../../firmware/crypto/engine/fast/weierstrass-code.ts'
 import { Checker, number } from './checker.ts'
+import { CURVES } from './noble-curves.ts'
 
 const FORMULAS: Readonly<Record<string, Formulas>> = {
   'a = 0': weierstrass(0),
@@ -48,6 +55,7 @@ for (const [name, formulas] of Object.entries(FORMULAS)) {
         else formulas.addPoint(code)
       }
       if (isEntry) formulas.last(code)
+      if (!isEntry) assert.ok(sizes.get('Z')! < OPERAND_MAX, `what is inverted is ${sizes.get('Z')} times the modulus`)
       for (const name of formulas.point) assert.ok(sizes.get(name)! <= 5, `${name} is ${sizes.get(name)}`)
       assert.ok(operations > 50)
       assert.ok(largest < 64, `${largest} times the modulus`)
@@ -85,4 +93,20 @@ test('division steps: no limb and no column can overflow, 5 to 12 limbs', () => 
 
 test('division steps: what is inverted modulo grows by half a modulus in each round, which its limbs have room for', () => {
   for (const bits of [256, 384, 512, 521]) assert.ok(2 + roundsFor(bits) / 2 <= 32, `${bits} bits`)
+})
+
+test('division steps: there are enough for the largest operand of each curve', () => {
+  for (const [type, { p, n }] of Object.entries(CURVES)) {
+    const bits = Math.max(p.toString(2).length, n.toString(2).length)
+    const operand = (p * BigInt(Math.ceil(OPERAND_MAX * 1000))) / 1000n
+    // lane 0 inverts what comes of points modulo p, lane 1 a result of multiplication modulo n
+    for (const [f, g] of [
+      [p, operand],
+      [n, n],
+    ] as const) {
+      let proven = 0
+      while (f * f + 4n * g * g > 5n * 4n ** BigInt(proven)) proven++
+      assert.ok(STEPS * roundsFor(bits) >= stepsFor(proven), `${type}: ${proven} bits`)
+    }
+  }
 })

@@ -24,15 +24,18 @@ import { SIGNED } from './format.ts'
 import { LIMB_BYTES, LOW_MAGIC, type Machine } from './machine.ts'
 import { columnBias, range } from './montgomery.ts'
 
-const STEPS = Number(SIGNED.radix)
+/** Of a round. */
+export const STEPS = Number(SIGNED.radix)
 const STEPS_UNROLLED = 3
 
 /** f, g, d, e, the matrix's four entries, and minus the steps' delta. */
 export const inverseLimbs = (limbs: number): number => 4 * limbs + 5
 
 /**
- * `inverse(to, a)`: 1/a in Montgomery's form like a, whose size is below that of the modulus, as is every result of a
- * multiplication; zero of zero. Moduli are primes, or at least have no factor in common with a, and at most `bits` bits.
+ * `inverse(to, a)`: 1/a in Montgomery's form like a, whose size is below `OPERAND_MAX` times that of the modulus, as is the sum
+ * of two results of multiplication, which a point's Z is; zero of zero. Moduli are primes, or at least have no factor in common
+ * with a, and at most `bits` bits. For operands above the modulus the steps of `roundsFor` are proven modulus by modulus
+ * (formulas.test.ts): they are enough for the curves in use, with none to spare for that of 512 bits.
  * The result is below 32 times the modulus: what is done with it must be a multiplication.
  */
 export function defineInverse(code: FieldCode, layout: Layout, first: number, bits: number): Callee {
@@ -74,10 +77,12 @@ export function defineInverse(code: FieldCode, layout: Layout, first: number, bi
   })
 }
 
-/** Theorem 11.2 there: so many steps end for every pair of numbers of at most so many bits. */
-export function roundsFor(bits: number): number {
-  return Math.ceil(Math.floor((49 * bits + (bits < 46 ? 80 : 57)) / 17) / STEPS)
-}
+export const OPERAND_MAX = 1.51
+
+/** Theorem 11.2 there: so many steps end for f and g if f^2 + 4 g^2 is at most 5 * 2^(2 bits). */
+export const stepsFor = (bits: number): number => Math.floor((49 * bits + (bits < 46 ? 80 : 57)) / 17)
+
+export const roundsFor = (bits: number): number => Math.ceil(stepsFor(bits) / STEPS)
 
 /** From the last limbs of f and g, and delta, the matrix of `STEPS` steps times 2^STEPS: entries of a row come to 2^51 together. */
 function defineSteps({ module }: FieldCode, f: Address, g: Address, matrix: Address, delta: number): Callee {
