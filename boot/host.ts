@@ -59,6 +59,7 @@ export function openHost(
     early: null,
     sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
+    applyNtp: () => {}, // as is its clock
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
     logTo: (print) => (lines) => print(lines.join('\n')), // in one piece: whoever reads it is woken once
     shownAddress: (address) => address,

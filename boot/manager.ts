@@ -109,6 +109,9 @@ export function run(platform: Platform): void {
         network = message.network
         platform.applyNetwork(network)
         break
+      case 'ntp':
+        platform.applyNtp(message.ntp, () => supervisor.send({ type: 'timeKept' }))
+        break
       case 'tlsKey':
         terminal.print(`TLS key ${message.fingerprint}`)
         break

@@ -3,7 +3,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { STATES } from '../firmware/vocabulary.ts'
 import { printable } from './lines.ts'
-import { type Network, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from './protocol.ts'
+import { type Network, type Ntp, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from './protocol.ts'
 
 const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] as const
 const TEXT_CHARACTERS_MAX = 2000 // what is left of it goes on the console and into records of ours
@@ -42,6 +42,10 @@ export function readMessage(value: unknown): ToBoot | null {
     case 'network': {
       const network = readNetwork(members.network)
       return network === null ? null : { type: 'network', network }
+    }
+    case 'ntp': {
+      const ntp = readNtp(members.ntp)
+      return ntp === null ? null : { type: 'ntp', ntp }
     }
     case 'tlsKey': {
       const { fingerprint } = members
@@ -85,6 +89,16 @@ function readNetwork(value: unknown): Network | null {
     typeof cidr === 'string' ? (/^([0-9A-Fa-f:.]+)\/(?:\d|[1-9]\d|1[01]\d|12[0-8])$/.exec(cidr) ?? []) : []
   if (!isIPv6(address) || !(gateway6 === null || isAddress6(gateway6))) return null
   return { ipAddress, netmask, gateway, ipv6: { cidr: cidr as string, gateway: gateway6 } }
+}
+
+const HOST_NAME = /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/
+
+function readNtp(value: unknown): Ntp | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { ntpIP, ntsName } = value as Record<string, unknown>
+  if (ntpIP !== undefined && !isAddress(ntpIP) && !isAddress6(ntpIP)) return null
+  if (ntsName !== undefined && !(typeof ntsName === 'string' && HOST_NAME.test(ntsName))) return null
+  return { ...(ntpIP !== undefined && { ntpIP }), ...(ntsName !== undefined && { ntsName }) }
 }
 
 const isAddress = (value: unknown): value is string => typeof value === 'string' && isIPv4(value)

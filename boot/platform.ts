@@ -2,7 +2,7 @@
 
 import type { DeviceKey } from './device-key.ts'
 import type { Early } from './firmware-process.ts'
-import type { Network, Settings, ToBoot } from './protocol.ts'
+import type { Network, Ntp, Settings, ToBoot } from './protocol.ts'
 import type { Slots } from './slots.ts'
 
 /** What the firmware may ask the machine for. */
@@ -27,6 +27,8 @@ export interface Platform {
   deviceKey(): DeviceKey
   /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
+  /** Has the clock follow this server, where it can; `onTime` hears when it does. Called like `applyNetwork`. */
+  applyNtp(ntp: Ntp, onTime: () => void): void
   /** Prints lines of the firmware's log, maybe not all of them, where the console is slow. */
   logTo(print: (text: string) => void): (lines: string[]) => void
   /** Where clients reach a firmware that listens at `address`. */

@@ -46,6 +46,8 @@ export type ToFirmware =
   | { type: 'good' }
   /** To each `request`, in their order, before it is performed. No problem: it happens, whatever happens to the power. */
   | { type: 'requestResult'; problem: string | null }
+  /** The machine's clock has the time of a server: an offset to it would be wrong. */
+  | { type: 'timeKept' }
   /** To each `slot`, in their order. */
   | ({ type: 'slotResult' } & SlotAnswer)
 
@@ -66,6 +68,8 @@ export type ToBoot =
   | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
   /** At each start and after each change. */
   | { type: 'network'; network: Network }
+  /** After `network`, then after each change. */
+  | { type: 'ntp'; ntp: Ntp }
   /** At each start and after each change: SHA-256 of the public key of the TLS port, as `sha256//` and base64. */
   | { type: 'tlsKey'; fingerprint: string }
   | { type: 'slot'; step: SlotStep }

@@ -303,6 +303,14 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.clock.set(timeMs)
   }
 
+  /** The machine's clock has the time of a server: no offset to it, also after the next start. */
+  followMachineClock(): void {
+    this.clock.set(this.clock.now() - this.clock.offsetMs)
+    const disk = this.#disk
+    if (disk === undefined || !disk.device.readTimeOffsetMs()) return
+    this.#attempt('storing the time', () => disk.store.transaction(() => disk.device.putTimeOffsetMs(0)))
+  }
+
   /** Counters flushed, log checkpointed, keys wiped. The appliance cannot be used afterwards; a second call does nothing. */
   close(): void {
     clearInterval(this.#flushTimer)

@@ -47,6 +47,7 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
       service!.unlock(message.passphrase).then((result) => channel.send(result)) // pings go on
     else if (message.type === 'ping') channel.send({ type: 'pong' })
     else if (message.type === 'good') service!.endTrial()
+    else if (message.type === 'timeKept') service!.followMachine()
     else if (message.type === 'stop') break
   }
   await service?.close()
@@ -56,6 +57,8 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
 interface Service {
   unlock(passphrase: Uint8Array): Promise<Extract<ToBoot, { type: 'unlockResult' }>>
   endTrial(): void
+  /** The machine's clock is right. */
+  followMachine(): void
   close(): Promise<void>
 }
 
@@ -137,15 +140,18 @@ async function start(
     tell({ type: 'tlsKey', fingerprint })
   }
   const tellNetwork = () => tell({ type: 'network', network: configuration.network })
+  const tellNtp = () => tell({ type: 'ntp', ntp: configuration.ntp })
   configuration.onChange((part) => {
     if (part === 'tls') {
       listener.renewIdentity()
       tellTlsKey()
     }
     if (part === 'network') tellNetwork()
+    if (part === 'ntp') tellNtp()
     if (part === 'logging') applyLogging(appliance, log, syslog)
   })
   tellNetwork()
+  tellNtp()
   tellTlsKey()
 
   let told = ''
@@ -162,6 +168,7 @@ async function start(
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
+    followMachine: () => appliance.followMachineClock(),
     endTrial: () => {
       trial = false
       trialOver.resolve()

@@ -7,6 +7,8 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   kernelPackage,
   'systemd-boot-efi',
   'busybox-static',
+  'ca-certificates',
+  'chrony',
   'dmsetup',
   'e2fsprogs',
   'fdisk',
@@ -15,18 +17,29 @@ export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] =
   'libblkid1',
   'libc6',
   'libcap-ng0',
+  'libcap2',
   'libcom-err2',
   'libdevmapper1.02.1',
   'libext2fs2',
   'libfdisk1',
+  'libffi8',
   'libgcc-s1',
+  'libgmp10',
+  'libgnutls30',
+  'libhogweed6',
+  'libidn2-0',
+  'libnettle8',
+  'libp11-kit0',
   'libpcre2-8-0',
   'libreadline8',
+  'libseccomp2',
   'libselinux1',
   'libsmartcols1',
   'libstdc++6',
+  'libtasn1-6',
   'libtinfo6',
   'libudev1',
+  'libunistring2',
   'libuuid1',
 ]
 
@@ -39,6 +52,7 @@ export const PROGRAMS: readonly { package: string; path: string }[] = [
   { package: 'e2fsprogs', path: 'sbin/e2fsck' },
   { package: 'fdisk', path: 'sbin/sfdisk' }, // grows the data partition to the size of the disk
   { package: 'util-linux', path: 'usr/bin/partx' }, // and tells the kernel
+  { package: 'chrony', path: 'usr/sbin/chronyd' }, // asks a time server
 ]
 
 export const BUSYBOX = PROGRAMS[0]!

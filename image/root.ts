@@ -11,8 +11,8 @@ import { stripped } from './elf.ts'
 import { addLibraries } from './libraries.ts'
 import { addModules, openKernelModules } from './modules.ts'
 import type { NodeRuntime } from './node-runtime.ts'
-import type { Packages } from './packages.ts'
-import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
+import { filesBelow, type Packages } from './packages.ts'
+import { bytesOf, directory, type FileEntry, fileOf, link, type Tree } from './tree.ts'
 
 const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
@@ -42,8 +42,16 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
       if (existsSync(file)) tree.set(`usr/lib/firmware/${path}`, fileOf(realpathSync(file), name))
     }
 
+  tree.set('etc/ssl/certs/ca-certificates.crt', authorities(packages))
   addLibraries(tree, architecture, packages)
   return tree
+}
+
+/** Whose certificates servers of NTS may have, at the place where GnuTLS looks for them. */
+function authorities(packages: Packages): FileEntry {
+  const { name, directory } = packages.get('ca-certificates')
+  const place = `${directory}/usr/share/ca-certificates`
+  return bytesOf(Buffer.concat(filesBelow(place).map((file) => readFileSync(`${place}/${file}`))), name)
 }
 
 export interface App {
@@ -68,8 +76,9 @@ export function makeApp({ architecture, bundle, release, releaseKey }: App): Tre
 
 /** What the C library looks for. */
 const SETTINGS = {
-  'etc/passwd': 'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\n',
-  'etc/group': 'root:x:0:\ncoffer:x:1000:\n',
+  'etc/passwd':
+    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\n',
+  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
 }

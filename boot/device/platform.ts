@@ -23,6 +23,7 @@ import { paceLines } from './pace.ts'
 import { readRelease } from './release.ts'
 import { readSecureBoot } from './secure-boot.ts'
 import { openDeviceSlots } from './slots.ts'
+import { createTimeKeeper } from './time.ts'
 import { feedWatchdog } from './watchdog.ts'
 
 const RELEASE_KEY = '/app/release.pub'
@@ -93,6 +94,8 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     minimum,
   })
   const network = createNetwork({ say })
+  let tellTime = () => {}
+  const time = createTimeKeeper({ say, onTime: () => tellTime() })
   return {
     settings: {
       dataDirectory: storeDirectory,
@@ -117,6 +120,10 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     sharesTerminal: false,
     deviceKey: () => minimum.guard(keys.open()),
     applyNetwork: network.apply,
+    applyNtp: (ntp, onTime) => {
+      tellTime = onTime
+      time.apply(ntp)
+    },
     logTo: paceLines,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     prepare: (action) => {

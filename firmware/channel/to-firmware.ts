@@ -24,6 +24,7 @@ export function readToFirmware(value: unknown): ToFirmware | null {
     case 'ping':
     case 'stop':
     case 'good':
+    case 'timeKept':
       return { type: members.type }
     default:
       return null

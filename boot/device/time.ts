@@ -1,0 +1,105 @@
+/**
+ * The device's clock follows a time server, where one is set: chronyd(8) asks it by NTP or NTS (RFC 8915), as a user whose
+ * one privilege is to set the clock. Contract section 3.4.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import type { Ntp } from '../protocol.ts'
+import { BUSYBOX, mustRunNow } from './programs.ts'
+
+/** The user and group of chronyd. */
+const TIME_USER = 'time'
+const TIME_ID = 1001
+
+const DIRECTORY = '/run/time'
+const OWN_DIRECTORY = `${DIRECTORY}/own` // where chronyd may write
+const RESTART_MS = 60_000
+
+/** Null where there is no address to ask: the device has no name service. */
+export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
+  if (ntpIP === undefined) return null
+  return [
+    ntsName === undefined ? `server ${ntpIP} iburst` : `server ${ntsName} iburst nts`,
+    'makestep 1 3', // a start may be years off; later the clock is only made faster or slower
+    'rtcsync', // the hardware clock follows, for the next start
+    'nocerttimecheck 1', // that start has no time to check a certificate by
+    'port 0', // nobody is served
+    'cmdport 0',
+    'bindcmdaddress /',
+    `pidfile ${OWN_DIRECTORY}/pid`,
+    '',
+  ].join('\n')
+}
+
+/** The name of an NTS server is that of its certificate; where it is, the configuration says. */
+export const hostsOf = ({ ntpIP, ntsName }: Ntp): string =>
+  `127.0.0.1 localhost\n::1 localhost\n${ntsName === undefined ? '' : `${ntpIP} ${ntsName}\n`}`
+
+export interface TimeOptions {
+  say: (text: string) => void
+  /** The clock has the time of the server. */
+  onTime: () => void
+  start?: (configuration: string, hosts: string) => ChildProcess
+}
+
+export interface TimeKeeper {
+  apply(ntp: Ntp): void
+}
+
+export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOptions): TimeKeeper {
+  let applied = '{}'
+  let running: ChildProcess | null = null
+  let again: NodeJS.Timeout | undefined
+
+  function run(configuration: string, hosts: string): void {
+    const child = start(configuration, hosts)
+    running = child
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      if (running === child && line.includes('Selected source')) onTime()
+    })
+    child.on('error', () => {}) // `close` follows
+    child.on('close', () => {
+      if (running !== child) return
+      say('The time server is not asked any more; the next try is in a minute.')
+      again = setTimeout(run, RESTART_MS, configuration, hosts).unref()
+    })
+  }
+
+  return {
+    apply: (ntp) => {
+      const text = JSON.stringify(ntp)
+      if (text === applied) return
+      applied = text
+      clearTimeout(again)
+      const former = running
+      running = null
+      former?.kill()
+      const configuration = configurationOf(ntp)
+      if (configuration !== null) run(configuration, hostsOf(ntp))
+      else if (ntp.ntsName !== undefined) say(`The time server ${ntp.ntsName} is not asked: its address is not set.`)
+    },
+  }
+}
+
+const ONLY_THE_CLOCK = [
+  ...[`--reuid=${TIME_ID}`, `--regid=${TIME_ID}`, '--clear-groups', '--no-new-privs'],
+  ...['--inh-caps=-all,+sys_time', '--ambient-caps=-all,+sys_time', '--bounding-set=-all,+sys_time'],
+]
+
+let hasHosts = false
+
+function startChronyd(configuration: string, hosts: string): ChildProcess {
+  mkdirSync(OWN_DIRECTORY, { recursive: true })
+  chownSync(OWN_DIRECTORY, TIME_ID, TIME_ID)
+  writeFileSync(`${DIRECTORY}/chrony.conf`, configuration)
+  writeFileSync(`${DIRECTORY}/hosts`, hosts)
+  if (!hasHosts) mustRunNow(BUSYBOX, ['mount', '-o', 'bind', `${DIRECTORY}/hosts`, '/etc/hosts'])
+  hasHosts = true
+  const chronyd = ['/usr/sbin/chronyd', '-U', '-u', TIME_USER, '-d', '-f', `${DIRECTORY}/chrony.conf`]
+  return spawn('/usr/bin/setpriv', [...ONLY_THE_CLOCK, ...chronyd], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: '/usr/sbin:/usr/bin', LC_ALL: 'C' },
+  })
+}
