@@ -12,7 +12,7 @@ import { addLibraries } from './libraries.ts'
 import { addModules, openKernelModules } from './modules.ts'
 import type { NodeRuntime } from './node-runtime.ts'
 import { filesBelow, type Packages } from './packages.ts'
-import { bytesOf, directory, type FileEntry, fileOf, link, type Tree } from './tree.ts'
+import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
 
 const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
@@ -42,16 +42,17 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
       if (existsSync(file)) tree.set(`usr/lib/firmware/${path}`, fileOf(realpathSync(file), name))
     }
 
-  tree.set('etc/ssl/certs/ca-certificates.crt', authorities(packages))
+  addAuthorities(tree, packages)
   addLibraries(tree, architecture, packages)
   return tree
 }
 
-/** Whose certificates servers of NTS may have, at the place where GnuTLS looks for them. */
-function authorities(packages: Packages): FileEntry {
+/** Whose certificates servers of NTS may have. */
+function addAuthorities(tree: Tree, packages: Packages): void {
   const { name, directory } = packages.get('ca-certificates')
-  const place = `${directory}/usr/share/ca-certificates`
-  return bytesOf(Buffer.concat(filesBelow(place).map((file) => readFileSync(`${place}/${file}`))), name)
+  const place = 'usr/share/ca-certificates/mozilla'
+  for (const file of filesBelow(`${directory}/${place}`))
+    tree.set(`${place}/${file}`, fileOf(`${directory}/${place}/${file}`, name))
 }
 
 export interface App {

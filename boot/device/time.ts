@@ -25,6 +25,7 @@ export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
     'makestep 1 3', // a start may be years off; later the clock is only made faster or slower
     'rtcsync', // the hardware clock follows, for the next start
     'nocerttimecheck 1', // that start has no time to check a certificate by
+    'ntstrustedcerts /usr/share/ca-certificates/mozilla',
     'port 0', // nobody is served
     'cmdport 0',
     'bindcmdaddress /',
