@@ -32,7 +32,7 @@ export function createUploads(dataDirectory: string): Uploads {
     const { bavail, bsize } = onDisk(() => statfsSync(storePath(dataDirectory)))
     const taken = running.values().reduce((sum, { spool }) => sum + spool.length, 0)
     if (taken + bytes > (bavail * bsize + taken) * DISK_SHARE)
-      throw new CofferError('tooLarge', 'The disk has no room for this backup')
+      throw new CofferError('tooLarge', 'The disk is full: this backup would leave too little room')
   }
 
   function displace(): void {

@@ -133,7 +133,7 @@ test('a full disk: clear errors, nothing lost, and all goes on when there is roo
   await putUntilRefused(1) // the log of the store may have been cleared meanwhile
   const restored = await restore(large.bytes)
   if (restored.status === 204) made.clear()
-  else saysFull(restored, 400, 500)
+  else saysFull(restored, 413, 500)
   assert.equal(await appliance.state(), 'Operational')
 
   // Changes that clear the log of the store.
