@@ -60,10 +60,7 @@ export const BUSYBOX = PROGRAMS[0]!
 /** In the initramfs, beside busybox. */
 export const DMSETUP = { package: 'dmsetup', path: 'sbin/dmsetup' } // opens the root file system
 
-/**
- * Hardware that restarts a machine that nobody tends, and what makes it known: loaded before everything else. The last one is
- * for machines without.
- */
+/** Hardware that restarts a machine that nobody tends, and what makes it known: loaded before everything else. */
 export const WATCHDOGS: readonly string[] = [
   'i6300esb', // virtual machines
   'lpc_ich', // Intel's chipsets, of which each says that it has one
@@ -74,6 +71,7 @@ export const WATCHDOGS: readonly string[] = [
   'hpwdt', // management controllers of HPE
   'sbsa_gwdt', // arm64
 ]
+/** The kernel's own, which needs none. */
 export const SOFTWARE_WATCHDOG = 'softdog'
 
 /** What opens the root file system, and drivers of disks that are there at once: loaded in any case. */

@@ -24,7 +24,7 @@ import { readRelease } from './release.ts'
 import { readSecureBoot } from './secure-boot.ts'
 import { openDeviceSlots } from './slots.ts'
 import { createTimeKeeper } from './time.ts'
-import { feedWatchdog } from './watchdog.ts'
+import { feedWatchdogs } from './watchdog.ts'
 
 const RELEASE_KEY = '/app/release.pub'
 const RELEASE = '/app/release.json' // of the same time as everything on the image
@@ -39,7 +39,7 @@ const READ_MS = 30_000 // long enough to read what stands on the console before 
 
 /** What is wrong with the machine is said on the console; then it is tried again, by a restart. */
 export async function openDevice(early: Early, say: (text: string) => void): Promise<Platform> {
-  feedWatchdog()
+  feedWatchdogs()
   try {
     return await open(early, say)
   } catch (error) {
