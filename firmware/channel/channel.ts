@@ -38,8 +38,8 @@ export function openChannel<In, Out extends object>(
   const refuse = (why: string): void => {
     if (!open) return
     open = false
+    events.emit('refused', why) // first: who learns that the channel is gone may end in good order
     stream.destroy()
-    events.emit('refused', why)
   }
 
   stream.on('data', (chunk: Uint8Array) => {
