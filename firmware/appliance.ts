@@ -26,7 +26,10 @@ import type { State } from './vocabulary.ts'
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
 
-/** What each trigger needs and where it leads. A start leads to any state; from Failed only a restart leads out. */
+/**
+ * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
+ * to Failed, and out of Failed only a restart.
+ */
 const TRANSITIONS = {
   provision: { from: 'Unprovisioned', to: 'Operational' },
   unlock: { from: 'Locked', to: 'Operational' },
@@ -187,6 +190,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.configuration.load()
     this.configuration.tls.use(await this.#restoreTlsIdentity())
     this.#flushTimer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+    this.#options.pool.onTested((wrong) => this.#judge(wrong))
   }
 
   /** The domain, or `unavailable` unless Operational. */
@@ -369,7 +373,8 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
   async #restart(domainKey: Uint8Array | null): Promise<void> {
-    const disk = this.#disk!
+    const disk = this.#disk
+    if (disk === undefined) throw unavailable() // Failed meanwhile
     const wasOpen = this.#session !== undefined
     if (wasOpen) this.#dropSession()
     if (domainKey !== null) {
@@ -414,6 +419,17 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#state = 'Failed'
     this.#failure = error instanceof CofferError ? error.message : 'The store cannot be opened'
     this.#log.error('general', `failed: ${describe(error)}`)
+  }
+
+  /** Where one algorithm does not give its known answer, none is used any more. */
+  #judge(wrong: readonly string[]): void {
+    if (wrong.length === 0 || this.#state === 'Failed') return
+    this.#failure = `Signatures come out wrong (${wrong.join('; ')}): this computer or this software is broken`
+    this.#log.error('general', `failed: ${this.#failure}`)
+    if (this.#session !== undefined) this.#endSession()
+    this.#closeDisk()
+    this.#options.pool.close().catch((error) => this.#noteFailure('ending the crypto threads', error))
+    this.#enter('Failed')
   }
 
   async #restoreTlsIdentity(): Promise<TlsIdentity> {

@@ -57,15 +57,18 @@ export const infoDeclarations = [
   declare({
     method: 'GET',
     path: '/health/diagnose',
-    summary: 'What the cluster process says. A single node has none.',
+    summary: 'What the cluster process says, of which a single node has none, and why the appliance is Failed.',
     states: STATES,
     access: { roles: ['Administrator'], scope: 'root', publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
     noCache: true,
     answers: { status: 200, json: diagnose },
-    handle: () => ({
+    handle: ({ services: { appliance } }) => ({
       status: 200,
       json: {
-        clusterLogs: [{ level: 'info', msg: 'A single node: there is no cluster process' }],
+        clusterLogs: [
+          { level: 'info', msg: 'A single node: there is no cluster process' },
+          ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
+        ],
         clusterState: { running: false },
       },
     }),

@@ -6,6 +6,7 @@ import {
   bytesIn,
   type FromWorker,
   packRequest,
+  type Replies,
   type Reply,
   type Request,
   type Task,
@@ -27,6 +28,8 @@ export interface LaneOptions {
   epoch: SharedArrayBuffer
   /** Whether its workers sign, and warm up for that. */
   signs?: boolean
+  /** Called when a worker that signs has tried every algorithm, with those that are wrong. */
+  onTested?: (wrong: readonly string[]) => void
   /** Whether its threads start with a job only. */
   startsLate?: boolean
   /** How far its threads stand back behind the others, as of nice(1). */
@@ -147,10 +150,8 @@ export class Lane {
     this.#dropQueued(() => true, error)
     const threads = [...this.#threads]
     this.#threads.clear()
-    for (const thread of threads) {
-      for (const job of thread.running.values()) drop(job, error)
-      this.#ending.set(thread, end(thread))
-    }
+    for (const thread of threads) this.#ending.set(thread, end(thread))
+    for (const thread of this.#ending.keys()) for (const job of thread.running.values()) drop(job, error)
     await Promise.all(this.#ending.values())
   }
 
@@ -212,10 +213,13 @@ export class Lane {
   }
 
   #receive(thread: Thread, message: FromWorker): void {
-    if (message === 'ready') {
-      thread.ready = true
-      return
-    }
+    if (message === 'ready') thread.ready = true
+    else if ('wrong' in message) this.#options.onTested?.(message.wrong)
+    else this.#concludeAll(thread, message)
+  }
+
+  #concludeAll(thread: Thread, message: Replies): void {
+    if (message.isFaulty) this.#replace(thread)
     const replies = new Unpacker(message)
     let count = 0
     for (; !replies.isEmpty; count++) this.#conclude(thread, unpackReply(replies))
@@ -277,8 +281,21 @@ export class Lane {
       request.open?.private.fill(0)
     }
     if (this.#closed || isReplaced) return
-    if (performance.now() - thread.startedAtMs < STABLE_MS) this.#pauseStarts()
     if (!thread.ready && this.#threads.size === 0) this.#dropQueued(() => true, error)
+    this.#succeed(thread)
+  }
+
+  /** What it has been given is still answered, for each signature is checked. */
+  #replace(thread: Thread): void {
+    if (!this.#threads.delete(thread)) return
+    depart(thread)
+    this.#ending.set(thread, end(thread))
+    this.#succeed(thread)
+  }
+
+  /** Starts another thread in its place, now or after a pause. */
+  #succeed({ startedAtMs }: Thread): void {
+    if (performance.now() - startedAtMs < STABLE_MS) this.#pauseStarts()
     if (!this.#isPaused()) this.#spawn()
     this.#dispatch()
   }

@@ -29,11 +29,19 @@ export interface Request {
 /** A parcel holds requests. */
 export type ToWorker = Parcel | { forget: number } | 'close'
 
-export type FromWorker = 'ready' | Replies
+export type FromWorker = 'ready' | Tested | Replies
+
+/** Once, when it has warmed up. */
+export interface Tested {
+  /** The algorithms whose known answer did not come out. */
+  wrong: string[]
+}
 
 export interface Replies extends Parcel {
   /** How long the operations in it took together. */
   tookMs: number
+  /** A check of its memory failed: it answers what it has been given, and is to be replaced. */
+  isFaulty: boolean
 }
 
 export type Reply =
@@ -43,7 +51,7 @@ export type Reply =
 
 export interface WorkerStart {
   epoch: SharedArrayBuffer
-  /** Whether this worker signs, and shall run each engine's first, slow calls before the first request. */
+  /** Whether this worker signs, runs each engine's first, slow calls while it has nothing to do, and tests it then. */
   warm: boolean
   /** Added to the niceness of the thread. */
   nice: number

@@ -38,7 +38,20 @@ const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
 export function createPool({ workers = availableParallelism(), entry, startLater }: PoolOptions): StartedPool {
   const epoch = new SharedArrayBuffer(4)
   const shared = { entry, epoch }
-  const use = new Lane({ ...shared, name: 'use', threads: Math.max(1, workers), jobsMax: USE_JOBS_MAX, signs: true })
+  let wrongBefore: readonly string[] | undefined
+  const listeners: ((wrong: readonly string[]) => void)[] = []
+  const onTested = (wrong: readonly string[]): void => {
+    if (wrong.length > 0) wrongBefore = wrong
+    for (const listener of listeners) listener(wrong)
+  }
+  const use = new Lane({
+    ...shared,
+    name: 'use',
+    threads: Math.max(1, workers),
+    jobsMax: USE_JOBS_MAX,
+    signs: true,
+    onTested,
+  })
   const derive = new Lane({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
   const search = new Lane({
     ...shared,
@@ -84,6 +97,10 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     importRaw: (type, data) => pairOf(use, { do: 'import', type, data: copy(data) }),
     scrypt: (passphrase, salt, cost) =>
       bytesOf(derive, { do: 'scrypt', passphrase: copy(passphrase), salt: copy(salt), cost }),
+    onTested: (listener) => {
+      listeners.push(listener)
+      if (wrongBefore !== undefined) listener(wrongBefore)
+    },
     forget: (ref) => use.forget(ref),
     forgetAll: () => {
       Atomics.add(new Int32Array(epoch), 0, 1)

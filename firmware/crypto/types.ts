@@ -72,6 +72,11 @@ export interface CryptoPool {
   /** Checks length and range and computes the public part. */
   importRaw(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): Promise<KeyPair>
   scrypt(passphrase: Uint8Array, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array>
+  /**
+   * `listener` is called when threads that sign have tried each algorithm against a known answer, each once after its start:
+   * with the names of those that are wrong, hence most often with none.
+   */
+  onTested(listener: (wrong: readonly string[]) => void): void
   /** Wipes one opened key from every worker (deleted, or locked out). */
   forget(ref: number): void
   /** Wipes every opened key (lock). */

@@ -4,9 +4,11 @@ import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../confinement.ts'
 import { CofferError } from '../error.ts'
+import { Fault } from './engine/fault.ts'
 import { scrubHeap, scrubStack } from './engine/scrub.ts'
 import { engine } from './engine/select.ts'
 import { deriveKey } from './kdf.ts'
+import { knownAnswers } from './known-answers.ts'
 import {
   type FromWorker,
   packReply,
@@ -35,6 +37,7 @@ function serve(port: MessagePort): void {
   const epoch = new Int32Array(start.epoch)
   const opened = new Map<number, OpenedKey>()
   let isClosed = false
+  let isFaulty = false
 
   /** An operation that takes long draws often, and then ends here once the appliance is locked. */
   const random: Random = (bytes) => {
@@ -67,6 +70,7 @@ function serve(port: MessagePort): void {
       }
       return { id, result: perform(task, opened, random) }
     } catch (error) {
+      isFaulty ||= error instanceof Fault
       // Messages of packages are not passed on: they may quote numbers.
       const { code, message } =
         error instanceof CofferError ? error : new CofferError('internal', 'The crypto operation failed')
@@ -91,7 +95,7 @@ function serve(port: MessagePort): void {
       startedMs = nowMs
       if (isShort && !requests.isEmpty) continue
       const [replies, moved] = packer.close()
-      port.postMessage({ ...replies, tookMs: nowMs - firstMs } satisfies FromWorker, moved)
+      port.postMessage({ ...replies, tookMs: nowMs - firstMs, isFaulty } satisfies FromWorker, moved)
       packer = new Packer()
       firstMs = nowMs
     }
@@ -108,7 +112,14 @@ function serve(port: MessagePort): void {
   if (start.nice > 0) standBack(start.nice)
   port.postMessage('ready' satisfies FromWorker)
   if (!start.warm) return
-  const steps = warmUpSteps(engine)
+  const wrong: string[] = []
+  const steps = [
+    ...warmUpSteps(engine).map((step) => () => orNothing(step)),
+    ...knownAnswers(engine).map(({ algorithm, isRight }) => () => {
+      if (!orNothing(isRight)) wrong.push(algorithm)
+    }),
+    () => port.postMessage({ wrong } satisfies FromWorker),
+  ]
   const warmUp = (): void => {
     if (isClosed) return
     const startedMs = performance.now()
@@ -116,6 +127,15 @@ function serve(port: MessagePort): void {
     if (steps.length > 0) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
   }
   setImmediate(warmUp)
+}
+
+/** A step that throws leaves its algorithm without a right answer, which says it all. */
+function orNothing<T>(step: () => T): T | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
 }
 
 const NICENESS_MAX = 19

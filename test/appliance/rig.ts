@@ -79,6 +79,8 @@ export interface TestPool extends CryptoPool {
   forgotten: number
   /** Delays each derivation until it resolves. */
   gate: Promise<void>
+  /** Says that a thread has tried every algorithm. */
+  tell: (wrong: readonly string[]) => void
 }
 
 export function createTestPool(): TestPool {
@@ -90,12 +92,16 @@ export function createTestPool(): TestPool {
     runningMax: 0,
     forgotten: 0,
     gate: Promise.resolve(),
+    tell: unused,
     sign: unused,
     decrypt: unused,
     encrypt: unused,
     generate: unused,
     importRsa: unused,
     importRaw: unused,
+    onTested: (listener) => {
+      pool.tell = listener
+    },
     forget: unused,
     async scrypt(passphrase, salt, { N, r, p }) {
       pool.runningMax = Math.max(pool.runningMax, ++pool.running)

@@ -1,8 +1,8 @@
 /** What a damaged store or device key looks like from outside: a state, a reason, and never a crash loop. */
 
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import {
   ADMIN,
@@ -17,6 +17,8 @@ import {
 } from './coffer.ts'
 
 const KEYS = ['first', 'second', 'third']
+/** Of the answer that Ed25519 must give, as the workers' program has it. */
+const KNOWN = 'd9a913bf1632c8c001705e3f13a0f695e8c9f44a00e3a8685ea56a812e35979f'
 const EDITS = 12 // a sample; the store's own tests edit every byte
 
 let program: string
@@ -111,6 +113,28 @@ for (const { what, do: damage, reason } of DAMAGES) {
     await assertUnharmed(t, files.data)
   })
 }
+
+test('a signature that is not the known one leads to Failed, from which the same program does not come back', async (t) => {
+  const { data } = makeStore(t)
+  const broken = makeDataDirectory(t)
+  chmodSync(broken, 0o755)
+  cpSync(dirname(program), broken, { recursive: true })
+  const worker = join(broken, 'worker.js')
+  const source = readFileSync(worker, 'utf8')
+  const edited = source.replace(KNOWN, KNOWN.replace('d9', 'd8'))
+  assert.notEqual(edited, source)
+  writeFileSync(worker, edited)
+  const coffer = startCoffer(t, { program: join(broken, 'boot.js'), data })
+  await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+  await coffer.see(/: Failed: Signatures come out wrong \(EdDSA with Curve25519\)/)
+  assert.equal(await stateOf(coffer), 'Failed')
+  await expect(412, coffer.call('GET', '/keys', { as: ADMIN }))
+  await expect(412, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
+  assert.match((await expect(200, coffer.call('GET', '/health/diagnose'))).text(), /EdDSA with Curve25519/)
+  assert.equal(await coffer.stop(), 0)
+  assert.doesNotMatch(coffer.output(), /started again/)
+  await assertUnharmed(t, data)
+})
 
 test('an edited byte anywhere is survived, and what it does not hit is still there', async (t) => {
   const { data, database } = makeStore(t)

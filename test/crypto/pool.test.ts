@@ -367,6 +367,25 @@ test('when a worker dies its operations fail, it is replaced and keys are asked 
     DYING,
   ))
 
+const FAULTY = new URL('faulty-worker.ts', import.meta.url)
+
+test('a worker whose memory has changed is replaced, and its curve is used again', () =>
+  withPool(
+    async (pool) => {
+      const pair = await pool.generate('EC_P256')
+      const key = stored(pair)
+      const digest = createHash('sha256').update('text').digest()
+      assert.ok(await pool.sign(key, 'ECDSA', digest))
+      const flipping = new Uint8Array(32).fill(0xdd)
+      await assert.rejects(pool.sign(key, 'ECDSA', flipping), code('internal', 'The crypto operation failed'))
+      const signature = await pool.sign(key, 'ECDSA', digest)
+      assert.ok(verify('sha256', Buffer.from('text'), publicKeyPem('EC_P256', pair.public), signature))
+      assert.equal(key.loads, 2, 'by another worker')
+    },
+    1,
+    FAULTY,
+  ))
+
 test('while one of two workers is being replaced the other works on', { timeout: 60_000 }, (t) =>
   withPool(
     async (pool) => {

@@ -4,6 +4,7 @@
  */
 
 import { newSecret } from '../secret.ts'
+import { Fault } from './fault.ts'
 import { type Code, i8x16, i32, i64, i64x2, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 const BLOCK_BYTES = 128
@@ -38,7 +39,7 @@ export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array 
 /** Throws when the constants are not what they were when this was first used: one flipped bit makes other hashes. */
 export function expectConstants(): void {
   if (opened !== undefined && opened.compress.constantsDefect() !== 0)
-    throw new Error('a constant has changed in memory')
+    throw new Fault('a constant has changed in memory')
 }
 
 /** Zeros between two uses. */

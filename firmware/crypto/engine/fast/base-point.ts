@@ -5,6 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
+import { Fault } from '../fault.ts'
 import type { Products } from './emitter.ts'
 import { Field, limbsFor, type Slot } from './field.ts'
 import { SIGNED } from './format.ts'
@@ -120,7 +121,7 @@ export class BasePoint {
     try {
       const result = work()
       if (this.#isChecked && this.#code.constantsDefect() !== 0)
-        throw new Error('a constant of a curve has changed in memory')
+        throw new Fault('a constant of a curve has changed in memory')
       return result
     } finally {
       this.#field.wipe()
@@ -153,7 +154,7 @@ export class BasePoint {
     const product = this.multiplyAdd(a, b, Uint8Array.of(0))
     const isRight = timingSafeEqual(product, c)
     product.fill(0)
-    if (!isRight) throw new Error('a product of scalars is wrong')
+    if (!isRight) throw new Fault('a product of scalars is wrong')
   }
 
   /** n - a, of a number from 1 to n - 1. */
@@ -179,7 +180,7 @@ export class BasePoint {
     field.takeState(this.#points.forPoints)
     this.#code.multiples()
     if (this.#isChecked && this.#code.tableDefect() !== 0)
-      throw new Error('a multiple of a base point has changed in memory')
+      throw new Fault('a multiple of a base point has changed in memory')
     // the sum of both lanes' sums, in either lane
     this.#code.swapLanes()
     this.#code.addPoint()
@@ -220,7 +221,7 @@ export class BasePoint {
     this.#code.defect()
     field.multiply(at.t0!, at.t0!, unit)
     field.canonical(at.t0!, at.t0!)
-    if (!field.isZero(at.t0!, [0])) throw new Error('a multiple of a base point is not on its curve')
+    if (!field.isZero(at.t0!, [0])) throw new Fault('a multiple of a base point is not on its curve')
   }
 
   /** Completes the sums of the constants and of the table to zero. */

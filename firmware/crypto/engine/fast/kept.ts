@@ -1,6 +1,7 @@
 /** Key bytes that stay in memory from one use to the next, twice: a bit that has changed in one of them shows. */
 
 import { copySecret, newSecret } from '../../secret.ts'
+import { Fault } from '../fault.ts'
 
 export class Kept {
   readonly bytes: Uint8Array
@@ -22,7 +23,7 @@ export class Kept {
     const result = work(this.bytes)
     let difference = 0
     for (let i = 0; i < this.bytes.length; i++) difference |= this.bytes[i]! ^ this.#twin[i]!
-    if (difference !== 0) throw new Error('a key has changed in memory')
+    if (difference !== 0) throw new Fault('a key has changed in memory')
     return result
   }
 
