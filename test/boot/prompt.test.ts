@@ -19,7 +19,7 @@ const CTRL_C = '\x03'
 const CTRL_U = '\x15'
 const BACKSPACE = '\x7f'
 // Our prompt is erased, the line printed, the prompt put back.
-const ABOVE_PROMPT = /\r\p{Cc}\[Kinfo +access: .*health\/state\r?\n(?:info .*\r?\n)*Unlock passphrase: /u
+const ABOVE_PROMPT = /\r\p{Cc}\[K(?:info .*\r?\n)*info +access: .*health\/state\r?\n(?:info .*\r?\n)*Unlock passphrase: /u
 
 let program: string
 /** A data directory of a provisioned Coffer that was stopped: it starts Locked. */
@@ -39,8 +39,9 @@ function provisioned(t: TestContext): string {
   return data
 }
 
-function startLocked(t: TestContext): Coffer {
-  return startCoffer(t, { program, data: provisioned(t), terminal: true })
+/** At most levels no line of the log comes between what is typed and what is looked for. */
+function startLocked(t: TestContext, logLevel = 'warning'): Coffer {
+  return startCoffer(t, { program, data: provisioned(t), terminal: true, settings: { COFFER_LOG: logLevel } })
 }
 
 test('shows product, version and address, asks, says when it is wrong, and opens when it is right', async (t) => {
@@ -138,7 +139,7 @@ test('the prompt goes when somebody unlocks through the API, and comes back with
 })
 
 test('lines of the log appear above the prompt, which stays in place', async (t) => {
-  const coffer = startLocked(t)
+  const coffer = startLocked(t, 'info')
   await coffer.see(PROMPT)
   coffer.type(UNLOCK_PASSPHRASE.slice(0, 5))
   await expect(200, coffer.call('GET', '/health/state'))
