@@ -2,6 +2,7 @@
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../error.ts'
+import { newSecret } from './secret.ts'
 
 const LINE_CHARACTERS = 64
 const PEM_BYTES_MAX = 256 * 1024 // the largest key takes 7 KB; room for a certificate chain beside it
@@ -74,7 +75,7 @@ function boundaryIn(line: Uint8Array): { kind: string; label: string } | undefin
 
 /** Decodes the base64 of a block without making a string of it; the caller wipes both. Throws CofferError `invalid`. */
 export function decodeBody(body: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(Math.ceil((body.length * 3) / 4))
+  const bytes = newSecret(Math.ceil((body.length * 3) / 4))
   let length = 0
   let bits = 0
   let held = 0

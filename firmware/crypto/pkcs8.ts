@@ -7,6 +7,7 @@ import { constructed, TAG } from './der.ts'
 import { inverseOfOdd, product } from './engine/integer.ts'
 import { publicKeyInfo } from './public-key.ts'
 import { decodeRsaPrivateKey, type RsaPrivateKey, wipeRsaKey } from './rsa-key.ts'
+import { copySecret, newSecret } from './secret.ts'
 import type { KeyPair } from './types.ts'
 
 /** DER; the caller wipes it. Throws CofferError `invalid` for Generic keys. */
@@ -29,9 +30,9 @@ function privateKey({ type, private: secret, public: publicKey }: KeyPair): Uint
     }
   }
   if (publicKey === null || !('data' in publicKey)) throw new CofferError('invalid', `${type} keys have no such form`)
-  if (!isEcKeyType(type)) return wrap(TAG.octetString, secret.slice())
+  if (!isEcKeyType(type)) return wrap(TAG.octetString, copySecret(secret))
   const point = wrap(TAG.bitString, ZERO.slice(), publicKey.data.slice())
-  return wrap(TAG.sequence, integer(ONE), wrap(TAG.octetString, secret.slice()), wrap(constructed(1), point))
+  return wrap(TAG.sequence, integer(ONE), wrap(TAG.octetString, copySecret(secret)), wrap(constructed(1), point))
 }
 
 function rsaPrivateKey({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): Uint8Array {
@@ -57,7 +58,7 @@ function privateExponent(e: Uint8Array, p: Uint8Array, q: Uint8Array): Uint8Arra
 }
 
 function lessOne(odd: Uint8Array): Uint8Array {
-  const less = odd.slice()
+  const less = copySecret(odd)
   less[less.length - 1]! &= 0xfe
   return less
 }
@@ -66,7 +67,7 @@ function lessOne(odd: Uint8Array): Uint8Array {
 function integer(number: Uint8Array): Uint8Array {
   let start = 0
   while (start < number.length - 1 && number[start] === 0) start++
-  const digits = number.slice(start)
+  const digits = copySecret(number.subarray(start))
   return digits[0]! >= 0x80 ? wrap(TAG.integer, ZERO.slice(), digits) : wrap(TAG.integer, digits)
 }
 
@@ -74,7 +75,7 @@ function integer(number: Uint8Array): Uint8Array {
 function wrap(tag: number, ...parts: Uint8Array[]): Uint8Array {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   const lengthBytes = length < 0x80 ? 0 : length < 0x100 ? 1 : 2
-  const value = new Uint8Array(2 + lengthBytes + length)
+  const value = newSecret(2 + lengthBytes + length)
   value[0] = tag
   if (lengthBytes === 0) value[1] = length
   else {

@@ -3,6 +3,7 @@
 import { bitLength, type Engine, type Pair } from './engine/engine.ts'
 import { hasSmallFactor } from './engine/sieve.ts'
 import type { Random } from './random.ts'
+import { copySecret, newSecret } from './secret.ts'
 
 /**
  * A random prime of exactly that many bits. The two highest bits are set, so that the product of two such primes is as
@@ -56,7 +57,7 @@ function* drawCandidates(bits: number, random: Random): Generator<Uint8Array, ne
         const candidate = drawn.subarray(at, at + bytes)
         candidate[0]! &= 2 ** topBits - 1
         for (const bit of [bits - 1, bits - 2, 1, 0]) setBit(candidate, bit)
-        if (!hasSmallFactor(candidate)) yield candidate.slice()
+        if (!hasSmallFactor(candidate)) yield copySecret(candidate)
       }
     } finally {
       drawn.fill(0)
@@ -107,7 +108,7 @@ function randomBase(number: Uint8Array, random: Random): Uint8Array {
 }
 
 function lessOne(odd: Uint8Array): Uint8Array {
-  const number = odd.slice()
+  const number = copySecret(odd)
   number[number.length - 1]! &= 0xfe
   return number
 }
@@ -119,7 +120,7 @@ function trailingZeros(number: Uint8Array): number {
 
 function shiftRight(number: Uint8Array, bits: number): Uint8Array {
   const bytes = bits >> 3
-  const shifted = new Uint8Array(number.length)
+  const shifted = newSecret(number.length)
   for (let i = number.length - 1; i >= bytes; i--) {
     const above = i - bytes > 0 ? number[i - bytes - 1]! : 0
     shifted[i] = ((above << 8) | number[i - bytes]!) >> (bits & 7)

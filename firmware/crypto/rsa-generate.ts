@@ -9,6 +9,7 @@ import { generatePrime, isProbablePrime } from './primes.ts'
 import { type Random, systemRandom } from './random.ts'
 import { computeRsaKey, type RsaPrivateKey, wipeRsaKey, withoutLeadingZeros } from './rsa-key.ts'
 import { RsaOperation } from './rsa-operation.ts'
+import { copySecret } from './secret.ts'
 
 /** A key of exactly that many bits with e = 65537. */
 export function generateRsa(
@@ -99,8 +100,12 @@ function checkPrivateExponent(key: RsaPrivateKey): void {
 }
 
 function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
-  const isSame = (claimed: Uint8Array, number: Uint8Array) =>
-    Buffer.compare(withoutLeadingZeros(claimed), withoutLeadingZeros(number)) === 0
+  const isSame = (claimed: Uint8Array, number: Uint8Array) => {
+    const numbers = [claimed, number].map(withoutLeadingZeros) as [Uint8Array, Uint8Array]
+    const isSame = Buffer.compare(...numbers) === 0
+    for (const copy of numbers) copy.fill(0)
+    return isSame
+  }
   const d = withoutLeadingZeros(claims.privateExponent)
   const isRight =
     isSame(claims.exponentP, key.dp) &&
@@ -117,7 +122,7 @@ function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
 
 /** Whether the odd number is as much as the remainder modulo the prime less one, to which that one has no factor in common. */
 function isRemainder(number: Uint8Array, prime: Uint8Array, remainder: Uint8Array): boolean {
-  const less = prime.slice()
+  const less = copySecret(prime)
   less[less.length - 1]! &= 0xfe
   const [first, second] = [inverseOfOdd(number, less), inverseOfOdd(remainder, less)]
   const isSame = first !== null && second !== null && Buffer.compare(first, second) === 0

@@ -4,6 +4,7 @@ import { CofferError } from '../error.ts'
 import { RSA_BITS } from './algorithms.ts'
 import { bitLength, type RsaNumbers } from './engine/engine.ts'
 import { inverse, inverseOfOdd, product } from './engine/integer.ts'
+import { copySecret, newSecret } from './secret.ts'
 
 /**
  * Big-endian numbers. n, e, p and q have no leading zero byte; dp and qinv are as long as p, dq as q, so that their
@@ -19,7 +20,7 @@ export function computeRsaKey(p: Uint8Array, q: Uint8Array, e: Uint8Array): RsaP
   const dq = inverseModuloLessOne(e, q)
   const qinv = inverse(q, p)
   if (dp === null || dq === null || qinv === null) return null
-  return { n: withoutLeadingZeros(product(p, q)), e: e.slice(), p: p.slice(), q: q.slice(), dp, dq, qinv }
+  return { n: withoutLeadingZeros(product(p, q)), e: e.slice(), p: copySecret(p), q: copySecret(q), dp, dq, qinv }
 }
 
 export function wipeRsaKey(key: RsaPrivateKey): void {
@@ -29,12 +30,12 @@ export function wipeRsaKey(key: RsaPrivateKey): void {
 /** A copy; shows how many leading zero bytes there are. */
 export function withoutLeadingZeros(number: Uint8Array): Uint8Array {
   const first = number.findIndex((byte) => byte !== 0)
-  return first < 0 ? new Uint8Array() : number.slice(first)
+  return first < 0 ? new Uint8Array() : copySecret(number.subarray(first))
 }
 
 /** Version, then each field after its length in two bytes. */
 export function encodeRsaPrivateKey(key: RsaPrivateKey): Uint8Array {
-  const encoded = new Uint8Array(FIELDS.reduce((bytes, name) => bytes + LENGTH_BYTES + key[name].length, 1))
+  const encoded = newSecret(FIELDS.reduce((bytes, name) => bytes + LENGTH_BYTES + key[name].length, 1))
   encoded[0] = VERSION
   let at = 1
   for (const name of FIELDS) {
@@ -56,7 +57,7 @@ export function decodeRsaPrivateKey(encoded: Uint8Array): RsaPrivateKey {
     if (at + LENGTH_BYTES > encoded.length) throw damaged()
     const end = at + LENGTH_BYTES + ((encoded[at]! << 8) | encoded[at + 1]!)
     if (end > encoded.length) throw damaged()
-    key[name] = encoded.slice(at + LENGTH_BYTES, end)
+    key[name] = copySecret(encoded.subarray(at + LENGTH_BYTES, end))
     at = end
   }
   if (at !== encoded.length) throw damaged()
@@ -83,7 +84,7 @@ function checkShape({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): void {
 
 /** e^-1 mod (prime - 1). */
 function inverseModuloLessOne(e: Uint8Array, prime: Uint8Array): Uint8Array | null {
-  const less = prime.slice()
+  const less = copySecret(prime)
   less[less.length - 1]! &= 0xfe
   try {
     return inverseOfOdd(e, less)

@@ -5,6 +5,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
 import type { Random } from './random.ts'
+import { newSecret } from './secret.ts'
 
 export const SEAL_KEY_BYTES = 32
 const NONCE_BYTES = 24 // long enough to be drawn at random for any number of records
@@ -19,7 +20,7 @@ export const SEAL_OVERHEAD_BYTES = NONCE_BYTES + TAG_BYTES
 /** Returns a random nonce followed by the box. */
 export function seal(key: Uint8Array, message: Uint8Array, random: Random): Uint8Array {
   expectKey(key)
-  const padded = new Uint8Array(PAD_BYTES + message.length)
+  const padded = newSecret(PAD_BYTES + message.length)
   const box = new Uint8Array(padded.length)
   const nonce = random(NONCE_BYTES)
   try {
@@ -42,7 +43,7 @@ export function unseal(key: Uint8Array, sealed: Uint8Array): Uint8Array | null {
   const bytes = PAD_BYTES - TAG_BYTES + sealed.length - NONCE_BYTES
   const box = bytes <= scratch.length ? scratch : new Uint8Array(bytes)
   box.set(sealed.subarray(NONCE_BYTES), PAD_BYTES - TAG_BYTES)
-  const padded = new Uint8Array(bytes)
+  const padded = newSecret(bytes)
   const failure = lowlevel.crypto_secretbox_open(padded, box, bytes, sealed.subarray(0, NONCE_BYTES), key)
   return failure === 0 ? padded.subarray(PAD_BYTES) : null
 }

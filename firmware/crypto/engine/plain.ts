@@ -1,6 +1,7 @@
 /** The plain engine: integer WebAssembly, one modulus after the other. Runs everywhere. */
 
 import { timingSafeEqual } from 'node:crypto'
+import { copySecret } from '../secret.ts'
 import { bitLength, type Engine, type Pair, type Residue, type RsaArithmetic, type RsaNumbers } from './engine.ts'
 import { WINDOW_BITS } from './integer-layout.ts'
 import {
@@ -84,9 +85,9 @@ class PlainRsa implements RsaArithmetic {
     this.#windows = [windows(primeBits[0]), windows(primeBits[1])]
     this.#modulus = block(n, this.#limbs)
     this.#primes = [block(p, this.#primeLimbs), block(q, this.#primeLimbs)]
-    this.#exponents = [dp.slice(), dq.slice()]
-    this.#q = q.slice()
-    this.#qinv = qinv.slice()
+    this.#exponents = [copySecret(dp), copySecret(dq)]
+    this.#q = copySecret(q)
+    this.#qinv = copySecret(qinv)
   }
 
   /** Each operation puts into memory what it needs, and wipes it. */

@@ -3,6 +3,7 @@
  * cleared. Nothing stays on it between two operations.
  */
 
+import { copySecret } from '../secret.ts'
 import { bitLength } from './engine.ts'
 import { type IntegerCode, instantiateIntegerCode } from './integer-code.ts'
 import { HEADER_BYTES, LIMB_BITS, LIMBS_MAX, SLOT_BYTES, SLOTS_MAX, slot } from './integer-layout.ts'
@@ -65,7 +66,7 @@ export function put(to: number, number: Uint8Array, limbs: number): void {
 /** Big-endian, exactly `bytes` bytes, of which the number must fit. */
 export function take(from: number, limbs: number, bytes: number): Uint8Array {
   code().save(BYTES, from, limbs)
-  return memory(BYTES, bytes).slice().reverse()
+  return copySecret(memory(BYTES, bytes)).reverse()
 }
 
 export function putLimbs(to: number, limbs: Uint8Array): void {
