@@ -4,15 +4,16 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 
-.PHONY: help run image qemu test test-suites test-image test-image-quick test-slow build lint attack bench soak ct clean
+.PHONY: help run image qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
-	@echo 'make test       run every test, and the quick ones of the image under QEMU'
-	@echo 'make test-image run every test of the image under QEMU (25 minutes)'
+	@echo 'make test       run the tests that take minutes; what lacks a program is skipped with the words that install it'
+	@echo 'make test-all   run every test, also those that take long, and all of the image under QEMU (an hour)'
+	@echo 'make test-long  run those that take long; make test-image, those of the image'
 	@echo 'make test-slow  the arithmetic and every reader of what strangers send for far longer (most of an hour)'
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
@@ -50,11 +51,23 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 
 # Whatever fails or hangs, a run ends, and with it all that it started.
 BOUNDED = timeout --kill-after=30 60m
+SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2
 
-test: test-suites test-image-quick
+# Those that kill it hundreds of times, fuzz, fill disks and go through long tables.
+LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/hostile-sockets accept/matrix accept/queue audit/kill backup/kill \
+  backup/large backup/nethsm-clients crypto/forgetting crypto/rsa crypto/rsa-sizes device/esp-repair durability/* engine/* \
+  engine/fast/* fuzz/* soak/* update/fuzz))
+SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
 
-test-suites: node_modules/.package-lock.json
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2 'test/!(image)/**/*.test.ts'
+test: test-short test-image-quick
+
+test-all: test test-long test-image
+
+test-short: node_modules/.package-lock.json
+	$(SUITES) $(SHORT)
+
+test-long: node_modules/.package-lock.json
+	$(SUITES) $(LONG)
 
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
 QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages tools write-log quick))

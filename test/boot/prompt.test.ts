@@ -19,7 +19,8 @@ const CTRL_C = '\x03'
 const CTRL_U = '\x15'
 const BACKSPACE = '\x7f'
 // Our prompt is erased, the line printed, the prompt put back.
-const ABOVE_PROMPT = /\r\p{Cc}\[K(?:info .*\r?\n)*info +access: .*health\/state\r?\n(?:info .*\r?\n)*Unlock passphrase: /u
+const ABOVE_PROMPT =
+  /\r\p{Cc}\[K(?:info .*\r?\n)*info +access: .*health\/state\r?\n(?:info .*\r?\n)*Unlock passphrase: /u
 
 let program: string
 /** A data directory of a provisioned Coffer that was stopped: it starts Locked. */
