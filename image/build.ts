@@ -25,7 +25,6 @@ import { openSecureBoot } from './secure-boot.ts'
 import { makeSquashfs } from './squashfs.ts'
 import { requireTools } from './tools.ts'
 import { addHashTree } from './verity.ts'
-import { uncompressed } from './vmlinux.ts'
 
 const PRODUCT = 'Coffer'
 const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
@@ -85,7 +84,6 @@ async function build(): Promise<void> {
     mkdirSync(output, { recursive: true })
     const write = (name: string, content: string | Uint8Array) => writeFileSync(`${output}/${name}`, content)
     write('vmlinuz', programs.kernel.bytes)
-    write('vmlinux', uncompressed(programs.kernel.bytes, scratch))
     write('initrd', initrd)
     write('cmdline', `${commandLine}\n`)
     write(`coffer-${version}.efi`, uki)

@@ -11,7 +11,6 @@ const PACKAGES: Readonly<Record<string, string>> = {
   mksquashfs: 'squashfs-tools',
   mmd: 'mtools',
   sgdisk: 'gdisk',
-  xz: 'xz-utils',
 }
 const FOR_SECURE_BOOT: Readonly<Record<string, string>> = { sbsign: 'sbsigntool' }
 

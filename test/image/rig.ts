@@ -49,7 +49,7 @@ export function onMachines(architecture: Architecture = 'x64'): { timeout: numbe
 /** What builds images, and what looks into disks. */
 const TOOLS = [
   ...(['e2fsck', 'mcopy', 'mkfs.vfat', 'mksquashfs', 'qemu-io', 'sbsign', 'sfdisk', 'sgdisk', 'tpm2_getcap'] as const),
-  ...(['veritysetup', 'xz'] as const),
+  'veritysetup',
 ] as const
 
 export interface ImageOptions {
@@ -137,7 +137,7 @@ function describeImage(directory: string, version: string): Image {
     uki: path(`coffer-${version}.efi`),
     root: path(`coffer-${version}.root`),
     update: path(`coffer-${version}.update`),
-    kernel: { image: path('vmlinux'), initrd: path('initrd'), commandLine },
+    kernel: { image: path('vmlinuz'), initrd: path('initrd'), commandLine },
   }
 }
 

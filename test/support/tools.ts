@@ -31,7 +31,6 @@ const PACKAGES = {
   swtpm: 'swtpm',
   tpm2_getcap: 'tpm2-tools',
   veritysetup: 'cryptsetup-bin',
-  xz: 'xz-utils',
 } as const
 
 export type Tool = keyof typeof PACKAGES

@@ -90,7 +90,7 @@ async function start(image: string, firmware: 'direct' | 'ovmf'): Promise<number
   const disk = join(directory, 'disk.img')
   flash(file(`coffer-${VERSION}.img`), disk)
   const commandLine = readFileSync(file('cmdline'), 'utf8').trim()
-  const kernel = firmware === 'direct' ? { image: file('vmlinux'), initrd: file('initrd'), commandLine } : undefined
+  const kernel = firmware === 'direct' ? { image: file('vmlinuz'), initrd: file('initrd'), commandLine } : undefined
   const switchedOn = performance.now()
   const machine = await startMachine({ firmware, kernel, disk, memoryMegabytes: MEGABYTES, unsafe: true })
   const client = createClient({ port: machine.apiPort }, 1)
