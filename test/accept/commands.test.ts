@@ -3,22 +3,19 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildForTests, makeDataDirectory, startCoffer } from '../boot/coffer.ts'
+import { needsPython, PYTHON } from '../support/tools.ts'
 
 const run = promisify(execFile)
-const python = join(import.meta.dirname, '../../.venv/bin/python')
 
-test('the command line of NetHSM, unmodified, goes through a day', { timeout: 600_000 }, async (t) => {
-  if (!existsSync(python)) {
-    assert.notEqual(process.env.CI, 'true', 'no Python in .venv: .ci/run makes it from test/accept/requirements.txt')
-    t.skip('no Python in .venv: python3 -m venv .venv && .venv/bin/pip install -r test/accept/requirements.txt')
-    return
-  }
+test('the command line of NetHSM, unmodified, goes through a day', {
+  ...needsPython(),
+  timeout: 600_000,
+}, async (t) => {
   const program = await buildForTests()
   const addresses = []
   for (let n = 0; n < 2; n++) {
@@ -26,7 +23,7 @@ test('the command line of NetHSM, unmodified, goes through a day', { timeout: 60
     const { host, port } = await startCoffer(t, { program, data: makeDataDirectory(t), settings }).target()
     addresses.push(`${host}:${port}`)
   }
-  const { stdout } = await run(python, [join(import.meta.dirname, 'commands.py'), ...addresses, makeDataDirectory(t)], {
+  const { stdout } = await run(PYTHON, [join(import.meta.dirname, 'commands.py'), ...addresses, makeDataDirectory(t)], {
     env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
   })
   t.diagnostic(stdout.trim().split('\n').at(-1)!)

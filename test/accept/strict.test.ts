@@ -5,13 +5,12 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type Call, openRig, operationalRig, type Rig } from '../api/rig.ts'
 import { setBackupPassphrase } from '../backup/rig.ts'
+import { needsPython, PYTHON } from '../support/tools.ts'
 
-const python = join(import.meta.dirname, '../../.venv/bin/python')
 const program = join(import.meta.dirname, 'strict.py')
 
 interface Recorded {
@@ -87,17 +86,8 @@ async function record(rig: Rig, calls: typeof CALLS): Promise<Recorded[]> {
   return recorded
 }
 
-function hasPython(t: TestContext): boolean {
-  if (existsSync(python)) return true
-  assert.notEqual(process.env.CI, 'true', 'no Python in .venv: .ci/run makes it from test/accept/requirements.txt')
-  t.skip(
-    'no Python in .venv; to run this: python3 -m venv .venv && .venv/bin/pip install -r test/accept/requirements.txt',
-  )
-  return false
-}
-
 const decode = (recorded: Recorded[]): string[] =>
-  execFileSync(python, [program], {
+  execFileSync(PYTHON, [program], {
     input: JSON.stringify(recorded),
     encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -106,8 +96,7 @@ const decode = (recorded: Recorded[]): string[] =>
     .trim()
     .split('\n')
 
-test('with `reference`, every answer has the members of the reference and no others', async (t) => {
-  if (!hasPython(t)) return
+test('with `reference`, every answer has the members of the reference and no others', needsPython(), async (t) => {
   const fresh = await record(await openRig(t), [['GET /health/state', { as: null }]])
   const rig = await operationalRig(t)
   await furnish(rig)
@@ -116,8 +105,7 @@ test('with `reference`, every answer has the members of the reference and no oth
   assert.deepEqual(decode(recorded), [String(recorded.length), ...ELSEWHERE])
 })
 
-test('the decoder notices what it is there for: with `both`, keys have members more', async (t) => {
-  if (!hasPython(t)) return
+test('the decoder notices what it is there for: with `both`, keys have members more', needsPython(), async (t) => {
   const rig = await operationalRig(t)
   await rig.key('rsa', RSA)
   for (const [line, member] of [

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createDecipheriv, createPublicKey, hash, randomBytes, verify } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
+import { needsPython, PYTHON } from '../support/tools.ts'
 import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
 
 const run = promisify(execFile)
-const python = join(import.meta.dirname, '../../.venv/bin/python')
 const ADMIN = credentialsOf('admin')
 const SIGNER = credentialsOf('signer')
 
@@ -23,18 +23,11 @@ before(async () => {
 const start = (t: TestContext, data = makeDataDirectory(t)): Coffer => startCoffer(t, { program, data })
 
 async function callPython<T>(...parameters: string[]): Promise<T> {
-  const { stdout } = await run(python, [join(import.meta.dirname, 'nethsm-form.py'), ...parameters], {
+  const { stdout } = await run(PYTHON, [join(import.meta.dirname, 'nethsm-form.py'), ...parameters], {
     env: { PATH: process.env.PATH, PYTHONDONTWRITEBYTECODE: '1' },
     maxBuffer: 64 * 1024 * 1024,
   })
   return JSON.parse(stdout) as T
-}
-
-function hasPython(t: TestContext): boolean {
-  if (existsSync(python)) return true
-  assert.notEqual(process.env.CI, 'true', 'no Python in .venv: .ci/run makes it from test/accept/requirements.txt')
-  t.skip('no Python in .venv: python3 -m venv .venv && .venv/bin/pip install -r test/accept/requirements.txt')
-  return false
 }
 
 interface Written {
@@ -64,8 +57,10 @@ const CURVE_HASHES: Record<string, string> = {
 }
 
 for (const version of ['0', '1']) {
-  test(`a backup of a NetHSM, version ${version}, is moved in with one request`, { timeout: 180_000 }, async (t) => {
-    if (!hasPython(t)) return
+  test(`a backup of a NetHSM, version ${version}, is moved in with one request`, {
+    ...needsPython(),
+    timeout: 180_000,
+  }, async (t) => {
     const path = join(makeDataDirectory(t), 'backup')
     const written = await callPython<Written>('write', version, path, BACKUP, UNLOCK)
     const coffer = start(t)
@@ -172,9 +167,9 @@ interface Read {
 }
 
 test('the published reader reads our backups, and who has both passphrases all that is in them', {
+  ...needsPython(),
   timeout: 180_000,
 }, async (t) => {
-  if (!hasPython(t)) return
   const data = makeDataDirectory(t)
   await furnish(data, 60)
   const coffer = start(t, data)
