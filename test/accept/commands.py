@@ -135,6 +135,8 @@ def users():
     ok("delete-operator-tag", "signer", "berlin")
     ok("set-passphrase", "--passphrase", "another passphrase", user="signer")
     refused("random", "8", user="signer", see="Unauthorized")
+    # After a failed attempt the pair of address and user waits a second, contract section 7.1.
+    time.sleep(1.1)
     ok("set-passphrase", "--user-id", "signer", "--passphrase", PASSPHRASES["signer"])
     ok("add-namespace", "team")
     ok("list-namespaces", see="team")
