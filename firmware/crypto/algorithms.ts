@@ -105,7 +105,7 @@ export const MECHANISMS = [
 ] as const
 export type Mechanism = (typeof MECHANISMS)[number]
 
-/** With the seed's second name for EdDSA; a key keeps the spelling it was created with. */
+/** With the second name for EdDSA of the original description; a key keeps the spelling it was created with. */
 export const MECHANISM_NAMES = [...MECHANISMS, 'ED25519_Signature'] as const
 export type MechanismName = (typeof MECHANISM_NAMES)[number]
 
