@@ -8,7 +8,7 @@ SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
 .DELETE_ON_ERROR:
 
 help:
-	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: see README.md)'
+	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: firmware/configuration/README.md)'
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run the tests that take minutes; what lacks a program is skipped with the words that install it'
@@ -18,7 +18,7 @@ help:
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
-	@echo 'make bench      measure all that README.md says of speed, and draw its chart (half an hour, nothing else running)'
+	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running)'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
 	@echo 'make ct         look for timing leaks of RSA and the curves on both engines, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'

@@ -20,7 +20,7 @@ export function run(program: string, parameters: readonly string[], { cwd, env }
     maxBuffer: OUTPUT_BYTES_MAX,
   })
   if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT')
-    throw new Error(`${program} is missing; the README says which packages building an image needs`)
+    throw new Error(`${program} is missing; image/README.md says which packages building an image needs`)
   if (error !== undefined) throw error
   if (status !== 0) throw new Error(`${program} ${parameters.join(' ')}: ${stderr.trim() || stdout.trim()}`)
   return stdout

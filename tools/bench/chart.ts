@@ -1,5 +1,5 @@
 /**
- * Draws the chart of the README from what the benchmarks have written: for each kind of key, signatures a second of the
+ * Draws the chart of README.md from what the benchmarks have written: for each kind of key, signatures a second of the
  * whole appliance beside the same program signing with node:crypto and the bare server, by number of connections.
  *
  * node tools/bench/chart.ts [--from=dist/bench/appliance.json] [--to=tools/bench/speed.svg]
