@@ -1,10 +1,11 @@
 /** The boot manager on a developer's machine. */
 
-import { preventCoreFiles } from './core-files.ts'
-import { openHost } from './host.ts'
-import { LockError } from './lock.ts'
+import { preventCoreFiles } from './base/core-files.ts'
+import { SettingsError } from './base/settings-error.ts'
+import { LockError } from './host/lock.ts'
+import { openHost } from './host/platform.ts'
+import { readSettings } from './host/settings.ts'
 import { run } from './manager.ts'
-import { readSettings, SettingsError } from './settings.ts'
 
 try {
   const platform = openHost(readSettings(process.env))

@@ -1,13 +1,13 @@
 /** The story of a start: firmware on a platform, and the conversation between its states and the console. */
 
-import { openConsole } from './console.ts'
+import { PRODUCT } from '../firmware/channel/product.ts'
+import type { Network, SlotAnswer, SlotStep, ToBoot } from '../firmware/channel/protocol.ts'
+import { openConsole } from './console/console.ts'
 import type { Action, Next, Platform } from './platform.ts'
-import { PRODUCT } from './product.ts'
-import type { Network, SlotAnswer, SlotStep, ToBoot } from './protocol.ts'
-import { explain, SlotConflict } from './slot-error.ts'
-import type { Running } from './slots.ts'
-import { createSupervisor } from './supervisor.ts'
-import { createTrial } from './trial.ts'
+import { createSupervisor } from './supervisor/supervisor.ts'
+import { explain, SlotConflict } from './versions/slot-error.ts'
+import type { Running } from './versions/slots.ts'
+import { createTrial } from './versions/trial.ts'
 
 export function run(platform: Platform): void {
   let listening: Extract<ToBoot, { type: 'listening' }> | null = null

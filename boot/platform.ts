@@ -1,9 +1,9 @@
 /** The seam between the boot manager and the machine it runs on: a developer's host, or the device image. */
 
-import type { DeviceKey } from './device-key.ts'
-import type { Early } from './firmware-process.ts'
-import type { Network, Ntp, Settings, ToBoot } from './protocol.ts'
-import type { Slots } from './slots.ts'
+import type { Network, Ntp, Settings, ToBoot } from '../firmware/channel/protocol.ts'
+import type { DeviceKey } from './base/device-key-file.ts'
+import type { Early } from './supervisor/firmware-process.ts'
+import type { Slots } from './versions/slots.ts'
 
 /** What the firmware may ask the machine for. */
 export type Action = Extract<ToBoot, { type: 'request' }>['action']

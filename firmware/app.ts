@@ -1,38 +1,39 @@
 /** The web application: every endpoint over one appliance. */
 
-import { auditDeclarations } from './api/audit.ts'
-import { auditEvent, kindOf } from './api/audit-event.ts'
-import { backupDeclarations } from './api/backup.ts'
-import { clusterDeclarations } from './api/cluster.ts'
-import { configDeclarations } from './api/config.ts'
-import { configNetworkDeclarations } from './api/config-network.ts'
-import { configTlsDeclarations } from './api/config-tls.ts'
-import { configVocabularyDeclarations } from './api/config-vocabulary.ts'
-import { infoDeclarations } from './api/info.ts'
-import { keyAttributeDeclarations } from './api/key-attributes.ts'
-import { keyUseDeclarations } from './api/key-use.ts'
-import { keyDeclarations } from './api/keys.ts'
-import { lifecycleDeclarations } from './api/lifecycle.ts'
-import { metricsDeclarations } from './api/metrics.ts'
-import { namespaceDeclarations } from './api/namespaces.ts'
-import { randomDeclarations } from './api/random.ts'
-import type { ProductInfo, Services } from './api/services.ts'
-import { systemDeclarations } from './api/system.ts'
-import { updateDeclarations } from './api/update.ts'
-import { userTagDeclarations } from './api/user-tags.ts'
-import { userDeclarations } from './api/users.ts'
-import type { Appliance } from './appliance.ts'
-import { formatTime } from './clock.ts'
+import type { Appliance } from './appliance/appliance.ts'
+import type { AttemptLimiter } from './base/attempts.ts'
+import { formatTime } from './base/clock.ts'
+import type { Log } from './base/log.ts'
+import type { BootManager } from './channel/boot-manager.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
-import type { AttemptLimiter } from './http/attempts.ts'
-import type { Auditor } from './http/audit.ts'
-import type { Declaration } from './http/endpoint.ts'
-import { type Api, createApi } from './http/pipeline.ts'
-import { createTraffic, type Traffic } from './http/traffic.ts'
-import type { Log } from './log.ts'
-import type { Machine } from './machine.ts'
-import { watchRuntime } from './runtime.ts'
-import { createStager } from './update/stager.ts'
+import { createTraffic, type Traffic } from './http/server/traffic.ts'
+import { auditDeclarations } from './kms/api/audit.ts'
+import { auditEvent, kindOf } from './kms/api/audit-event.ts'
+import { backupDeclarations } from './kms/api/backup.ts'
+import { clusterDeclarations } from './kms/api/cluster.ts'
+import { configDeclarations } from './kms/api/config.ts'
+import { configNetworkDeclarations } from './kms/api/config-network.ts'
+import { configTlsDeclarations } from './kms/api/config-tls.ts'
+import { configVocabularyDeclarations } from './kms/api/config-vocabulary.ts'
+import { infoDeclarations } from './kms/api/info.ts'
+import { keyAttributeDeclarations } from './kms/api/key-attributes.ts'
+import { keyUseDeclarations } from './kms/api/key-use.ts'
+import { keyDeclarations } from './kms/api/keys.ts'
+import { lifecycleDeclarations } from './kms/api/lifecycle.ts'
+import { metricsDeclarations } from './kms/api/metrics.ts'
+import { namespaceDeclarations } from './kms/api/namespaces.ts'
+import { randomDeclarations } from './kms/api/random.ts'
+import { watchRuntime } from './kms/api/runtime.ts'
+import type { ProductInfo, Services } from './kms/api/services.ts'
+import { systemDeclarations } from './kms/api/system.ts'
+import { updateDeclarations } from './kms/api/update.ts'
+import { userTagDeclarations } from './kms/api/user-tags.ts'
+import { userDeclarations } from './kms/api/users.ts'
+import { documentDeclarations } from './kms/documents/documents.ts'
+import type { Auditor } from './kms/pipeline/auditor.ts'
+import type { Declaration } from './kms/pipeline/endpoint.ts'
+import { type Api, BASE_PATH, createApi } from './kms/pipeline/pipeline.ts'
+import { createStager } from './release/stager.ts'
 
 export interface AppOptions {
   appliance: Appliance
@@ -43,7 +44,7 @@ export interface AppOptions {
   /** Filled by the listener. */
   traffic?: Traffic
   /** Without one, nothing is asked of the boot manager. */
-  machine?: Machine
+  bootManager?: BootManager
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
   random?: Random
@@ -74,12 +75,12 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
 ]
 
 /** Without a boot manager, in tests: whatever is asked for is as good as done. */
-const ON_ITS_OWN: Machine = { request: async () => {}, slot: async () => {}, hear: () => {} }
+const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, hear: () => {} }
 
 export function createApp(options: AppOptions): Api {
   const { appliance, log, limiter, info, releaseKey = null } = options
   const { product, version } = info
-  const machine = options.machine ?? ON_ITS_OWN
+  const bootManager = options.bootManager ?? ON_ITS_OWN
   const services: Services = {
     appliance,
     log,
@@ -88,11 +89,12 @@ export function createApp(options: AppOptions): Api {
     activity: { generate: 0, sign: 0, decrypt: 0, encrypt: 0 },
     traffic: options.traffic ?? createTraffic(),
     runtime: watchRuntime(),
-    machine,
-    stager: createStager({ machine, releaseKey, product, version, log }),
+    bootManager,
+    stager: createStager({ bootManager, releaseKey, product, version, log }),
   }
   return createApi<Services>({
     declarations: DECLARATIONS,
+    others: documentDeclarations(DECLARATIONS, { title: product, version, vendor: info.vendor }, BASE_PATH),
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.
@@ -106,7 +108,6 @@ export function createApp(options: AppOptions): Api {
     limiter,
     log,
     audit: options.auditor ?? auditorOf(appliance),
-    info: { title: info.product, version: info.version, vendor: info.vendor },
   })
 }
 

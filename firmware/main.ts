@@ -1,4 +1,4 @@
-/** The entry of the firmware. Crypto workers have one of their own, and with it less to load: crypto/worker.ts. */
+/** The entry of the firmware. Crypto workers have one of their own, and with it less to load: crypto/pool/worker.ts. */
 
 import { setFlagsFromString } from 'node:v8'
 import { connect } from './channel/connect.ts'

@@ -3,31 +3,31 @@
 import { createHash } from 'node:crypto'
 import { on } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { PRODUCT } from '../boot/product.ts'
-import type { ToBoot, ToFirmware } from '../boot/protocol.ts'
 import { createApp } from './app.ts'
-import { type Appliance, openAppliance } from './appliance.ts'
+import { type Appliance, openAppliance } from './appliance/appliance.ts'
+import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './base/attempts.ts'
+import { createClock, formatTime } from './base/clock.ts'
+import { refuseNativeCode } from './base/confinement.ts'
+import { CofferError } from './base/error.ts'
+import { createLog, type Log, writeToConsole } from './base/log.ts'
+import type { Place } from './base/queue.ts'
+import { createSyslog, type Syslog } from './base/syslog.ts'
+import { createBootManager } from './channel/boot-manager.ts'
 import type { BootChannel } from './channel/connect.ts'
-import { createClock, formatTime } from './clock.ts'
+import { PRODUCT } from './channel/product.ts'
+import type { ToBoot, ToFirmware } from './channel/protocol.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
-import { refuseNativeCode } from './confinement.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
-import { createPool } from './crypto/pool.ts'
+import { createPool } from './crypto/pool/pool.ts'
 import { systemRandom } from './crypto/random.ts'
-import { fingerprintOf, makeTlsIdentity } from './crypto/tls-identity.ts'
-import { firstAdministrator, type Operational, openDomain } from './domain/operational.ts'
-import { CofferError } from './error.ts'
-import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './http/attempts.ts'
+import { fingerprintOf, makeTlsIdentity } from './crypto/tls/identity.ts'
 import { refusal } from './http/errors.ts'
-import { listenTls } from './http/listener.ts'
-import { listenRedirect } from './http/redirect.ts'
 import { toResponse } from './http/reply.ts'
-import { createTraffic } from './http/traffic.ts'
-import { createLog, type Log, writeToConsole } from './log.ts'
-import { createMachine } from './machine.ts'
-import { forgetExtensions } from './store/store-file.ts'
-import { createSyslog, type Syslog } from './syslog.ts'
-import type { Place } from './turns.ts'
+import { listenTls } from './http/server/listener.ts'
+import { listenRedirect } from './http/server/redirect.ts'
+import { createTraffic } from './http/server/traffic.ts'
+import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
+import { forgetExtensions } from './store/sqlite/file.ts'
 
 const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
 const BUILD_DIGITS = 12
@@ -97,11 +97,11 @@ async function start(
   deviceKey?.fill(0)
   const traffic = createTraffic()
   const tell = (message: ToBoot) => channel.send(message)
-  const machine = createMachine(tell)
-  channel.on('message', machine.hear)
+  const bootManager = createBootManager(tell)
+  channel.on('message', bootManager.hear)
   const { releaseKey } = settings
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
-  const app = createApp({ appliance, log, limiter, traffic, info, machine, releaseKey })
+  const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey })
   let { trial } = software
   const trialOver = Promise.withResolvers<void>()
   const duringTrial: typeof app.fetch = async (request, env) => {
@@ -205,7 +205,7 @@ const onTrial = () => refusal('busy', 'A new version is being tried')
 
 const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
 
-const workerOf = (program: URL): URL => new URL(isBundle(program) ? './worker.js' : './crypto/worker.ts', program)
+const workerOf = (program: URL): URL => new URL(isBundle(program) ? './worker.js' : './crypto/pool/worker.ts', program)
 
 /** Tells bundles apart, whatever version they say they have. */
 function buildOf(program: URL): string {

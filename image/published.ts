@@ -1,8 +1,8 @@
 /** A release that somebody has published: what it says of itself, and its signature, for whoever makes it again. */
 
 import { createReadStream } from 'node:fs'
-import { readArchive } from '../firmware/update/cpio.ts'
-import { MANIFEST_BYTES_MAX, type Manifest, openManifest, SIGNATURE_BYTES } from '../firmware/update/manifest.ts'
+import { readArchive } from '../firmware/release/cpio.ts'
+import { MANIFEST_BYTES_MAX, type Manifest, openManifest, SIGNATURE_BYTES } from '../firmware/release/manifest.ts'
 
 export interface Published {
   manifest: Manifest

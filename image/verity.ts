@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { ROOT_BLOCK_BYTES } from '../boot/device/root-file-system.ts'
+import { ROOT_BLOCK_BYTES } from '../boot/device/system/root-file-system.ts'
 
 export interface VerifiedRoot {
   /** The file system, and its tree right behind it. */

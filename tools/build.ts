@@ -26,7 +26,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       boot: 'boot/main.ts',
       device: 'boot/device/main.ts',
       firmware: 'firmware/main.ts',
-      worker: 'firmware/crypto/worker.ts',
+      worker: 'firmware/crypto/pool/worker.ts',
     },
     outdir: directory,
     bundle: true,

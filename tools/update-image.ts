@@ -4,7 +4,7 @@ import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } f
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
-import { MANIFEST, openManifest, SIGNATURE } from '../firmware/update/manifest.ts'
+import { MANIFEST, openManifest, SIGNATURE } from '../firmware/release/manifest.ts'
 
 const USAGE = `node tools/update-image.ts --manifest <json> --key <release.key> --output <image> <file>...
 

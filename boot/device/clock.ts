@@ -1,12 +1,12 @@
 /**
  * The system clock. Its time comes from the hardware clock (the kernel reads it) and is never written back: what an
- * Administrator sets is an offset to it, which the firmware keeps sealed in the store (firmware/clock.ts).
+ * Administrator sets is an offset to it, which the firmware keeps sealed in the store (firmware/base/clock.ts).
  *
  * A device without a hardware clock starts in 1970. There the clock goes on from the last time it knew.
  */
 
 import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { BUSYBOX, mustRunNow } from './programs.ts'
+import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
 const NOTE_MS = 10 * 60_000
 

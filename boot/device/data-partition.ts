@@ -19,12 +19,12 @@ import {
   rmSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { syncDirectory } from '../files.ts'
-import { createStoreCopy } from '../store-copy.ts'
-import type { OurDisk } from './disk.ts'
+import { syncDirectory } from '../base/files.ts'
+import { createStoreCopy } from '../versions/store-copy.ts'
 import { FIRMWARE_ID } from './launcher.ts'
-import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './mounts.ts'
-import { BUSYBOX, mustRun, ProgramError, runProgram } from './programs.ts'
+import type { OurDisk } from './system/disk.ts'
+import { DATA, ESP, mountData, STORE, unmountData, withWritableEsp } from './system/mounts.ts'
+import { BUSYBOX, mustRun, ProgramError, runProgram } from './system/programs.ts'
 
 const TO_BE_MADE = `${ESP}/EFI/coffer/make-data`
 const MADE = `${ESP}/EFI/coffer/data-made`

@@ -1,10 +1,10 @@
 /** The first start of the firmware: before the rest of the boot manager is loaded, so that two cores load both at once. */
 
 import { totalmem } from 'node:os'
-import { type Early, launchEarly } from '../firmware-process.ts'
-import { ownFirmware } from '../own-firmware.ts'
+import { type Early, launchEarly } from '../supervisor/firmware-process.ts'
+import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { FIRMWARE_ID, launcherFor } from './launcher.ts'
-import { STORE } from './mounts.ts'
+import { STORE } from './system/mounts.ts'
 
 // What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
 const HEAP_SHARE = 1 / 3

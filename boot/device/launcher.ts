@@ -4,7 +4,7 @@
  * Node's permission model (firmware-process.ts) confines what JavaScript can do; this holds for native code as well.
  */
 
-import { BUSYBOX } from './programs.ts'
+import { BUSYBOX } from './system/programs.ts'
 
 /** The firmware's user and group. */
 export const FIRMWARE_ID = 1000

@@ -1,6 +1,6 @@
 /** The boot manager on the device. Its exit code tells /sbin/init what comes next: 0 power off, anything else a restart. */
 
-import { preventCoreFiles } from '../core-files.ts'
+import { preventCoreFiles } from '../base/core-files.ts'
 import { launchFirmware } from './early.ts'
 
 preventCoreFiles()

@@ -7,11 +7,12 @@
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { deriveSealKey, seal, unseal, wipe } from '../../firmware/crypto/seal.ts'
-import { isNewer, parseVersion } from '../../firmware/update/version.ts'
-import type { DeviceKey } from '../device-key.ts'
-import { writeDurably } from '../files.ts'
-import { SlotConflict } from '../slot-error.ts'
+import { wipe } from '../../firmware/base/secret.ts'
+import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
+import { isNewer, parseVersion } from '../../firmware/release/version.ts'
+import type { DeviceKey } from '../base/device-key-file.ts'
+import { writeDurably } from '../base/files.ts'
+import { SlotConflict } from '../versions/slot-error.ts'
 
 export interface MinimumVersion {
   /** The device key, unless the record stands against it. */

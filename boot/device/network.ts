@@ -1,9 +1,9 @@
 /** The address of the device on its network, static as the configuration says: contract section 4.7. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import type { Network } from '../protocol.ts'
+import type { Network } from '../../firmware/channel/protocol.ts'
 import { setKernel } from './hardening.ts'
-import { BUSYBOX, mustRunNow, ProgramError } from './programs.ts'
+import { BUSYBOX, mustRunNow, ProgramError } from './system/programs.ts'
 
 const ETHERNET = '1' // ARPHRD_ETHER, linux/if_arp.h
 const ANSWER_MS = 500 // for the answer to the change itself, which goes out by the old address

@@ -9,13 +9,13 @@
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import * as z from 'zod'
-import type { Manifest } from '../../firmware/update/manifest.ts'
-import { isNewer } from '../../firmware/update/version.ts'
-import { createIncoming, type Incoming } from '../incoming.ts'
-import { openRecord } from '../record.ts'
-import { explain, SlotConflict, SlotError } from '../slot-error.ts'
-import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../slots.ts'
-import { createStoreCopy } from '../store-copy.ts'
+import type { Manifest } from '../../firmware/release/manifest.ts'
+import { isNewer } from '../../firmware/release/version.ts'
+import { openRecord } from '../base/record.ts'
+import { createIncoming, type Incoming } from '../versions/incoming.ts'
+import { explain, SlotConflict, SlotError } from '../versions/slot-error.ts'
+import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../versions/slots.ts'
+import { createStoreCopy } from '../versions/store-copy.ts'
 import {
   ALL_TRIES,
   type BootEntry,
@@ -26,12 +26,12 @@ import {
   LAST_RESORT,
   startedOnTrial,
   TRIES,
-} from './boot-count.ts'
-import type { OurDisk } from './disk.ts'
-import type { Esp } from './esp.ts'
-import { type Architecture, inspectKernelImage } from './kernel-image.ts'
+} from './esp/boot-count.ts'
+import type { Esp } from './esp/esp.ts'
+import { type Architecture, inspectKernelImage } from './esp/kernel-image.ts'
+import type { SecureBoot } from './esp/secure-boot.ts'
 import type { MinimumVersion } from './minimum-version.ts'
-import type { SecureBoot } from './secure-boot.ts'
+import type { OurDisk } from './system/disk.ts'
 
 export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
   /** Root of the data partition. */

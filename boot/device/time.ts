@@ -6,8 +6,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { Ntp } from '../protocol.ts'
-import { BUSYBOX, mustRunNow } from './programs.ts'
+import type { Ntp } from '../../firmware/channel/protocol.ts'
+import { BUSYBOX, mustRunNow } from './system/programs.ts'
 
 /** The user and group of chronyd. */
 const TIME_USER = 'time'

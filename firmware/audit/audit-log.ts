@@ -7,11 +7,12 @@
  * the process. A change takes the lines before it along, and its promise waits for the disk.
  */
 
+import { CofferError } from '../base/error.ts'
+import type { Log } from '../base/log.ts'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { deriveSealKey, wipe } from '../crypto/seal.ts'
-import { CofferError } from '../error.ts'
-import type { Log } from '../log.ts'
-import type { StoreFile } from '../store/store-file.ts'
+import { deriveSealKey } from '../crypto/seal.ts'
+import type { StoreFile } from '../store/sqlite/file.ts'
 import { openBlocks } from './blocks.ts'
 import { createBudgets } from './budget.ts'
 import { type AuditEvent, type AuditHead, headKey, KINDS, type Kind, lineText, signHead } from './chain.ts'

@@ -10,10 +10,11 @@
  */
 
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { deriveSealKey, seal, unseal, wipe } from '../crypto/seal.ts'
-import { onDisk } from '../store/failure.ts'
-import type { StoreFile } from '../store/store-file.ts'
+import { deriveSealKey, seal, unseal } from '../crypto/seal.ts'
+import { onDisk } from '../store/sqlite/failure.ts'
+import type { StoreFile } from '../store/sqlite/file.ts'
 import { type AuditLine, HASH_BYTES, KINDS, type Kind, showLine } from './chain.ts'
 import type { LogState, OldState } from './state.ts'
 

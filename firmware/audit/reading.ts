@@ -2,7 +2,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { CofferError } from '../error.ts'
+import { CofferError } from '../base/error.ts'
 import { BLOCK_LINES_MAX, type Blocks, type Row } from './blocks.ts'
 import { type AuditHead, type AuditLine, KINDS, type Kind } from './chain.ts'
 import { firstNumberShown, headOf, type LogState } from './state.ts'

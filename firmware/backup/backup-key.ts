@@ -1,10 +1,11 @@
 /** The key that seals backups, derived when its passphrase is set. Contract sections 3.4, 7.2 and 8.1. */
 
 import { concatBytes } from '@noble/hashes/utils.js'
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { equalBytes, SEAL_KEY_BYTES, wipe } from '../crypto/seal.ts'
+import { equalBytes, SEAL_KEY_BYTES } from '../crypto/seal.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import { CofferError } from '../error.ts'
 import type { RecordStore } from '../store/store.ts'
 import { SALT_BYTES } from './container.ts'
 

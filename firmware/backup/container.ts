@@ -6,8 +6,9 @@
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal, wipe } from '../crypto/seal.ts'
+import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal } from '../crypto/seal.ts'
 import type { Collection } from '../store/store.ts'
 
 const VERSION = 1

@@ -1,7 +1,7 @@
 /** Reads a backup in our own form: everything is checked before it is given out. Contract section 8.2. */
 
-import { wipe } from '../crypto/seal.ts'
-import { CofferError } from '../error.ts'
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
 import {
   BACKUP_COLLECTIONS,
   type BackupRecord,

@@ -1,7 +1,9 @@
 /** Restoring: the whole backup is verified first, then replaces what there is in one transaction. Contract section 8.3. */
 
 import type { Database } from 'better-sqlite3'
-import { equalBytes, wipe } from '../crypto/seal.ts'
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
+import { equalBytes } from '../crypto/seal.ts'
 import {
   ATTENDED,
   BESIDE_ATTENDED,
@@ -10,8 +12,7 @@ import {
   type DeviceArea,
   TLS_IDENTITY,
   UNATTENDED,
-} from '../device-area.ts'
-import { CofferError } from '../error.ts'
+} from '../store/device-area.ts'
 import { BACKUP_COLLECTIONS, type BackupCollection, type Header, type StoredRow } from './container.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { removeWaiting } from './nethsm/waiting.ts'

@@ -3,9 +3,9 @@
  */
 
 import { statfsSync } from 'node:fs'
-import { CofferError } from '../error.ts'
-import { onDisk } from '../store/failure.ts'
-import { storePath } from '../store/store-file.ts'
+import { CofferError } from '../base/error.ts'
+import { onDisk } from '../store/sqlite/failure.ts'
+import { storePath } from '../store/sqlite/file.ts'
 import { createSpool, type Spool } from './spool.ts'
 
 /** One more takes the place of the slowest. */

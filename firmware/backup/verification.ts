@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Database } from 'better-sqlite3'
+import { CofferError } from '../base/error.ts'
 import { equalBytes } from '../crypto/seal.ts'
-import type { DeviceArea } from '../device-area.ts'
-import { CofferError } from '../error.ts'
+import type { DeviceArea } from '../store/device-area.ts'
 import type { BackupKey, Derivation } from './backup-key.ts'
 
 const SLICE_MS = 10 // of verification, between which requests are served

@@ -2,11 +2,12 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concatBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { SEAL_KEY_BYTES, wipe } from '../crypto/seal.ts'
-import { DEVICE_RECORDS, type DeviceArea } from '../device-area.ts'
+import { SEAL_KEY_BYTES } from '../crypto/seal.ts'
+import { DEVICE_RECORDS, type DeviceArea } from '../store/device-area.ts'
 import { type Snapshot, takeSnapshot } from '../store/snapshot.ts'
-import type { StoreFile } from '../store/store-file.ts'
+import type { StoreFile } from '../store/sqlite/file.ts'
 import type { BackupKey } from './backup-key.ts'
 import {
   BACKUP_COLLECTIONS,

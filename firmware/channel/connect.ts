@@ -1,8 +1,8 @@
 /** The firmware's end of the channel. */
 
 import { Socket } from 'node:net'
-import type { ToBoot, ToFirmware } from '../../boot/protocol.ts'
 import { CHANNEL_DESCRIPTOR, type Channel, openChannel } from './channel.ts'
+import type { ToBoot, ToFirmware } from './protocol.ts'
 import { readToFirmware } from './to-firmware.ts'
 
 export type BootChannel = Channel<ToFirmware, ToBoot>

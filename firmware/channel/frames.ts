@@ -4,7 +4,7 @@
  * bounded, and nothing but JSON.parse looks into a text: whoever sends a frame gets no further than that.
  */
 
-import { SLOT_WRITE_BYTES_MAX } from '../../boot/protocol.ts'
+import { SLOT_WRITE_BYTES_MAX } from './protocol.ts'
 
 const HEAD_BYTES = 8
 export const TEXT_BYTES_MAX = 64 * 1024 // settings, addresses and reasons take a few kilobytes

@@ -1,6 +1,6 @@
 /** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
 
-import type { Settings, Software, ToFirmware } from '../../boot/protocol.ts'
+import type { Settings, Software, ToFirmware } from './protocol.ts'
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 

@@ -1,13 +1,13 @@
 /** What Administrators set of the device itself, readable in every state. Contract sections 3.4 and 4.7. */
 
-import type { LogLevel, Network, Ntp } from '../../boot/protocol.ts'
+import type { Log, LogLevel } from '../base/log.ts'
+import type { Network, Ntp } from '../channel/protocol.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
-import { LOGGING, NETWORK, NTP, VOCABULARY } from '../device-area.ts'
-import type { Log } from '../log.ts'
-import type { Members } from '../vocabulary.ts'
+import { LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { TlsSettings } from './tls-settings.ts'
+import type { Members } from './vocabulary.ts'
 
 export interface Logging {
   /** IPv4 or IPv6; `0.0.0.0` sends nothing. */

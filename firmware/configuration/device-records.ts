@@ -1,6 +1,6 @@
 /** The door from the configuration to the device area, which is closed while there is no store. */
 
-import type { DeviceArea } from '../device-area.ts'
+import type { DeviceArea } from '../store/device-area.ts'
 
 export interface DeviceRecords {
   /** Undefined when there is no store or the record is damaged, which is then logged. */

@@ -1,16 +1,22 @@
 /** The TLS key, its certificates and the cluster's authority. Contract sections 3.4, 6.5 and 6.6. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
-import { checkChain, encodeCertificates, isIssuedBy, isRoot, parseCertificates } from '../crypto/certificates.ts'
-import { createCsr, type Subject } from '../crypto/csr.ts'
+import { CofferError } from '../base/error.ts'
+import { createTurns, INSIDE } from '../base/queue.ts'
+import {
+  checkChain,
+  encodeCertificates,
+  isIssuedBy,
+  isRoot,
+  parseCertificates,
+} from '../crypto/encoding/certificates.ts'
+import { createCsr, type Subject } from '../crypto/encoding/csr.ts'
+import { type Sign, signData } from '../crypto/encoding/signature.ts'
 import type { Random } from '../crypto/random.ts'
-import { type Sign, signData } from '../crypto/signature.ts'
-import { assertServable } from '../crypto/tls-context.ts'
-import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls-identity.ts'
+import { assertServable } from '../crypto/tls/context.ts'
+import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
-import { CLUSTER_CA } from '../device-area.ts'
-import { CofferError } from '../error.ts'
-import { createTurns, INSIDE } from '../turns.ts'
+import { CLUSTER_CA } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 
 const CHANGES_MAX = 16 // waiting for one another, milliseconds each

@@ -1,7 +1,7 @@
 /** AES-CBC without padding by Node's OpenSSL: table AES in JavaScript would not be constant time. Contract section 6.2. */
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import { CofferError } from '../error.ts'
+import { CofferError } from '../base/error.ts'
 
 const BLOCK_BYTES = 16
 const KEY_BYTES = [16, 24, 32]

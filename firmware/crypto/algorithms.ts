@@ -1,6 +1,6 @@
 /** What each key type, mechanism and mode is and which fit together. Contract sections 4.4, 4.5 and 5 (rows 2, 3, 5). */
 
-import { CofferError } from '../error.ts'
+import { CofferError } from '../base/error.ts'
 import {
   type DecryptMode,
   type EcKeyType,

@@ -2,7 +2,7 @@
 
 import { pbkdf2 } from '@noble/hashes/pbkdf2.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { CofferError } from '../error.ts'
+import { CofferError } from '../base/error.ts'
 import { mixBlocks } from './engine/scrypt.ts'
 import type { ScryptCost } from './types.ts'
 

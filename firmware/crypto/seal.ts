@@ -4,8 +4,8 @@ import { hkdf } from '@noble/hashes/hkdf.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
+import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from './random.ts'
-import { newSecret } from './secret.ts'
 
 export const SEAL_KEY_BYTES = 32
 const NONCE_BYTES = 24 // long enough to be drawn at random for any number of records
@@ -55,10 +55,6 @@ export const deriveSealKey = (secret: Uint8Array, purpose: string): Uint8Array =
 /** Takes the same time wherever equally long arguments differ. */
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && (a.length === 0 || nacl.verify(a, b))
-
-export function wipe(...secrets: Uint8Array[]): void {
-  for (const secret of secrets) secret.fill(0)
-}
 
 function expectKey(key: Uint8Array): void {
   if (key.length !== SEAL_KEY_BYTES) throw new TypeError(`key must have ${SEAL_KEY_BYTES} bytes`)

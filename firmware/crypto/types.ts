@@ -1,6 +1,6 @@
 /** Key types, modes and the shapes in which keys travel between rooms. Contract sections 4.4 and 4.5. */
 
-import type { RsaClaims } from './rsa-generate.ts'
+import type { RsaClaims } from './rsa/generate.ts'
 
 export const KEY_TYPES = [
   'RSA',

@@ -1,7 +1,7 @@
 /** Errors become answers here and nowhere else. Contract section 1.6. */
 
-import { CofferError, type ErrorCode } from '../error.ts'
-import type { Log } from '../log.ts'
+import { CofferError, type ErrorCode } from '../base/error.ts'
+import type { Log } from '../base/log.ts'
 import { jsonReply, type Reply } from './reply.ts'
 
 const STATUS: Record<ErrorCode, number> = {

@@ -3,8 +3,8 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import type { Database } from 'better-sqlite3'
+import { CofferError } from '../base/error.ts'
 import { deriveSealKey, equalBytes } from '../crypto/seal.ts'
-import { CofferError } from '../error.ts'
 
 const CHECK_BYTES = 32
 const CHECKSUM_BYTES = 8 // tells an edited value from that of another device

@@ -8,10 +8,11 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Database, Statement } from 'better-sqlite3'
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { deriveSealKey, equalBytes, seal, unseal, wipe } from '../crypto/seal.ts'
-import { CofferError } from '../error.ts'
-import { onDisk } from './failure.ts'
+import { deriveSealKey, equalBytes, seal, unseal } from '../crypto/seal.ts'
+import { onDisk } from './sqlite/failure.ts'
 
 const FORMAT = 1 // of the sealed bytes
 const MARK_BYTES = 16

@@ -6,9 +6,9 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
-import { CofferError } from '../error.ts'
-import { onDisk } from './failure.ts'
+import { CofferError } from '../base/error.ts'
 import { BEFORE_FIRST, type Row } from './sealed-table.ts'
+import { onDisk } from './sqlite/failure.ts'
 
 const PAGE_ROWS = 64
 const PAGE_BYTES = 256 * 1024 // certificates may have a megabyte each

@@ -1,12 +1,12 @@
 /** The records of the domain, opened with the domain key: exists only while the appliance is Operational. */
 
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { wipe } from '../crypto/seal.ts'
-import { CofferError } from '../error.ts'
-import { onDisk } from './failure.ts'
 import { createSealedTable, type SealedTable } from './sealed-table.ts'
+import { onDisk } from './sqlite/failure.ts'
+import type { StoreFile } from './sqlite/file.ts'
 import { type Change, COLLECTIONS, type Collection, type RecordStore } from './store.ts'
-import type { StoreFile } from './store-file.ts'
 
 export interface Vault extends RecordStore {
   readonly domainKey: Uint8Array

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createApp } from '../../firmware/app.ts'
-import { type Appliance, openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
+import { type AttemptLimiter, createAttemptLimiter } from '../../firmware/base/attempts.ts'
+import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { type AttemptLimiter, createAttemptLimiter } from '../../firmware/http/attempts.ts'
-import { createLog, type Entry, type Log } from '../../firmware/log.ts'
-import type { Role } from '../../firmware/vocabulary.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
+import type { Role } from '../../firmware/kms/domain/roles.ts'
 
 export const UNLOCK = 'unlock passphrase'
 export const ADMIN = 'admin passphrase'
@@ -120,7 +120,7 @@ export const basic = (user: string, passphrase: string): string =>
 /** A fresh appliance, Unprovisioned. */
 async function makeRig(deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const appliance = await openAppliance({

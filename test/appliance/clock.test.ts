@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { createClock, formatTime } from '../../firmware/clock.ts'
+import { createClock, formatTime } from '../../firmware/base/clock.ts'
 
 test('the clock is the system clock plus its offset, and runs on after it was set', () => {
   let systemMs = 1_000

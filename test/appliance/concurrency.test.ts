@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Place } from '../../firmware/turns.ts'
+import type { Place } from '../../firmware/base/queue.ts'
 import { createRig, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const settle = (promises: Promise<unknown>[]): Promise<string[]> =>

@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import Sqlite from 'better-sqlite3'
-import type { Appliance } from '../../firmware/appliance.ts'
-import { CofferError } from '../../firmware/error.ts'
+import type { Appliance } from '../../firmware/appliance/appliance.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import type { RecordStore } from '../../firmware/store/store.ts'
 import {
   createRig,

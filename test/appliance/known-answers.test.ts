@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { ADMIN, createRig, hasCode, PROVISIONING, type TestPool, UNLOCK } from './rig.ts'
 
-const WHOLE = new URL('../../firmware/crypto/worker.ts', import.meta.url)
+const WHOLE = new URL('../../firmware/crypto/pool/worker.ts', import.meta.url)
 const BROKEN = new URL('../crypto/broken-worker.ts', import.meta.url)
 const REASON = /^Signatures come out wrong \(ECDSA with EC_P384\): this computer or this software is broken$/
 

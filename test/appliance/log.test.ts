@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createLog, type Entry } from '../../firmware/log.ts'
+import { createLog, type Entry } from '../../firmware/base/log.ts'
 
 function createRecordingLog(level: Parameters<typeof createLog>[0]) {
   const entries: Entry[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CofferError } from '../../firmware/error.ts'
-import type { State } from '../../firmware/vocabulary.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import type { State } from '../../firmware/base/states.ts'
 import { createRig, hasCode, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const WRONG = utf8('another passphrase')

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CofferError } from '../../firmware/error.ts'
-import { createTurns, type Place } from '../../firmware/turns.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { createTurns, type Place } from '../../firmware/base/queue.ts'
 
 const busy = (error: unknown) => error instanceof CofferError && error.code === 'busy'
 const stranger = (prefix: string): Place => ({ rank: 'stranger', prefix })

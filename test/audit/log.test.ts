@@ -6,7 +6,7 @@ import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { LINES_DEFAULT } from '../../firmware/audit/audit-log.ts'
 import { BLOCK_LINES_MAX } from '../../firmware/audit/blocks.ts'
-import { MIGRATIONS } from '../../firmware/store/schema.ts'
+import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
 import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
 

@@ -12,9 +12,9 @@ import {
 } from '../../firmware/backup/container.ts'
 import { openBackup, readSalt, type Source } from '../../firmware/backup/reader.ts'
 import { writeBackup } from '../../firmware/backup/writer.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { LOGGING, openDeviceArea } from '../../firmware/device-area.ts'
-import { CofferError } from '../../firmware/error.ts'
+import { LOGGING, openDeviceArea } from '../../firmware/store/device-area.ts'
 import { createStoreRig, DEVICE_KEY, utf8 } from '../store/rig.ts'
 
 const ROWS = 150

@@ -3,17 +3,17 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { openAppliance } from '../../firmware/appliance/appliance.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { PublicKey } from '../../firmware/crypto/types.ts'
-import { keyName } from '../../firmware/domain/identifiers.ts'
-import { encodeKey, type KeyMetadata } from '../../firmware/domain/key-record.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { createLog } from '../../firmware/log.ts'
+import { keyName } from '../../firmware/kms/domain/identifiers.ts'
+import { encodeKey, type KeyMetadata } from '../../firmware/kms/domain/key-record.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
+import type { Caller, Role } from '../../firmware/kms/domain/roles.ts'
 import type { Change, RecordStore } from '../../firmware/store/store.ts'
-import type { Caller, Role } from '../../firmware/vocabulary.ts'
 
 export const UNLOCK = 'unlock of the furnished'
 export const BACKUP = 'backup of the furnished'
@@ -32,7 +32,7 @@ export async function furnish(dataDirectory: string, keyCount: number, certifica
   const storeDirectory = join(dataDirectory, 'store')
   mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
   writeFileSync(join(dataDirectory, 'device.key'), deviceKey, { mode: 0o600 })
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   let records: RecordStore | undefined
   const appliance = await openAppliance({
     dataDirectory: storeDirectory,

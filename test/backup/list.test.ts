@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import test, { before } from 'node:test'
-import { openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { openAppliance } from '../../firmware/appliance/appliance.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { createLog } from '../../firmware/log.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import { BACKUP, furnish, UNLOCK } from './furnish.ts'
 
 const program = resolve(import.meta.dirname, '../../tools/backup-list.ts')
@@ -27,7 +27,7 @@ let backup: Buffer
 before(async () => {
   const data = join(directory, 'data')
   const deviceKey = await furnish(data, 60)
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const appliance = await openAppliance({
     dataDirectory: join(data, 'store'),
     deviceKey,

@@ -13,10 +13,10 @@ import {
 import { encodeString, type Json, parseJson } from '../../firmware/backup/nethsm/json.ts'
 import { storeKeysOf } from '../../firmware/backup/nethsm/paths.ts'
 import type { Source } from '../../firmware/backup/reader.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { openGcm, sealGcm } from '../../firmware/crypto/gcm.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { CofferError } from '../../firmware/error.ts'
 import { openRig, type Rig, UNLOCK } from '../api/rig.ts'
 import {
   BACKUP,

@@ -9,8 +9,7 @@ import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { serialize } from 'node:v8'
-import type { ToFirmware } from '../../boot/protocol.ts'
-import { createSupervisor } from '../../boot/supervisor.ts'
+import { createSupervisor } from '../../boot/supervisor/supervisor.ts'
 import { openChannel } from '../../firmware/channel/channel.ts'
 import {
   createFrameReader,
@@ -19,6 +18,7 @@ import {
   RAW_BYTES_MAX,
   TEXT_BYTES_MAX,
 } from '../../firmware/channel/frames.ts'
+import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readToFirmware } from '../../firmware/channel/to-firmware.ts'
 import { smallFirmware } from './small-firmware.ts'
 

@@ -5,9 +5,9 @@ import { chmodSync, closeSync, existsSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { launch } from '../../boot/firmware-process.ts'
-import { openHost } from '../../boot/host.ts'
-import { ownFirmware } from '../../boot/own-firmware.ts'
+import { openHost } from '../../boot/host/platform.ts'
+import { launch } from '../../boot/supervisor/firmware-process.ts'
+import { ownFirmware } from '../../boot/supervisor/own-firmware.ts'
 import { buildForTests, makeDataDirectory, provision, startCoffer } from './coffer.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -129,7 +129,7 @@ test('threads of ours drop it themselves', async (t) => {
     await once(new Worker(store + '/thread.mjs'), 'exit')`,
   )
   assert.deepEqual(lines, ['ERR_ACCESS_DENIED'])
-  const worker = readFileSync(join(ROOT, 'firmware/crypto/worker.ts'), 'utf8')
+  const worker = readFileSync(join(ROOT, 'firmware/crypto/pool/worker.ts'), 'utf8')
   assert.match(worker, /function serve\(port: MessagePort\): void \{\n {2}refuseNativeCode\(\)/)
 })
 

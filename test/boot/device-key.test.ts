@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openDeviceKey } from '../../boot/device-key.ts'
+import { openDeviceKey } from '../../boot/base/device-key-file.ts'
 
 function makeDisk(t: TestContext): { key: string; store: string } {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-key-'))

@@ -15,10 +15,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openHost } from '../../boot/host.ts'
-import { LockError } from '../../boot/lock.ts'
+import { SettingsError } from '../../boot/base/settings-error.ts'
+import { LockError } from '../../boot/host/lock.ts'
+import { openHost } from '../../boot/host/platform.ts'
 import type { Platform } from '../../boot/platform.ts'
-import { SettingsError } from '../../boot/settings.ts'
 
 function makeDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-host-'))

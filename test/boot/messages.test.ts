@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readMessage } from '../../boot/messages.ts'
-import { SLOT_WRITE_BYTES_MAX, type ToBoot } from '../../boot/protocol.ts'
+import { SLOT_WRITE_BYTES_MAX, type ToBoot } from '../../firmware/channel/protocol.ts'
+import { readMessage } from '../../firmware/channel/to-boot.ts'
 
 const MESSAGES: ToBoot[] = [
   { type: 'listening', address: '127.0.0.1', port: 8443 },

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checkPermissions } from '../../boot/permissions.ts'
-import { SettingsError } from '../../boot/settings.ts'
+import { SettingsError } from '../../boot/base/settings-error.ts'
+import { checkPermissions } from '../../boot/host/permissions.ts'
 import { buildForTests, makeDataDirectory, startCoffer, stateOf } from './coffer.ts'
 
 const FIRMWARE = 60_700

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { readSettings, SettingsError } from '../../boot/settings.ts'
+import { SettingsError } from '../../boot/base/settings-error.ts'
+import { readSettings } from '../../boot/host/settings.ts'
 
 test('settings have defaults', () => {
   assert.deepEqual(readSettings({ HOME: '/somewhere' }), {

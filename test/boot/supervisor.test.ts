@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Command, type Early, launchEarly } from '../../boot/firmware-process.ts'
-import type { ToBoot } from '../../boot/protocol.ts'
-import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor.ts'
+import { type Command, type Early, launchEarly } from '../../boot/supervisor/firmware-process.ts'
+import { createSupervisor, type Patience, type Supervisor } from '../../boot/supervisor/supervisor.ts'
+import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { smallFirmware } from './small-firmware.ts'
 
 const QUICK: Patience = {

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import fc from 'fast-check'
-import type { ListenerLimits } from '../../firmware/http/listener.ts'
-import { listenRedirect } from '../../firmware/http/redirect.ts'
-import { createLog } from '../../firmware/log.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import type { ListenerLimits } from '../../firmware/http/server/limits.ts'
+import { listenRedirect } from '../../firmware/http/server/redirect.ts'
 
 const NOW = Date.UTC(2024, 4, 17, 12, 0, 0)
 

@@ -3,8 +3,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import test, { type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { createLog, type Entry } from '../../firmware/log.ts'
-import { createSyslog, formatPacket } from '../../firmware/syslog.ts'
+import { createLog, type Entry } from '../../firmware/base/log.ts'
+import { createSyslog, formatPacket } from '../../firmware/base/syslog.ts'
 
 const TIME_MS = Date.UTC(2026, 10, 5, 7, 8, 9)
 const entry = (message: string): Entry => ({ level: 'info', source: 'access', message })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CofferError } from '../../firmware/base/error.ts'
 import { decryptAesCbc, encryptAesCbc } from '../../firmware/crypto/aes.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { CofferError } from '../../firmware/error.ts'
 import { needs } from '../support/tools.ts'
 import { file, hex, openssl, toHex } from './support.ts'
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CofferError } from '../../firmware/base/error.ts'
 import {
   checkBits,
   DECRYPT_MODES,
@@ -16,7 +17,6 @@ import {
   sortMechanisms,
 } from '../../firmware/crypto/algorithms.ts'
 import { KEY_TYPES } from '../../firmware/crypto/types.ts'
-import { CofferError } from '../../firmware/error.ts'
 
 // Transcribed from contract 4.5, row by row: mechanism | key types | permitted modes.
 const EC = 'EC_P256 EC_P384 EC_P521 EC_P256K1 BrainpoolP256 BrainpoolP384 BrainpoolP512'

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { CofferError } from '../../firmware/base/error.ts'
 import {
   checkChain,
   encodeCertificates,
   isIssuedBy,
   isRoot,
   parseCertificates,
-} from '../../firmware/crypto/certificates.ts'
-import { decodeBody, encodePem, splitPem } from '../../firmware/crypto/pem.ts'
-import { CofferError } from '../../firmware/error.ts'
+} from '../../firmware/crypto/encoding/certificates.ts'
+import { decodeBody, encodePem, splitPem } from '../../firmware/crypto/encoding/pem.ts'
 import { type Issued, Workshop } from '../config/authority.ts'
 import { fileNeeds } from '../support/tools.ts'
 

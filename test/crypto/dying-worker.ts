@@ -2,8 +2,8 @@
 
 import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
-import { type ToWorker, unpackRequest } from '../../firmware/crypto/messages.ts'
-import { Unpacker } from '../../firmware/crypto/parcel.ts'
+import { Unpacker } from '../../firmware/crypto/pool/message-encoding.ts'
+import { type ToWorker, unpackRequest } from '../../firmware/crypto/pool/messages.ts'
 
 parentPort!.on('message', (message: ToWorker) => {
   const isDeadly = (bytes: Uint8Array) => bytes[0] === 0xdd && bytes.length === 13
@@ -16,4 +16,4 @@ parentPort!.on('message', (message: ToWorker) => {
 })
 
 // Not an import: the listener above must be there first.
-createRequire(import.meta.url)('../../firmware/crypto/worker.ts')
+createRequire(import.meta.url)('../../firmware/crypto/pool/worker.ts')

@@ -2,8 +2,8 @@
 
 import { createRequire } from 'node:module'
 import { parentPort } from 'node:worker_threads'
-import { type ToWorker, unpackRequest } from '../../firmware/crypto/messages.ts'
-import { Unpacker } from '../../firmware/crypto/parcel.ts'
+import { Unpacker } from '../../firmware/crypto/pool/message-encoding.ts'
+import { type ToWorker, unpackRequest } from '../../firmware/crypto/pool/messages.ts'
 
 type Exports = { memory: { buffer: ArrayBuffer } }
 const wasm = (globalThis as unknown as { WebAssembly: { Instance: new (module: object) => { exports: Exports } } })
@@ -35,4 +35,4 @@ parentPort!.on('message', (message: ToWorker) => {
 })
 
 // Not an import: all that must be there first.
-createRequire(import.meta.url)('../../firmware/crypto/worker.ts')
+createRequire(import.meta.url)('../../firmware/crypto/pool/worker.ts')

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
+import { CofferError } from '../../firmware/base/error.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { CofferError } from '../../firmware/error.ts'
 import { hex, toHex, utf8, wycheproof } from './support.ts'
 
 // RFC 7914 section 12; a key is the first 32 of the 64 bytes, because PBKDF2 yields them in blocks of 32.

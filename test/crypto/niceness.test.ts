@@ -5,8 +5,8 @@ import { file } from './support.ts'
 
 test('an RSA key is made by a process that is nicer already, and may not be less so', () => {
   const program = `
-    import { createPool } from '${new URL('../../firmware/crypto/pool.ts', import.meta.url)}'
-    const pool = createPool({ workers: 1, entry: new URL('${new URL('../../firmware/crypto/worker.ts', import.meta.url)}') })
+    import { createPool } from '${new URL('../../firmware/crypto/pool/pool.ts', import.meta.url)}'
+    const pool = createPool({ workers: 1, entry: new URL('${new URL('../../firmware/crypto/pool/worker.ts', import.meta.url)}') })
     const { type } = await pool.generate('RSA', 1024)
     console.log(type)
     await pool.close()`

@@ -6,16 +6,16 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { schnorr } from '@noble/curves/secp256k1.js'
 import { build } from 'esbuild'
+import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { CURVES } from '../../firmware/crypto/algorithms.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
-import { publicKeyPem } from '../../firmware/crypto/public-key.ts'
+import { publicKeyPem } from '../../firmware/crypto/encoding/public-key.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa.ts'
+import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
 import type { CryptoPool, EcKeyType, KeyHandle, KeyPair, KeyType } from '../../firmware/crypto/types.ts'
-import { CofferError, type ErrorCode } from '../../firmware/error.ts'
 import { file, toHex } from './support.ts'
 
-const ENTRY = new URL('../../firmware/crypto/worker.ts', import.meta.url)
+const ENTRY = new URL('../../firmware/crypto/pool/worker.ts', import.meta.url)
 
 async function withPool(work: (pool: CryptoPool) => Promise<void>, workers = 1, entry = ENTRY): Promise<void> {
   const pool = createPool({ workers, entry })
@@ -452,7 +452,7 @@ test('the pool works bundled under the permission model, silently, and lets the 
   const worker = file('worker.js', '')
   file('package.json', '{ "type": "module" }')
   const here = (relative: string) => new URL(relative, import.meta.url).pathname
-  const entryPoints = { program: here('pooled-program.ts'), worker: here('../../firmware/crypto/worker.ts') }
+  const entryPoints = { program: here('pooled-program.ts'), worker: here('../../firmware/crypto/pool/worker.ts') }
   await build({ entryPoints, outdir: dirname(program), bundle: true, platform: 'node', format: 'esm' })
   const readable = [program, worker, join(dirname(program), 'package.json')].map((path) => `--allow-fs-read=${path}`)
   const args = ['--permission', '--allow-worker', ...readable, '--disable-warning=PERM0006', program]

@@ -1,6 +1,6 @@
 /** A program that signs through the pool and ends, as bundles have it: its worker is the bundle beside it. */
 
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 
 const pool = createPool({ workers: 2, entry: new URL('./worker.js', import.meta.url) })
 const { private: secret } = await pool.generate('Curve25519')

@@ -1,6 +1,6 @@
 /** Signs with keys that its parent hands over disguised, and forgets them when told: for a look at its memory from outside. */
 
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import type { KeyHandle, KeyType, SignMode } from '../../firmware/crypto/types.ts'
 
 export const DISGUISE = 0x5a
@@ -16,7 +16,7 @@ const MESSAGE = new Uint8Array(32).fill(1)
 const OTHERS = 300 // more keys than a worker keeps open
 
 if (process.send !== undefined) {
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const other = await pool.generate('Curve25519')
   let lastRef = 1_000_000
   const otherKey = (): KeyHandle => ({ ref: ++lastRef, type: other.type, load: () => other.private.slice() })

@@ -10,6 +10,7 @@ import {
 } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { CofferError } from '../../firmware/base/error.ts'
 import {
   decodeRsaPrivateKey,
   encodeRsaPrivateKey,
@@ -17,8 +18,7 @@ import {
   openRsa,
   type RsaPrivateKey,
   rsaFromPrimes,
-} from '../../firmware/crypto/rsa.ts'
-import { CofferError } from '../../firmware/error.ts'
+} from '../../firmware/crypto/rsa/private-key.ts'
 import { inverseOf } from '../engine/differential.ts'
 import { opensslKey, toBigInt, toBytes } from './rsa-keys.ts'
 

@@ -1,7 +1,7 @@
 /** RSA keys for tests, made by OpenSSL, and numbers between bytes and BigInt: nothing here is secret. */
 
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import type { RsaPrivateKey } from '../../firmware/crypto/rsa-key.ts'
+import type { RsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 
 export interface TestKey {
   key: RsaPrivateKey

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeOaep, decodePkcs1, encodePkcs1, encodePss, RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
+import { decodeOaep, decodePkcs1, encodePkcs1, encodePss, RSA_HASHES } from '../../firmware/crypto/rsa/padding.ts'
 import { HASHES, type HashName } from '../../firmware/crypto/types.ts'
 
 /** The rules as one would read them aloud, in no constant time. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { checkPrimeSync, generatePrimeSync, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { hasSmallFactor } from '../../firmware/crypto/engine/sieve.ts'
-import { generatePrime, isProbablePrime } from '../../firmware/crypto/primes.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { generatePrime, isProbablePrime } from '../../firmware/crypto/rsa/primes.ts'
 import { toBigInt, toBytes } from './rsa-keys.ts'
 
 const bytesOf = (value: bigint) => toBytes(value, Math.ceil(value.toString(16).length / 2))

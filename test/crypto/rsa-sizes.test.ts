@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { constants, generateKeyPairSync, publicDecrypt } from 'node:crypto'
 import test from 'node:test'
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
-import { fastEngine } from '../../firmware/crypto/engine/fast/fast.ts'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { fastEngine } from '../../firmware/crypto/engine/float/float.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { openRsa, rsaFromPrimes } from '../../firmware/crypto/rsa.ts'
+import { openRsa, rsaFromPrimes } from '../../firmware/crypto/rsa/private-key.ts'
 
 const BITS = { from: 1024, to: 1024 + 2 * 51 }
 

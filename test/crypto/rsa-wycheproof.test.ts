@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { type OpenedRsa, openRsa } from '../../firmware/crypto/rsa.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { type OpenedRsa, openRsa } from '../../firmware/crypto/rsa/private-key.ts'
 import type { HashName } from '../../firmware/crypto/types.ts'
-import { CofferError } from '../../firmware/error.ts'
 import { numbersOfPkcs8 } from './rsa-keys.ts'
 import { hex, toHex, wycheproof } from './support.ts'
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { constants, createHash, publicDecrypt, publicEncrypt, randomBytes, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { CofferError } from '../../firmware/base/error.ts'
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine as selectedEngine } from '../../firmware/crypto/engine/select.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { openRsa } from '../../firmware/crypto/rsa.ts'
-import { RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
+import { RSA_HASHES } from '../../firmware/crypto/rsa/padding.ts'
+import { openRsa } from '../../firmware/crypto/rsa/private-key.ts'
 import { type DecryptMode, HASHES, type SignMode } from '../../firmware/crypto/types.ts'
-import { CofferError } from '../../firmware/error.ts'
 import { opensslKey, powerOf, type TestKey, toBigInt, toBytes } from './rsa-keys.ts'
 
 const SIZES = [1024, 1025, 1031, 2048, 2050, 3072, 4096]

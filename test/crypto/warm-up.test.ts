@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine } from '../../firmware/crypto/engine/select.ts'
-import { warmUpSteps } from '../../firmware/crypto/warm-up.ts'
+import { warmUpSteps } from '../../firmware/crypto/pool/warm-up.ts'
 
 const STEP_MS = 1000 // some 40 on an idle machine
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { entryName, isLastResort, parseEntry, readBootLoader, startedOnTrial } from '../../boot/device/boot-count.ts'
+import {
+  entryName,
+  isLastResort,
+  parseEntry,
+  readBootLoader,
+  startedOnTrial,
+} from '../../boot/device/esp/boot-count.ts'
 
 const NAMES: [file: string, version: string, counter: { left: number; done: number } | null][] = [
   ['coffer_1.2.3.efi', '1.2.3', null],

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type DeviceKeys, openDeviceKeys } from '../../boot/device/device-key.ts'
+import { type DeviceKeys, openDeviceKeys } from '../../boot/device/key/device-key.ts'
 import { createTpm } from '../../boot/tpm/command.ts'
 import { extendRegister, readRegisters } from '../../boot/tpm/registers.ts'
 import type { Transport } from '../../boot/tpm/transport.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { DiskError, findDisk } from '../../boot/device/disk.ts'
+import { DiskError, findDisk } from '../../boot/device/system/disk.ts'
 
 const NO_WAIT_MS = 0
 const SECTORS = 2048

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { keepTime, type SystemClock } from '../../boot/device/clock.ts'
 import { heapFor } from '../../boot/device/early.ts'
 import { hardenKernel } from '../../boot/device/hardening.ts'
-import { mustRun, ProgramError, runProgram } from '../../boot/device/programs.ts'
+import { mustRun, ProgramError, runProgram } from '../../boot/device/system/programs.ts'
 
 function makeDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-kernel-'))

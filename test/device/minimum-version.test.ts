@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createMinimumVersion } from '../../boot/device/minimum-version.ts'
-import { SlotConflict } from '../../boot/slot-error.ts'
+import { SlotConflict } from '../../boot/versions/slot-error.ts'
 
 function device(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-minimum-'))

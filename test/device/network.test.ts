@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createNetwork, type NetworkInterface } from '../../boot/device/network.ts'
-import { ProgramError } from '../../boot/device/programs.ts'
-import type { Network } from '../../boot/protocol.ts'
+import { ProgramError } from '../../boot/device/system/programs.ts'
+import type { Network } from '../../firmware/channel/protocol.ts'
 
 const DEFAULT: Network = { ipAddress: '192.168.1.1', netmask: '255.255.255.0', gateway: '0.0.0.0' }
 

@@ -5,10 +5,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { inspectKernelImage } from '../../boot/device/kernel-image.ts'
-import { openPortableExecutable, PeError } from '../../boot/device/portable-executable.ts'
-import { parseSignatureLists, readSecureBoot, refuseUnsigned, type SecureBoot } from '../../boot/device/secure-boot.ts'
-import { SlotError } from '../../boot/slot-error.ts'
+import { inspectKernelImage } from '../../boot/device/esp/kernel-image.ts'
+import { openPortableExecutable, PeError } from '../../boot/device/esp/portable-executable.ts'
+import {
+  parseSignatureLists,
+  readSecureBoot,
+  refuseUnsigned,
+  type SecureBoot,
+} from '../../boot/device/esp/secure-boot.ts'
+import { SlotError } from '../../boot/versions/slot-error.ts'
 import { kernelImage, makeSigner, onStub, rootImage, SECTIONS, signatureLists } from './kernel-images.ts'
 
 function bench(t: TestContext) {

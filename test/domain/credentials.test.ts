@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { utf8 } from '../store/rig.ts'
 import { ADMIN, admin, CHEAP, code, createDomainRig, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
 after(() => pool.close())
 
 test('a right passphrase is derived once and then remembered for five minutes', async (t) => {

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import type { CryptoPool } from '../../firmware/crypto/types.ts'
-import { encodeKey } from '../../firmware/domain/key-record.ts'
-import type { Operational } from '../../firmware/domain/operational.ts'
-import type { Caller } from '../../firmware/vocabulary.ts'
+import { encodeKey } from '../../firmware/kms/domain/key-record.ts'
+import type { Operational } from '../../firmware/kms/domain/operational.ts'
+import type { Caller } from '../../firmware/kms/domain/roles.ts'
 import { utf8 } from '../store/rig.ts'
 import { admin, code, createDomainRig, ED25519, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
 after(() => pool.close())
 
 const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }

@@ -1,16 +1,16 @@
 /** The domain over a real sealed store and a real pool; derivations are counted and cheap. */
 
 import type { TestContext } from 'node:test'
-import { createClock } from '../../firmware/clock.ts'
+import { createClock } from '../../firmware/base/clock.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { createLog, type Entry } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
-import type { NewKey } from '../../firmware/domain/keys.ts'
-import { firstAdministrator, type Operational, openDomain } from '../../firmware/domain/operational.ts'
-import { CofferError } from '../../firmware/error.ts'
-import { createLog, type Entry } from '../../firmware/log.ts'
+import type { NewKey } from '../../firmware/kms/domain/keys.ts'
+import { firstAdministrator, type Operational, openDomain } from '../../firmware/kms/domain/operational.ts'
+import type { Caller, Role } from '../../firmware/kms/domain/roles.ts'
+import type { StoreFile } from '../../firmware/store/sqlite/file.ts'
 import type { Change, RecordStore } from '../../firmware/store/store.ts'
-import type { StoreFile } from '../../firmware/store/store-file.ts'
-import type { Caller, Role } from '../../firmware/vocabulary.ts'
 import { createStoreRig, type StoreRig, utf8 } from '../store/rig.ts'
 
 export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }

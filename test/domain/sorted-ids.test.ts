@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { SortedIds } from '../../firmware/domain/sorted-ids.ts'
+import { SortedIds } from '../../firmware/kms/domain/sorted-ids.ts'
 
 const someId = fc.string({ unit: fc.constantFrom('a', 'B', '~', '-', '.', '0', '_'), minLength: 1, maxLength: 4 })
 const byBytes = (ids: Iterable<string>) => [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createPool } from '../../firmware/crypto/pool.ts'
-import type { Caller } from '../../firmware/vocabulary.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
+import type { Caller } from '../../firmware/kms/domain/roles.ts'
 import { utf8 } from '../store/rig.ts'
 import { ADMIN, admin, code, createDomainRig, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
 after(() => pool.close())
 
 const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }

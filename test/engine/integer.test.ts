@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { bitLength } from '../../firmware/crypto/engine/engine.ts'
-import { inverse, inverseOfOdd, product } from '../../firmware/crypto/engine/integer.ts'
+import { inverse, inverseOfOdd, product } from '../../firmware/crypto/engine/integer/arithmetic.ts'
 import { toBigInt, toBytes } from '../crypto/rsa-keys.ts'
 import { inverseOf, oddModuli, operand } from './differential.ts'
 

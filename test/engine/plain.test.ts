@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { LIMB_BITS, LIMBS_MAX } from '../../firmware/crypto/engine/integer-layout.ts'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
-import { code, limbsFor, MODULUS, put, slots, take, work } from '../../firmware/crypto/engine/workbench.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
+import { LIMB_BITS, LIMBS_MAX } from '../../firmware/crypto/engine/integer/layout.ts'
+import { code, limbsFor, MODULUS, put, slots, take, work } from '../../firmware/crypto/engine/integer/memory.ts'
 import { toBigInt, toBytes } from '../crypto/rsa-keys.ts'
 import {
   checkMultiplication,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readMessage } from '../../boot/messages.ts'
 import { createFrameReader, encodeFrame, FrameError } from '../../firmware/channel/frames.ts'
+import { readMessage } from '../../firmware/channel/to-boot.ts'
 import { readToFirmware } from '../../firmware/channel/to-firmware.ts'
 import { cuts, damaged, forAWhile, pieces, seconds } from './support.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CofferError } from '../../firmware/error.ts'
-import { readParts } from '../../firmware/http/multipart.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { readParts } from '../../firmware/http/request/multipart.ts'
 import { cuts, damaged, forAWhile, pieces, seconds } from './support.ts'
 
 const token = fc.stringMatching(/^[A-Za-z0-9_-]{1,20}$/)

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CofferError } from '../../firmware/error.ts'
-import { createAttemptLimiter, prefixOf, UNLOCK_USER } from '../../firmware/http/attempts.ts'
-import type { Place } from '../../firmware/turns.ts'
+import { createAttemptLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/attempts.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import type { Place } from '../../firmware/base/queue.ts'
 
 const limited = (error: unknown) => error instanceof CofferError && error.code === 'tooManyAttempts'
 

@@ -7,11 +7,20 @@ import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { z } from 'zod'
-import { CofferError } from '../../firmware/error.ts'
-import { BODY_LIMITS, createBodyReader, release } from '../../firmware/http/body.ts'
-import { matchSchema, parseJson } from '../../firmware/http/json.ts'
-import { parseMultipart, readParts } from '../../firmware/http/multipart.ts'
-import { base64, id, integer, label, passphrase, readTimestamp, tags, timestamp } from '../../firmware/http/schema.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { matchSchema, parseJson } from '../../firmware/base/json.ts'
+import { BODY_LIMITS, createBodyReader, release } from '../../firmware/http/request/body.ts'
+import { parseMultipart, readParts } from '../../firmware/http/request/multipart.ts'
+import {
+  base64,
+  id,
+  integer,
+  label,
+  passphrase,
+  readTimestamp,
+  tags,
+  timestamp,
+} from '../../firmware/kms/api/schema.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 

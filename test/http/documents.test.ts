@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
-import type { OpenApi } from '../../firmware/http/openapi.ts'
+import type { OpenApi } from '../../firmware/kms/documents/openapi.ts'
 import { declarations, sampleApi } from './sample-api.ts'
 
 const fetchText = async (path: string): Promise<string> => (await sampleApi().app.request(path)).text()

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { CofferError } from '../../firmware/error.ts'
-import { readBase64 } from '../../firmware/http/base64.ts'
-import { parseJson } from '../../firmware/http/json.ts'
-import { createLongJsonReader, type LongJson } from '../../firmware/http/long-json.ts'
+import { readBase64 } from '../../firmware/base/base64.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { parseJson } from '../../firmware/base/json.ts'
+import { createLongJsonReader, type LongJson } from '../../firmware/http/request/long-json.ts'
 
 const NAMES = ['mode', 'message', 'iv']
 const MIB = 1024 * 1024

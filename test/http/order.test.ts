@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
-import { CofferError } from '../../firmware/error.ts'
-import { endpoint } from '../../firmware/http/endpoint.ts'
-import { id } from '../../firmware/http/schema.ts'
-import type { State } from '../../firmware/vocabulary.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import type { State } from '../../firmware/base/states.ts'
+import { id } from '../../firmware/kms/api/schema.ts'
+import { endpoint } from '../../firmware/kms/pipeline/endpoint.ts'
 import { basic, type Sample, sampleApi } from './sample-api.ts'
 
 /** An endpoint on which every check can fail. */

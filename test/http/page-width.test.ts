@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { DECLARATIONS } from '../../firmware/app.ts'
-import { documentPage, frontPage } from '../../firmware/http/document-page.ts'
-import { openApiDocument } from '../../firmware/http/openapi.ts'
+import { openApiDocument } from '../../firmware/kms/documents/openapi.ts'
+import { documentPage, frontPage } from '../../firmware/kms/documents/page.ts'
 
 const BROWSER = '/usr/bin/chromium-headless-shell'
 const WIDTH = 390

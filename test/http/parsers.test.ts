@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { encodeBase64, readBase64 } from '../../firmware/http/base64.ts'
-import { etagOf, judge } from '../../firmware/http/conditions.ts'
-import { readBasic } from '../../firmware/http/credentials.ts'
-import { acceptable, mediaType } from '../../firmware/http/media.ts'
+import { encodeBase64, readBase64 } from '../../firmware/base/base64.ts'
+import { etagOf, judge } from '../../firmware/http/request/conditions.ts'
+import { acceptable, mediaType } from '../../firmware/http/request/media.ts'
 import { createRoutes } from '../../firmware/http/routes.ts'
+import { readBasic } from '../../firmware/kms/pipeline/basic-credentials.ts'
 
 const userIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,9}(~[A-Za-z0-9][A-Za-z0-9_.-]{0,9})?$/)
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { encodeBase64 } from '../../firmware/http/base64.ts'
-import { STATES } from '../../firmware/vocabulary.ts'
+import { encodeBase64 } from '../../firmware/base/base64.ts'
+import { STATES } from '../../firmware/base/states.ts'
 import { basic, sampleApi } from './sample-api.ts'
 
 const admin = { authorization: basic('admin') }

@@ -1,13 +1,15 @@
 /** A small API with every kind of declaration, for the tests of the pipeline. */
 
 import { z } from 'zod'
-import { CofferError } from '../../firmware/error.ts'
-import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from '../../firmware/http/attempts.ts'
-import { endpoint, longJson } from '../../firmware/http/endpoint.ts'
-import { type Api, type ApiOptions, createApi } from '../../firmware/http/pipeline.ts'
-import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/http/schema.ts'
-import { createLog, type Entry, type Log } from '../../firmware/log.ts'
-import { type Caller, STATES, type State } from '../../firmware/vocabulary.ts'
+import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from '../../firmware/base/attempts.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
+import { STATES, type State } from '../../firmware/base/states.ts'
+import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/kms/api/schema.ts'
+import { documentDeclarations } from '../../firmware/kms/documents/documents.ts'
+import type { Caller } from '../../firmware/kms/domain/roles.ts'
+import { endpoint, longJson } from '../../firmware/kms/pipeline/endpoint.ts'
+import { type Api, type ApiOptions, BASE_PATH, createApi } from '../../firmware/kms/pipeline/pipeline.ts'
 
 /** What the handlers work on. */
 export interface Sample {
@@ -382,6 +384,7 @@ export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi 
   const limiter = createAttemptLimiter(() => sample.nowMs)
   const app = createApi<Sample>({
     declarations,
+    others: documentDeclarations(declarations, { title: 'Sample', version: '1.2', vendor: 'Test' }, BASE_PATH),
     services: sample,
     state: () => sample.state,
     era: () => sample.state,
@@ -393,7 +396,6 @@ export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi 
     admit: ({ namespace }) => namespace !== 'gone',
     limiter,
     log,
-    info: { title: 'Sample', version: '1.2', vendor: 'Test' },
     ...options,
   })
   return { app, sample, limiter, log, entries }

@@ -12,11 +12,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
-import { openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { createLog } from '../../firmware/log.ts'
-import { storePath } from '../../firmware/store/store-file.ts'
+import { openAppliance } from '../../firmware/appliance/appliance.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
+import { storePath } from '../../firmware/store/sqlite/file.ts'
 import { bundle } from '../../tools/build.ts'
 import { request } from '../accept/client.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
@@ -193,7 +193,7 @@ const mends = (how: string, disk: string): Promise<boolean> =>
 
 /** The keys in a store, read by the appliance's own code; null when it does not start unattended, as it was told to. */
 function openReader(t: TestContext): (data: string) => Promise<Set<string> | null> {
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   t.after(() => pool.close())
   return async (data) => {
     const dataDirectory = join(data, 'store')

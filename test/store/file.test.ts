@@ -16,9 +16,9 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
-import { CofferError } from '../../firmware/error.ts'
-import { MIGRATIONS } from '../../firmware/store/schema.ts'
-import type { StoreOptions } from '../../firmware/store/store-file.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import type { StoreOptions } from '../../firmware/store/sqlite/file.ts'
+import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import { createStoreRig, DEVICE_KEY, digestDirectory, type StoreRig, text, utf8 } from './rig.ts'
 
 const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url))

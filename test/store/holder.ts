@@ -1,7 +1,7 @@
 /** A process that opens the store, writes one record, says so, and waits to be killed, or with `die` kills itself. */
 
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { openStore } from '../../firmware/store/store-file.ts'
+import { openStore } from '../../firmware/store/sqlite/file.ts'
 import { openVault } from '../../firmware/store/vault.ts'
 
 const [dataDirectory, then] = process.argv.slice(2)

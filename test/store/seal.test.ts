@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { hkdfSync } from 'node:crypto'
 import test from 'node:test'
 import nacl from 'tweetnacl'
+import { wipe } from '../../firmware/base/secret.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { deriveSealKey, equalBytes, SEAL_OVERHEAD_BYTES, seal, unseal, wipe } from '../../firmware/crypto/seal.ts'
+import { deriveSealKey, equalBytes, SEAL_OVERHEAD_BYTES, seal, unseal } from '../../firmware/crypto/seal.ts'
 
 const key = systemRandom(32)
 const lengths = [0, 1, 15, 16, 17, 63, 64, 65, 1000, 4080, 4081, 100_000]

@@ -8,11 +8,11 @@
  */
 
 import { parseArgs } from 'node:util'
-import type { SlotStep } from '../../boot/protocol.ts'
-import { CofferError } from '../../firmware/error.ts'
-import { createLog } from '../../firmware/log.ts'
-import { isPlainName, readArchive } from '../../firmware/update/cpio.ts'
-import { createStager } from '../../firmware/update/stager.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import type { SlotStep } from '../../firmware/channel/protocol.ts'
+import { isPlainName, readArchive } from '../../firmware/release/cpio.ts'
+import { createStager } from '../../firmware/release/stager.ts'
 import { archive, goodImage, goodManifest, head, INSTALLED, PAYLOAD, RELEASE, releasePublicKey } from './archives.ts'
 
 const INTERESTING = [
@@ -66,7 +66,13 @@ export async function fuzz(seconds: number, seed: number): Promise<FuzzResult> {
     const machine = fakeSlot()
     const log = createLog('error', () => {})
     const { product } = RELEASE
-    const stager = createStager({ machine, releaseKey: releasePublicKey, product, version: INSTALLED, log })
+    const stager = createStager({
+      bootManager: machine,
+      releaseKey: releasePublicKey,
+      product,
+      version: INSTALLED,
+      log,
+    })
     try {
       await stager.stage(pieces(image, random))
       accepted++

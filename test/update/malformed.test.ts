@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CofferError } from '../../firmware/error.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { goodImage, inPieces, RELEASE } from './archives.ts'
 import { MALFORMED } from './malformed.ts'
 import { openRig } from './rig.ts'

@@ -1,7 +1,7 @@
 /** Images that must be refused, made by code; each with the one message it must be refused with. */
 
 import { generateKeyPairSync } from 'node:crypto'
-import type { ErrorCode } from '../../firmware/error.ts'
+import type { ErrorCode } from '../../firmware/base/error.ts'
 import {
   ADDON,
   archive,

@@ -4,12 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { SlotStep } from '../../boot/protocol.ts'
-import { explain } from '../../boot/slot-error.ts'
-import { openSlots, type Slots } from '../../boot/slots.ts'
-import { CofferError } from '../../firmware/error.ts'
-import { createLog, type Entry } from '../../firmware/log.ts'
-import { createStager, type Stager } from '../../firmware/update/stager.ts'
+import { openSlots } from '../../boot/host/slots.ts'
+import { explain } from '../../boot/versions/slot-error.ts'
+import type { Slots } from '../../boot/versions/slots.ts'
+import { CofferError } from '../../firmware/base/error.ts'
+import { createLog, type Entry } from '../../firmware/base/log.ts'
+import type { SlotStep } from '../../firmware/channel/protocol.ts'
+import { createStager, type Stager } from '../../firmware/release/stager.ts'
 import { INSTALLED, releasePublicKey } from './archives.ts'
 
 export interface Rig {
@@ -58,7 +59,7 @@ export function openRig(t: Pick<TestContext, 'after'>, { releaseKey = releasePub
     },
   }
   const log = createLog('debug', (entry) => entries.push(entry))
-  const stager = createStager({ machine, releaseKey, product: 'Coffer', version: INSTALLED, log })
+  const stager = createStager({ bootManager: machine, releaseKey, product: 'Coffer', version: INSTALLED, log })
   const files = () =>
     existsSync(slotsDirectory) ? readdirSync(slotsDirectory, { recursive: true }).map(String).sort() : []
   return { directory, store, slots, stager, steps, entries, reopen, files }

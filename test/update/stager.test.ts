@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { CofferError } from '../../firmware/error.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { archive, goodImage, goodManifest, head, inPieces, PAYLOAD, RELEASE } from './archives.ts'
 import { openRig } from './rig.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createTrial, type Trial } from '../../boot/trial.ts'
+import { createTrial, type Trial } from '../../boot/versions/trial.ts'
 
 function stage(readyMsMax = 60_000, markGood = () => {}) {
   const calls: string[] = []

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { heapFor } from '../../boot/device/early.ts'
-import type { ToBoot } from '../../boot/protocol.ts'
-import { createSupervisor } from '../../boot/supervisor.ts'
+import { createSupervisor } from '../../boot/supervisor/supervisor.ts'
+import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { residentMib } from '../bench/rig.ts'
 
 const DEVICE_BYTES = 512 * 1024 * 1024

@@ -16,14 +16,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createApp } from '../../firmware/app.ts'
-import { openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { openAppliance } from '../../firmware/appliance/appliance.ts'
+import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { createAttemptLimiter } from '../../firmware/http/attempts.ts'
-import { listenTls } from '../../firmware/http/listener.ts'
-import { createLog } from '../../firmware/log.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
+import { listenTls } from '../../firmware/http/server/listener.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import { writeResults } from './rig.ts'
 
 const RATIO_MIN = 0.9
@@ -178,7 +178,7 @@ function call(port: number, method: string, path: string, auth: string, body: st
 /** One appliance behind two ports; only what comes through the first is recorded. */
 async function serve(dataDirectory: string): Promise<void> {
   const log = createLog('info', () => {})
-  const pool = createPool({ entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const appliance = await openAppliance({
     dataDirectory,
     deviceKey: systemRandom(32),

@@ -5,7 +5,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:https'
-import { BUSYBOX } from '../../boot/device/programs.ts'
+import { BUSYBOX } from '../../boot/device/system/programs.ts'
 
 /** start.ts puts one in front of this. */
 declare const identity: { key: string; cert: string }

@@ -7,7 +7,7 @@ import { createServer } from 'node:https'
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { OPERATOR } from './rig.ts'
 
 const SIGNATURE_BYTES = 64

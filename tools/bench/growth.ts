@@ -8,15 +8,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openAppliance } from '../../firmware/appliance.ts'
-import { createPool } from '../../firmware/crypto/pool.ts'
+import { openAppliance } from '../../firmware/appliance/appliance.ts'
+import { createLog } from '../../firmware/base/log.ts'
+import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls-identity.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { KeyPair } from '../../firmware/crypto/types.ts'
-import { keyName } from '../../firmware/domain/identifiers.ts'
-import { encodeKey } from '../../firmware/domain/key-record.ts'
-import { firstAdministrator, openDomain } from '../../firmware/domain/operational.ts'
-import { createLog } from '../../firmware/log.ts'
+import { keyName } from '../../firmware/kms/domain/identifiers.ts'
+import { encodeKey } from '../../firmware/kms/domain/key-record.ts'
+import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Change, RecordStore } from '../../firmware/store/store.ts'
 import {
   ADMIN,
@@ -75,7 +75,7 @@ for (const [what, value, bound] of [
 async function fill(data: string, keys: number): Promise<void> {
   const deviceKey = randomBytes(32)
   writeFileSync(join(data, 'device.key'), deviceKey, { mode: 0o600 })
-  const pool = createPool({ entry: new URL('../../firmware/crypto/worker.ts', import.meta.url) })
+  const pool = createPool({ entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const log = createLog('warning', ({ message }) => console.error(message))
   let records: RecordStore | undefined
   const appliance = await openAppliance({

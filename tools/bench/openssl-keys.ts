@@ -1,12 +1,12 @@
 /** What the bundle that Coffer is compared with has in the place of crypto/operations.ts: keys that sign with node:crypto. */
 
 import { constants, createPrivateKey, sign } from 'node:crypto'
-import { importKey, type OpenedKey } from '../../firmware/crypto/operations.ts'
-import { encodePkcs8 } from '../../firmware/crypto/pkcs8.ts'
-import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa-key.ts'
+import { encodePkcs8 } from '../../firmware/crypto/encoding/pkcs8.ts'
+import { importKey, type OpenedKey } from '../../firmware/crypto/pool/operations.ts'
+import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import type { KeyPair, KeyType } from '../../firmware/crypto/types.ts'
 
-export * from '../../firmware/crypto/operations.ts'
+export * from '../../firmware/crypto/pool/operations.ts'
 
 const SALT_BYTES = 32 // as long as the hash, as Coffer's
 

@@ -65,7 +65,7 @@ const operationsOfOpenSsl: NonNullable<Parameters<typeof bundle>[2]>[number] = {
   name: 'signing with node:crypto',
   setup: ({ onResolve }) => {
     onResolve({ filter: /^\.\/operations\.ts$/ }, ({ importer }) =>
-      importer.endsWith('crypto/worker.ts') ? { path: join(root, 'tools/bench/openssl-keys.ts') } : null,
+      importer.endsWith('crypto/pool/worker.ts') ? { path: join(root, 'tools/bench/openssl-keys.ts') } : null,
     )
   },
 }

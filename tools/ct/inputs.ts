@@ -2,9 +2,9 @@
 
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
-import { generatePrime } from '../../firmware/crypto/primes.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import type { RsaPrivateKey } from '../../firmware/crypto/rsa.ts'
+import { generatePrime } from '../../firmware/crypto/rsa/primes.ts'
+import type { RsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
 
 export const PRIME_BYTES = 64
 export const MODULUS_BYTES = 2 * PRIME_BYTES

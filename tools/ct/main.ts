@@ -8,7 +8,7 @@
 import { appendFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { plainEngine } from '../../firmware/crypto/engine/plain.ts'
+import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine as selected } from '../../firmware/crypto/engine/select.ts'
 import { GROUPS } from './subjects.ts'
 import { compareClasses, T_LIMIT } from './welch.ts'

@@ -1,9 +1,14 @@
 /** What the timing test measures: operations with two classes of secret inputs. */
 
 import type { Engine } from '../../firmware/crypto/engine/engine.ts'
-import { inverse, inverseOfOdd } from '../../firmware/crypto/engine/integer.ts'
-import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa } from '../../firmware/crypto/rsa.ts'
-import { decodeOaep, decodePkcs1, RSA_HASHES } from '../../firmware/crypto/rsa-padding.ts'
+import { inverse, inverseOfOdd } from '../../firmware/crypto/engine/integer/arithmetic.ts'
+import { decodeOaep, decodePkcs1, RSA_HASHES } from '../../firmware/crypto/rsa/padding.ts'
+import {
+  decodeRsaPrivateKey,
+  encodeRsaPrivateKey,
+  generateRsa,
+  openRsa,
+} from '../../firmware/crypto/rsa/private-key.ts'
 import type { DecryptMode } from '../../firmware/crypto/types.ts'
 import { curveSubjects } from './curve-subjects.ts'
 import {

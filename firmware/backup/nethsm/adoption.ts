@@ -3,14 +3,15 @@
  * time, each batch in one transaction with the removal of what it was made of, so that it goes on where it was cut short.
  */
 
+import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
-import { SEAL_KEY_BYTES, wipe } from '../../crypto/seal.ts'
+import { SEAL_KEY_BYTES } from '../../crypto/seal.ts'
 import type { CryptoPool } from '../../crypto/types.ts'
-import { CLUSTER_CA, type DeviceArea } from '../../device-area.ts'
-import { encodeUser } from '../../domain/user-record.ts'
-import { CofferError } from '../../error.ts'
+import { encodeUser } from '../../kms/domain/user-record.ts'
+import { CLUSTER_CA, type DeviceArea } from '../../store/device-area.ts'
+import type { StoreFile } from '../../store/sqlite/file.ts'
 import type { Change, RecordStore } from '../../store/store.ts'
-import type { StoreFile } from '../../store/store-file.ts'
 import { backupKeyChange } from '../backup-key.ts'
 import { SALT_BYTES } from '../container.ts'
 import type { Entry } from './container.ts'

@@ -4,7 +4,7 @@
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { CofferError } from '../../error.ts'
+import { CofferError } from '../../base/error.ts'
 
 const DEPTH_MAX = 8 // records have three levels
 

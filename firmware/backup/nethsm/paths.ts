@@ -2,8 +2,7 @@
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { USER_ID_PATTERN } from '../../http/schema.ts'
-import { ID_PATTERN, type Namespace } from '../../vocabulary.ts'
+import { ID_PATTERN, type Namespace, USER_ID_PATTERN } from '../../kms/domain/identifiers.ts'
 
 /** The stores whose entries are sealed by the domain key. */
 const STORES = ['authentication', 'key', 'namespace', 'config'] as const

@@ -5,8 +5,9 @@
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Database } from 'better-sqlite3'
+import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
-import { equalBytes, wipe } from '../../crypto/seal.ts'
+import { equalBytes } from '../../crypto/seal.ts'
 import {
   ATTENDED,
   BESIDE_ATTENDED,
@@ -17,8 +18,8 @@ import {
   NETWORK,
   TLS_IDENTITY,
   UNATTENDED,
-} from '../../device-area.ts'
-import { type LockedDomainKey, lockedDomainKeyOf, lockedSlot } from '../../keyslots.ts'
+} from '../../store/device-area.ts'
+import { type LockedDomainKey, lockedDomainKeyOf, lockedSlot } from '../../store/key-slots.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
 import { type Access, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'

@@ -4,8 +4,8 @@
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { DeviceArea } from '../../device-area.ts'
-import { CofferError } from '../../error.ts'
+import { CofferError } from '../../base/error.ts'
+import type { DeviceArea } from '../../store/device-area.ts'
 import type { Entry } from './container.ts'
 
 /** Two numbers: of entries, and of those that are records already. */

@@ -1,7 +1,7 @@
 /** Which engine this processor gets, and why; said without loading either. */
 
-import type { Products } from './fast/emitter.ts'
-import { whyNotFused } from './fast/probe.ts'
+import type { Products } from './float/emitter.ts'
+import { whyNotFused } from './float/probe.ts'
 
 const reason = whyNotFused()
 

@@ -3,7 +3,7 @@
  * FIPS 198-1 (RFC 2104). For secrets: nothing stays in its memory.
  */
 
-import { newSecret } from '../secret.ts'
+import { newSecret } from '../../base/secret.ts'
 import { Fault } from './fault.ts'
 import { type Code, i8x16, i32, i64, i64x2, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { add, canonical, doubleIf, subtract } from '../../../firmware/crypto/engine/fast/carry.ts'
-import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
-import { type Format, SIGNED, UNSIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
-import { LOW_MAGIC } from '../../../firmware/crypto/engine/fast/machine.ts'
+import { add, canonical, doubleIf, subtract } from '../../../firmware/crypto/engine/float/carry.ts'
+import type { Products } from '../../../firmware/crypto/engine/float/emitter.ts'
+import { type Format, SIGNED, UNSIGNED } from '../../../firmware/crypto/engine/float/format.ts'
+import { LOW_MAGIC } from '../../../firmware/crypto/engine/float/machine.ts'
 import {
   type ColumnProducts,
   columnBiases,
@@ -14,7 +14,7 @@ import {
   range,
   reduceWide,
   square,
-} from '../../../firmware/crypto/engine/fast/montgomery.ts'
+} from '../../../firmware/crypto/engine/float/montgomery.ts'
 import { Checker, type Interval, number } from './checker.ts'
 
 /**

@@ -3,9 +3,9 @@
  * lose a bit for any value inside throws. Loops run for real, so one pass proves every limb of a given number of limbs.
  */
 
-import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
-import { type Format, SIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
-import { BITS_2_52, type Machine, type Walk } from '../../../firmware/crypto/engine/fast/machine.ts'
+import type { Products } from '../../../firmware/crypto/engine/float/emitter.ts'
+import { type Format, SIGNED } from '../../../firmware/crypto/engine/float/format.ts'
+import { BITS_2_52, type Machine, type Walk } from '../../../firmware/crypto/engine/float/machine.ts'
 
 /** An integer held as a double, or the 64 bits of a lane, of which multiples of 2^64 do not count. */
 export interface Interval {

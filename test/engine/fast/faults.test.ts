@@ -8,9 +8,9 @@ import { createHash, randomBytes, randomInt, verify } from 'node:crypto'
 import { test } from 'node:test'
 import { schnorr } from '@noble/curves/secp256k1.js'
 import { CURVES } from '../../../firmware/crypto/algorithms.ts'
-import type { Products } from '../../../firmware/crypto/engine/fast/emitter.ts'
-import { whyNotFused } from '../../../firmware/crypto/engine/fast/probe.ts'
-import { publicKeyPem } from '../../../firmware/crypto/public-key.ts'
+import { publicKeyPem } from '../../../firmware/crypto/encoding/public-key.ts'
+import type { Products } from '../../../firmware/crypto/engine/float/emitter.ts'
+import { whyNotFused } from '../../../firmware/crypto/engine/float/probe.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import type { CurveKeyType, EcKeyType } from '../../../firmware/crypto/types.ts'
 
@@ -61,7 +61,7 @@ function regionsOf(memory: Uint8Array): (() => number)[] {
 }
 
 // What is made at the import of the modules counts, too.
-const { result: curves, secrets: constants } = await madeBy(() => import('../../../firmware/crypto/curves.ts'))
+const { result: curves, secrets: constants } = await madeBy(() => import('../../../firmware/crypto/ec/private-key.ts'))
 
 const KINDS = [
   { products: 'fused', skip: whyNotFused() ?? false },

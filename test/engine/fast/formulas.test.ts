@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { edwards } from '../../../firmware/crypto/engine/fast/edwards-code.ts'
-import { SIGNED } from '../../../firmware/crypto/engine/fast/format.ts'
+import { edwards } from '../../../firmware/crypto/engine/float/edwards-code.ts'
+import { SIGNED } from '../../../firmware/crypto/engine/float/format.ts'
 import {
   multiplyByMatrix,
   OPERAND_MAX,
   roundsFor,
   STEPS,
   stepsFor,
-} from '../../../firmware/crypto/engine/fast/inverse-code.ts'
-import type { Formulas, PointCode } from '../../../firmware/crypto/engine/fast/multiples-code.ts'
-import { weierstrass } from '../../../firmware/crypto/engine/fast/weierstrass-code.ts'
+} from '../../../firmware/crypto/engine/float/inverse-code.ts'
+import type { Formulas, PointCode } from '../../../firmware/crypto/engine/float/multiples-code.ts'
+import { weierstrass } from '../../../firmware/crypto/engine/float/weierstrass-code.ts'
 import { Checker, number } from './checker.ts'
 import { CURVES } from './noble-curves.ts'
 

@@ -10,7 +10,7 @@ import { createServer } from 'node:net'
 import { setPriority } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { Worker } from '../../../firmware/confinement.ts'
+import { Worker } from '../../../firmware/base/confinement.ts'
 import { SECRETS } from './secrets.ts'
 
 const START_MS = 1500 // the firmware is up by then, with all of its descriptors open

@@ -1,9 +1,9 @@
 /** Tries, as root on the device, to get the device key from the TPM a second time in one start of the machine. */
 
 import { existsSync, readdirSync } from 'node:fs'
-import { openDeviceKeys } from '../../../boot/device/device-key.ts'
-import { CLOSED_BY_US, SECURE_BOOT } from '../../../boot/device/sealed-key.ts'
-import { readRecord } from '../../../boot/device/sealed-record.ts'
+import { openDeviceKeys } from '../../../boot/device/key/device-key.ts'
+import { CLOSED_BY_US, SECURE_BOOT } from '../../../boot/device/key/sealed-key.ts'
+import { readRecord } from '../../../boot/device/key/sealed-record.ts'
 import { createTpm } from '../../../boot/tpm/command.ts'
 import { type Registers, readRegisters } from '../../../boot/tpm/registers.ts'
 import { unseal } from '../../../boot/tpm/sealed.ts'

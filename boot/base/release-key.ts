@@ -1,0 +1,23 @@
+/** The public key that update images must be signed with: Ed25519, as a PEM file (RFC 8410 section 4). */
+
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { SettingsError } from './settings-error.ts'
+
+/** The 32 bytes. Null when `path` is only a default and nothing is there; a SettingsError when it is no such key. */
+export function readReleaseKey(path: string, isDefault: boolean): Uint8Array | null {
+  if (isDefault && !existsSync(path)) return null
+  let key: KeyObject
+  try {
+    key = createPublicKey(readFileSync(path))
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    throw new SettingsError(
+      `the release key ${path} ${syscall === undefined ? 'is not a PEM file of a key' : `cannot be read: ${code}`}`,
+    )
+  }
+  const { kty, crv, x } = key.asymmetricKeyType === 'ed25519' ? key.export({ format: 'jwk' }) : {}
+  if (kty !== 'OKP' || crv !== 'Ed25519' || x === undefined)
+    throw new SettingsError(`the release key ${path} is not an Ed25519 key`)
+  return new Uint8Array(Buffer.from(x, 'base64url'))
+}

@@ -1,0 +1,61 @@
+/** Whether a unified kernel image would start on this machine, as far as can be told before it does. */
+
+import { SlotError } from '../../versions/slot-error.ts'
+import { isRoot, readRootName } from '../system/root-file-system.ts'
+import { openPortableExecutable, PeError, type PortableExecutable } from './portable-executable.ts'
+import { refuseUnsigned, type SecureBoot } from './secure-boot.ts'
+
+export type Architecture = 'x64' | 'arm64'
+
+const MACHINES: Readonly<Record<Architecture, number>> = { x64: 0x8664, arm64: 0xaa64 } // PE format, "Machine Types"
+const SECTIONS = ['.osrel', '.cmdline', '.initrd', '.linux'] // systemd-stub(7)
+
+export interface Expected {
+  architecture: Architecture
+  version: string
+  /** Where its root file system is: a file or a block device. */
+  root: string
+  secureBoot: SecureBoot | null
+}
+
+/** Throws a SlotError with what stands against it. */
+export function inspectKernelImage(path: string, expected: Expected): void {
+  try {
+    const program = openPortableExecutable(path)
+    try {
+      inspect(program, expected)
+    } finally {
+      program.close()
+    }
+  } catch (error) {
+    if (error instanceof PeError) throw new SlotError(`The image cannot be started: ${error.message}`)
+    throw error
+  }
+}
+
+function inspect(program: PortableExecutable, { architecture, version, root, secureBoot }: Expected): void {
+  if (program.machine !== MACHINES[architecture]) throw new SlotError('The image is for another kind of processor')
+  for (const needed of SECTIONS)
+    if (!program.sections.some(({ name }) => name === needed))
+      throw new SlotError(`The image cannot be started: it has no section ${needed}`)
+  const read = (section: string) => program.read(program.sections.find(({ name }) => name === section)!)
+  // The boot loader sorts by it: with another one, the image would not be started in its turn.
+  const named = releaseVersion(read('.osrel'))
+  if (named !== version) throw new SlotError(`The image says that it is version ${named}, its manifest says ${version}`)
+  const rootName = readRootName(read('.cmdline').toString())
+  if (rootName === null) throw new SlotError('The image cannot be started: its kernel names no root file system')
+  if (!isRoot(root, rootName)) throw new SlotError('The kernel of the image belongs to another root file system')
+  if (secureBoot !== null) refuseUnsigned(program, secureBoot)
+}
+
+/** os-release(5); which of the fields the boot loader takes: systemd's Boot Loader Specification. */
+function releaseVersion(bytes: Buffer): string {
+  const fields = new Map<string, string>()
+  for (const line of bytes.toString().split('\n')) {
+    const [, name, value] = /^([A-Z_]+)=(.*?)\0*$/.exec(line) ?? []
+    if (name !== undefined) fields.set(name, value!.replace(/^(["'])(.*)\1$/, '$2'))
+  }
+  for (const field of ['IMAGE_VERSION', 'VERSION', 'VERSION_ID', 'BUILD_ID'])
+    if (fields.has(field)) return fields.get(field)!
+  return 'unknown'
+}

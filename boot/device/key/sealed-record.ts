@@ -1,0 +1,51 @@
+/** What the disk says of the device key that the TPM keeps: nothing secret, and nothing that would open it elsewhere. */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import * as z from 'zod'
+import { writeDurably } from '../../base/files.ts'
+
+export interface SealedRecord {
+  /** Of the persistent object. */
+  handle: number
+  /** The object's. */
+  name: Uint8Array
+  /** That of the storage key. */
+  storageKeyName: Uint8Array
+  /** What register 7 held when it was sealed. */
+  register7: Uint8Array
+}
+
+const hex = (bytes: number) => z.hex().length(2 * bytes)
+const NAME_BYTES = 34 // algorithm, SHA-256
+const schema = z.strictObject({
+  handle: z.int(),
+  name: hex(NAME_BYTES),
+  storageKeyName: hex(NAME_BYTES),
+  register7: hex(32),
+})
+
+export function writeRecord(path: string, { handle, name, storageKeyName, register7 }: SealedRecord): void {
+  const members = { handle, name: toHex(name), storageKeyName: toHex(storageKeyName), register7: toHex(register7) }
+  const text = JSON.stringify(members satisfies z.infer<typeof schema>)
+  writeDurably(path, Buffer.from(`${text}\n${checksumOf(text)}\n`))
+}
+
+/** The record, or why it is none. */
+export function readRecord(path: string): SealedRecord | { problem: string } {
+  try {
+    const [text = '', checksum] = readFileSync(path, 'utf8').split('\n')
+    if (checksum !== checksumOf(text)) return { problem: `${path} is damaged` }
+    const { handle, name, storageKeyName, register7 } = schema.parse(JSON.parse(text))
+    return { handle, name: fromHex(name), storageKeyName: fromHex(storageKeyName), register7: fromHex(register7) }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return { problem: code === undefined ? `${path} is of another version` : `${path} cannot be read: ${code}` }
+  }
+}
+
+/** Against damage, not against people. */
+const checksumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const fromHex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'hex'))

@@ -1,0 +1,45 @@
+/** Nobody but who runs Coffer reads or writes its data: what is ours is mended, with a line; what is not is refused. */
+
+import { chmodSync, statSync } from 'node:fs'
+import { SettingsError } from '../base/settings-error.ts'
+
+const READ_OR_WRITE = 0o066 // to pass through a directory without these shows nothing of it
+const WRITE = 0o022
+const ANY = 0o077
+
+/**
+ * `firmwareId` is who may own the store besides us. Throws a SettingsError that names what belongs to somebody else, or
+ * what others may read or write and we cannot change.
+ */
+export function checkPermissions(directory: string, firmwareId: number | null, say: (text: string) => void): void {
+  const us = process.geteuid!()
+  const check = (path: string, forbidden: number, owners: readonly (number | null)[] = [us]): boolean => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found === undefined) return false
+    if (!owners.includes(found.uid))
+      throw new SettingsError(`${path} belongs to another user (${found.uid}), who could read or replace what is in it`)
+    if ((found.mode & forbidden) === 0) return false
+    mend(path, found.mode & 0o7777 & ~(forbidden === READ_OR_WRITE ? ANY : forbidden), forbidden)
+    say(`${path} was open to other users (mode ${octal(found.mode)}); it is no more.`)
+    return true
+  }
+
+  check(directory, READ_OR_WRITE)
+  if (check(`${directory}/device.key`, ANY))
+    say('Whoever has read device.key before can open this store while unattended boot is on, and read its audit log.')
+  check(`${directory}/store`, ANY, [us, firmwareId])
+  for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
+}
+
+function mend(path: string, mode: number, forbidden: number): void {
+  let problem = ''
+  try {
+    chmodSync(path, mode)
+  } catch (error) {
+    problem = ` (${(error as NodeJS.ErrnoException).code})`
+  }
+  if ((statSync(path).mode & forbidden) !== 0)
+    throw new SettingsError(`other users may read or write ${path}, and that cannot be changed${problem}`)
+}
+
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(3, '0')

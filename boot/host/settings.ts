@@ -1,0 +1,89 @@
+/** Settings of the host platform, by environment. A misspelt name or a bad value is refused by name, never guessed. */
+
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import type { LogLevel } from '../../firmware/base/log.ts'
+import { SettingsError } from '../base/settings-error.ts'
+
+export interface HostSettings {
+  /** Absolute; holds the device key, and the store in a directory of its own. */
+  dataDirectory: string
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  /** Of plain HTTP; null for none. */
+  httpPort: number | null
+  logLevel: LogLevel
+  /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
+  releaseKeyPath: string | null
+}
+
+const NAMES = [
+  'COFFER_DATA',
+  'COFFER_HOST',
+  'COFFER_PORT',
+  'COFFER_HTTP_PORT',
+  'COFFER_LOG',
+  'COFFER_RELEASE_KEY',
+] as const
+/** Settings of our own tools, which a shell may have for all it starts. */
+const OF_OTHERS = ['COFFER_QEMU_ACCEL']
+
+/** What Kubernetes and Docker tell every container of a service or container named coffer. */
+const INJECTED = /^COFFER_(NAME|ENV_.+|SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
+/** `COFFER_PORT` as they set it. */
+const INJECTED_ADDRESS = /^(tcp|udp|sctp):\/\//
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
+const PORT_MAX = 65535
+
+/** Throws a SettingsError that names the setting. */
+export function readSettings(environment: Readonly<Record<string, string | undefined>>): HostSettings {
+  refuseUnknownNames(Object.keys(environment))
+  return {
+    dataDirectory: readDirectory(environment.COFFER_DATA ?? './var'),
+    host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
+    port: readPort('COFFER_PORT', own(environment.COFFER_PORT) ?? '8443'),
+    httpPort: environment.COFFER_HTTP_PORT ? readPort('COFFER_HTTP_PORT', environment.COFFER_HTTP_PORT) : null,
+    logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
+    releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
+  }
+}
+
+function refuseUnknownNames(names: string[]): void {
+  const known: readonly string[] = [...NAMES, ...OF_OTHERS]
+  const unknown = names.find((name) => name.startsWith('COFFER_') && !known.includes(name) && !INJECTED.test(name))
+  if (unknown !== undefined) throw new SettingsError(`${unknown} is not a setting; there are ${NAMES.join(', ')}`)
+}
+
+/** Undefined for what an orchestrator has put in the place of a setting. */
+const own = (value: string | undefined): string | undefined =>
+  value !== undefined && INJECTED_ADDRESS.test(value) ? undefined : value
+
+function readDirectory(value: string): string {
+  if (value === '') throw new SettingsError('COFFER_DATA is empty; it names the data directory')
+  // Node's permission model reads an asterisk in an allowed path as a wildcard.
+  if (value.includes('*')) throw new SettingsError('COFFER_DATA must not contain an asterisk')
+  return resolve(value)
+}
+
+function readPath(value: string): string {
+  if (value === '') throw new SettingsError('COFFER_RELEASE_KEY is empty; it names the file of the release key')
+  return resolve(value)
+}
+
+function readHost(value: string): string {
+  if (value === 'localhost' || isIP(value) !== 0) return value
+  throw new SettingsError(`COFFER_HOST is ${JSON.stringify(value)}; it must be an IP address or localhost`)
+}
+
+function readPort(name: string, value: string): number {
+  if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)
+  throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
+}
+
+function readLevel(value: string): LogLevel {
+  const level = LEVELS.find((level) => level === value)
+  if (level !== undefined) return level
+  throw new SettingsError(`COFFER_LOG is ${JSON.stringify(value)}; it must be one of ${LEVELS.join(', ')}`)
+}

@@ -1,0 +1,71 @@
+/** A version on its way to a slot, from the first step to the last: at most one, in a directory of its own. */
+
+import { rmSync } from 'node:fs'
+import type { SlotStep } from '../../firmware/channel/protocol.ts'
+import type { Manifest } from '../../firmware/release/manifest.ts'
+import { type IncomingFiles, type IncomingSteps, openIncoming } from './files.ts'
+import { SlotError } from './slot-error.ts'
+
+export interface Incoming {
+  /** Throws a SlotError, or an error of the file system. */
+  take(step: Extract<SlotStep, { do: 'begin' | 'write' | 'finish' }>): void
+  /** What is there, verified. Throws a SlotError when nothing is. */
+  ready(): Manifest
+  /** It has been moved away. */
+  taken(): void
+  /** Nothing is left of it. */
+  drop(): void
+}
+
+export interface IncomingOptions extends IncomingSteps {
+  /** Exists only while something is on its way. */
+  directory: string
+  /** Null when none is installed: then nothing is taken. */
+  releaseKey: Uint8Array | null
+  /** Throws a SlotError when the files, whose hashes are right, would not run on this machine. */
+  inspect?(manifest: Manifest): void
+}
+
+export function createIncoming({ directory, releaseKey, inspect, ...steps }: IncomingOptions): Incoming {
+  let files: IncomingFiles | null = null
+  let verified: Manifest | null = null
+
+  const drop = () => {
+    files?.close()
+    files = null
+    verified = null
+    rmSync(directory, { recursive: true, force: true })
+  }
+  const begun = () => {
+    if (files === null) throw new SlotError('No version has been begun')
+    return files
+  }
+  return {
+    drop,
+    take: (step) => {
+      switch (step.do) {
+        case 'begin':
+          drop()
+          if (releaseKey === null) throw new SlotError('There is no release key')
+          files = openIncoming(directory, step, releaseKey, steps)
+          break
+        case 'write':
+          begun().write(step.name, step.bytes)
+          break
+        case 'finish':
+          begun().finish()
+          inspect?.(begun().manifest)
+          verified = begun().manifest
+          break
+      }
+    },
+    ready: () => {
+      if (verified === null) throw new SlotError('No version is ready')
+      return verified
+    },
+    taken: () => {
+      files = null
+      verified = null
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/** Base64 as the contract (1.1) has it: RFC 4648 section 4 with padding, unused bits of the last character ignored. */
+
+import { CofferError } from './error.ts'
+
+/** The runtime's decoder skips foreign characters and takes those of base64url. */
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** The decoded bytes, in memory of their own, or null when the text is not base64. */
+export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  const length = decodedLength(text)
+  if (length === null) return null
+  const bytes = new Uint8Array(length)
+  return decodeInto(text, bytes) === length ? bytes : null
+}
+
+/** How many bytes were decoded into `target`, or null when the text is not base64 or they have no room. */
+export function readBase64Into(text: string, target: Uint8Array): number | null {
+  const length = decodedLength(text)
+  if (length === null || length > target.length) return null
+  return decodeInto(text, target) === length ? length : null
+}
+
+function decodedLength(text: string): number | null {
+  if (text.length % 4 !== 0 || !BASE64.test(text)) return null
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  return (text.length / 4) * 3 - padding
+}
+
+/** Unlike `Buffer.from(text)`, which uses memory that others share. Fewer bytes than expected: padding alone. */
+const decodeInto = (text: string, { buffer, byteOffset, byteLength }: Uint8Array): number =>
+  Buffer.from(buffer, byteOffset, byteLength).write(text, 'base64')
+
+/** The decoded bytes; throws `invalid` naming the field. `lines`: LF characters are removed first. */
+export function decodeBase64(text: string, field: string, options?: { lines?: boolean }): Uint8Array<ArrayBuffer> {
+  const bytes = readBase64(options?.lines ? text.replaceAll('\n', '') : text)
+  if (bytes === null) throw new CofferError('invalid', `${field}: not base64`)
+  return bytes
+}
+
+export const encodeBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64')

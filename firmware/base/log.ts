@@ -1,0 +1,112 @@
+/** The log: sources, levels and sequence numbers of contract section 7.6; sinks are given from outside. */
+
+/** Syslog severities the appliance uses, contract 4.7. */
+export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
+
+export type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general'
+
+export interface Entry {
+  level: LogLevel
+  source: LogSource
+  /** Starts with `[n] `, n counting from 1 after start. */
+  message: string
+}
+
+export interface Log {
+  debug(source: LogSource, message: string): void
+  info(source: LogSource, message: string): void
+  warning(source: LogSource, message: string): void
+  error(source: LogSource, message: string): void
+  /** Entries at this level and above are written; `setLevel` applies at once. */
+  setLevel(level: LogLevel): void
+  readonly level: LogLevel
+  /** Entries since start by level, written or not, for the metrics. */
+  readonly counts: Readonly<Record<LogLevel, number>>
+}
+
+export const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warning: 4, info: 6, debug: 7 } // RFC 3164 section 4.1.1
+
+/** Line breaks and other control characters could forge entries; they are escaped. */
+const escapeControls = (text: string): string =>
+  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
+  const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
+  let current = level
+  let sequence = 0
+  const at = (level: LogLevel) => (source: LogSource, message: string) => {
+    counts[level]++
+    if (SEVERITY[level] > SEVERITY[current]) return
+    sequence++
+    write({ level, source, message: `[${sequence}] ${escapeControls(message)}` })
+  }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warning: at('warning'),
+    error: at('error'),
+    setLevel: (level) => {
+      current = level
+    },
+    get level() {
+      return current
+    },
+    counts,
+  }
+}
+
+// Of what is written for strangers: enough to see what they do, and little of what a disk or a network takes.
+const SHARE_BURST = 200
+const SHARE_PER_SECOND = 20
+
+/** What strangers cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
+export interface Share {
+  /** Where to write of one event, or nowhere. */
+  lines(): Log | undefined
+}
+
+/** `nowMs` must never jump. */
+export function createShare(log: Log, nowMs: () => number = () => performance.now()): Share {
+  let left = SHARE_BURST
+  let filledMs = nowMs()
+  let skipped = 0
+  return {
+    lines() {
+      left = Math.min(SHARE_BURST, left + ((nowMs() - filledMs) / 1000) * SHARE_PER_SECOND)
+      filledMs = nowMs()
+      if (left < 1) {
+        skipped++
+        return undefined
+      }
+      left--
+      if (skipped > 0) log.info('access', `${skipped} requests of strangers were not written here`)
+      skipped = 0
+      return log
+    },
+  }
+}
+
+let lines = ''
+let timer: NodeJS.Timeout | undefined
+
+const GATHER_MS = 100 // writing and reading a line by itself costs two processes more than a signature
+const GATHER_MAX = 32_768 // characters: what the way to the boot manager holds at once
+
+/**
+ * One line per entry on standard output, which the boot manager passes on to the console. Lines that come close together
+ * go out in one write, errors at once: the process may be about to end.
+ */
+export function writeToConsole({ level, source, message }: Entry): void {
+  timer ??= setTimeout(flushConsole, GATHER_MS)
+  lines += `${level.padEnd(7)} ${source}: ${message}\n`
+  if (level === 'error' || lines.length >= GATHER_MAX) flushConsole()
+}
+
+function flushConsole(): void {
+  if (lines !== '') process.stdout.write(lines)
+  lines = ''
+  clearTimeout(timer)
+  timer = undefined
+}
+
+process.once('exit', flushConsole) // writing to a pipe is synchronous

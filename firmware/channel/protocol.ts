@@ -1,0 +1,117 @@
+/**
+ * What the boot manager and the firmware say to each other, as frames on one channel: firmware/channel/.
+ * Secrets travel as bytes on this channel only, never in argv or the environment.
+ */
+
+import type { LogLevel } from '../base/log.ts'
+import type { State } from '../base/states.ts'
+
+/** The device's address on its network, contract 4.7. Texts in the usual notation, already checked. */
+export interface Network {
+  ipAddress: string
+  netmask: string
+  /** `0.0.0.0`: none. */
+  gateway: string
+  /** Absent: IPv6 is off. */
+  ipv6?: { cidr: string; gateway: string | null }
+}
+
+/** Where the device's time comes from, contract 3.4. Texts already checked; empty: from nowhere. */
+export interface Ntp {
+  /** IPv4 or IPv6 address of the server. */
+  ntpIP?: string | undefined
+  /** Host name in the certificate of the server; where it is given, the server must speak NTS (RFC 8915). */
+  ntsName?: string | undefined
+}
+
+/** From the boot manager to the firmware. The first message is always `start`. */
+export type ToFirmware =
+  | {
+      type: 'start'
+      settings: Settings
+      /** Null when it is lost, or when the machine does not give it as it was started; `withheld` then says why. */
+      deviceKey: Uint8Array | null
+      withheld?: string
+      software: Software
+    }
+  /** The passphrase typed at the console; answered by `unlockResult`. */
+  | { type: 'unlock'; passphrase: Uint8Array }
+  /** Answered by `pong`; a firmware that stays silent is hung and is restarted. */
+  | { type: 'ping' }
+  /** Stop cleanly: counters flushed, WAL checkpointed, vault wiped, then exit code 0. */
+  | { type: 'stop' }
+  /** The trial is over: from now on requests are answered. */
+  | { type: 'good' }
+  /** To each `request`, in their order, before it is performed. No problem: it happens, whatever happens to the power. */
+  | { type: 'requestResult'; problem: string | null }
+  /** The machine's clock has the time of a server: an offset to it would be wrong. */
+  | { type: 'timeKept' }
+  /** To each `slot`, in their order. */
+  | ({ type: 'slotResult' } & SlotAnswer)
+
+/** From the firmware to the boot manager. */
+export type ToBoot =
+  | { type: 'listening'; address: string; port: number }
+  /** The reason of Failed, or of a Locked that no passphrase ends; on trial, also why the store did not open. */
+  | { type: 'state'; state: State; reason?: string }
+  | {
+      type: 'unlockResult'
+      result: 'unlocked' | 'wrong' | 'tooManyAttempts' | 'notLocked' | 'failed'
+      message?: string
+    }
+  | { type: 'pong' }
+  /** The firmware cannot run with these settings (port taken, address not ours): starting it again would not help. */
+  | { type: 'refused'; reason: string }
+  /** What the firmware may ask for; nothing else is performed. */
+  | { type: 'request'; action: 'reboot' | 'shutdown' | 'factoryReset' }
+  /** At each start and after each change. */
+  | { type: 'network'; network: Network }
+  /** After `network`, then after each change. */
+  | { type: 'ntp'; ntp: Ntp }
+  /** At each start and after each change: SHA-256 of the public key of the TLS port, as `sha256//` and base64. */
+  | { type: 'tlsKey'; fingerprint: string }
+  | { type: 'slot'; step: SlotStep }
+
+/** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
+export type SlotStep =
+  /** The first two members of the image. The boot manager verifies them for itself. */
+  | { do: 'begin'; manifest: Uint8Array; signature: Uint8Array }
+  /** The next bytes of a payload member. */
+  | { do: 'write'; name: string; bytes: Uint8Array }
+  /** Everything is there: it is read back, verified, and kept until `activate`, `discard` or a restart. */
+  | { do: 'finish' }
+  /** The next start runs it, on trial. */
+  | { do: 'activate' }
+  | { do: 'discard' }
+
+/** No problem: the step was done. A conflict: the version is in order, but it does not fit to what this machine runs. */
+export interface SlotAnswer {
+  problem: string | null
+  conflict?: true
+}
+
+export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives over TLS comes in far smaller pieces
+
+/** What the boot manager tells a firmware of how it came to run. */
+export interface Software {
+  /**
+   * On trial it answers no request (503) until `good`, but for those of a Locked appliance: the store is put back as it was if
+   * the trial fails.
+   */
+  trial: boolean
+  /** Which version was tried last and why it was left, for the log and the system information. */
+  fallback: string | null
+}
+
+export interface Settings {
+  /** Directory of the store; the only place the firmware may write. */
+  dataDirectory: string
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  /** Where requests of plain HTTP are sent on to the TLS port; null: nowhere. */
+  httpPort: number | null
+  logLevel: LogLevel
+  /** Ed25519 public key that update images must be signed with; null: every update is refused. */
+  releaseKey: Uint8Array | null
+}

@@ -1,0 +1,80 @@
+/**
+ * Certificates that are uploaded: parsed, checked and written out again. RFC 5280 section 6.1, without its checks of
+ * time: the appliance's clock may be wrong, and certificates are installed ahead of their time. Contract section 6.6.
+ */
+
+import { X509Certificate } from 'node:crypto'
+import { AsnConvert } from '@peculiar/asn1-schema'
+import { BasicConstraints, Certificate, id_ce_basicConstraints } from '@peculiar/asn1-x509'
+import { CofferError } from '../../base/error.ts'
+import { decodeBody, encodePem, splitPem } from './pem.ts'
+
+const LABEL = 'CERTIFICATE'
+const CERTIFICATES_MAX = 10 // no authority needs more than three; a client reads all of them in each handshake
+
+/** The certificates of a PEM file in their order, one at least. Throws CofferError `invalid`. */
+export function parseCertificates(pem: Uint8Array): X509Certificate[] {
+  const blocks = splitPem(pem)
+  if (blocks.length === 0) throw new CofferError('invalid', 'PEM: a certificate is needed, none found')
+  if (blocks.length > CERTIFICATES_MAX)
+    throw new CofferError('invalid', `PEM: at most ${CERTIFICATES_MAX} certificates`)
+  return blocks.map(({ label, body }) => {
+    if (label !== LABEL) throw new CofferError('invalid', `PEM: only blocks of the type ${LABEL} are accepted`)
+    return parse(decodeBody(body))
+  })
+}
+
+export const encodeCertificates = (certificates: readonly X509Certificate[]): string =>
+  certificates.map(({ raw }) => encodePem(LABEL, raw)).join('')
+
+/** Throws CofferError `invalid` unless each certificate is issued by the next one. */
+export function checkChain(certificates: readonly X509Certificate[]): void {
+  for (const [i, issuer] of certificates.entries()) {
+    const issued = certificates[i - 1]
+    if (issued === undefined) continue
+    if (!isIssuedBy(issued, issuer))
+      throw new CofferError('invalid', `Certificate ${i} of the chain is not issued by the next one`)
+    // Between an authority and the leaf stand i - 1 others.
+    if (pathLengthMax(issuer) < i - 1)
+      throw new CofferError('invalid', `Certificate ${i + 1} of the chain allows no chain as long as this`)
+  }
+}
+
+/** Name, key identifier, purposes and signature. */
+export const isIssuedBy = (issued: X509Certificate, issuer: X509Certificate): boolean =>
+  issuer.ca && issued.checkIssued(issuer) && verifies(issued, issuer)
+
+/** A root: an authority that issued its own certificate. */
+export const isRoot = (certificate: X509Certificate): boolean => isIssuedBy(certificate, certificate)
+
+function parse(der: Uint8Array): X509Certificate {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(der)
+  } catch {
+    throw new CofferError('invalid', 'PEM: not a certificate')
+  }
+  // OpenSSL reads lengths in any form and stops at the end of the first value.
+  if (!certificate.raw.equals(der)) throw new CofferError('invalid', 'PEM: more or other than one certificate in DER')
+  return certificate
+}
+
+/** False also for signatures of kinds that OpenSSL does not know. */
+function verifies(issued: X509Certificate, issuer: X509Certificate): boolean {
+  try {
+    return issued.verify(issuer.publicKey)
+  } catch {
+    return false
+  }
+}
+
+function pathLengthMax(issuer: X509Certificate): number {
+  try {
+    const { extensions = [] } = AsnConvert.parse(issuer.raw, Certificate).tbsCertificate
+    const extension = extensions.find(({ extnID }) => extnID === id_ce_basicConstraints)
+    if (extension === undefined) return 0
+    return AsnConvert.parse(extension.extnValue.buffer, BasicConstraints).pathLenConstraint ?? Number.POSITIVE_INFINITY
+  } catch {
+    throw new CofferError('invalid', 'A certificate of the chain is not as RFC 5280 has it')
+  }
+}

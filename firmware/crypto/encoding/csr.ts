@@ -1,0 +1,111 @@
+/** Certificate signing requests: PKCS#10, RFC 2986, with the rules of contract section 6.5. */
+
+import { isIP } from 'node:net'
+import { domainToASCII } from 'node:url'
+import { Attributes, CertificationRequest, CertificationRequestInfo } from '@peculiar/asn1-csr'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
+import {
+  Attribute,
+  AttributeTypeAndValue,
+  AttributeValue,
+  Extension,
+  Extensions,
+  GeneralName,
+  id_ce_subjectAltName,
+  Name,
+  RelativeDistinguishedName,
+  SubjectAlternativeName,
+} from '@peculiar/asn1-x509'
+import { CofferError } from '../../base/error.ts'
+import type { KeyType, PublicKey } from '../types.ts'
+import { encodePem } from './pem.ts'
+import { bufferOf, publicKeyInfo } from './public-key.ts'
+import { type Sign, signatureAlgorithm, signData } from './signature.ts'
+
+/** Empty and absent members are left out of the request. */
+export interface Subject {
+  commonName: string
+  countryName?: string | undefined
+  stateOrProvinceName?: string | undefined
+  localityName?: string | undefined
+  organizationName?: string | undefined
+  organizationalUnitName?: string | undefined
+  emailAddress?: string | undefined
+  /** Absent or null: the common name as DNS name. Empty: no alternative name. */
+  subjectAltNames?: readonly string[] | null | undefined
+}
+
+/** A request as PEM, its signature made by `sign`. Throws CofferError `invalid` for Generic keys and unfit subjects. */
+export async function createCsr(type: KeyType, publicKey: PublicKey, subject: Subject, sign: Sign): Promise<string> {
+  const info = new CertificationRequestInfo({
+    subject: nameOf(subject),
+    subjectPKInfo: publicKeyInfo(type, publicKey),
+    attributes: new Attributes(attributesOf(subject)),
+  })
+  const request = new CertificationRequest({
+    certificationRequestInfo: info,
+    signatureAlgorithm: signatureAlgorithm(type),
+    signature: bufferOf(await signData(type, new Uint8Array(AsnConvert.serialize(info)), sign)),
+  })
+  return encodePem('CERTIFICATE REQUEST', new Uint8Array(AsnConvert.serialize(request)))
+}
+
+const ATTRIBUTES_IN_ORDER = [
+  ['commonName', '2.5.4.3', 'utf8String'],
+  ['countryName', '2.5.4.6', 'printableString'],
+  ['stateOrProvinceName', '2.5.4.8', 'utf8String'],
+  ['localityName', '2.5.4.7', 'utf8String'],
+  ['organizationName', '2.5.4.10', 'utf8String'],
+  ['organizationalUnitName', '2.5.4.11', 'utf8String'],
+  ['emailAddress', '1.2.840.113549.1.9.1', 'ia5String'],
+] as const
+
+const CHARACTERS = {
+  utf8String: /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, // a line break or a NUL makes names that programs show as others
+  printableString: /^[A-Za-z0-9 '()+,\-./:=?]*$/, // X.680 section 41.4
+  ia5String: /^[\x20-\x7e]*$/,
+}
+
+/** The subject as a name, one attribute per RDN. */
+export function nameOf(subject: Subject): Name {
+  if (subject.commonName === '') throw new CofferError('invalid', 'commonName: must not be empty')
+  const name = new Name()
+  for (const [field, type, kind] of ATTRIBUTES_IN_ORDER) {
+    const text = subject[field]
+    if (text === undefined || text === '') continue
+    if (!CHARACTERS[kind].test(text)) throw new CofferError('invalid', `${field}: contains characters not allowed here`)
+    const value = new AttributeValue({ [kind]: text })
+    name.push(new RelativeDistinguishedName([new AttributeTypeAndValue({ type, value })]))
+  }
+  return name
+}
+
+const EXTENSION_REQUEST = '1.2.840.113549.1.9.14' // RFC 2985 section 5.4.2
+const ALT_NAMES_MAX = 256 // encoding them is quick up to here; public CAs take 100 to 250
+
+function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
+  const names = subjectAltNames ?? [commonName]
+  if (names.length === 0) return []
+  if (names.length > ALT_NAMES_MAX) throw new CofferError('invalid', `subjectAltNames: at most ${ALT_NAMES_MAX}`)
+  const alternatives = new SubjectAlternativeName(names.map(generalName))
+  const extnValue = new OctetString(AsnConvert.serialize(alternatives))
+  const extensions = new Extensions([new Extension({ extnID: id_ce_subjectAltName, extnValue })])
+  return [new Attribute({ type: EXTENSION_REQUEST, values: [AsnConvert.serialize(extensions)] })]
+}
+
+function generalName(text: string): GeneralName {
+  if (!CHARACTERS.utf8String.test(text))
+    throw new CofferError('invalid', 'subjectAltNames: contains characters not allowed here')
+  if (text.startsWith('IP:')) return new GeneralName({ iPAddress: ipAddress(text.slice(3)) })
+  // The field is IA5String; international names go in as A-labels (RFC 5280 section 7.2).
+  const dNSName = CHARACTERS.ia5String.test(text) ? text : domainToASCII(text)
+  if (dNSName === '') throw new CofferError('invalid', 'subjectAltNames: the name cannot be written as a DNS name')
+  return new GeneralName({ dNSName })
+}
+
+/** IPv6 in plain groups: the encoder knows neither zones nor embedded IPv4 addresses. */
+function ipAddress(text: string): string {
+  const version = isIP(text)
+  if (version === 0 || text.includes('%')) throw new CofferError('invalid', 'subjectAltNames: not an IP address')
+  return version === 4 ? text : new URL(`http://[${text}]`).hostname.slice(1, -1)
+}

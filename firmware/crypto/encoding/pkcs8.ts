@@ -1,0 +1,93 @@
+/** Private keys as PKCS#8: RFC 5208, around RFC 5915 (EC), RFC 8410 (Ed25519) and RFC 8017 A.1.2 (RSA). */
+
+import { AsnConvert } from '@peculiar/asn1-schema'
+import { CofferError } from '../../base/error.ts'
+import { copySecret, newSecret } from '../../base/secret.ts'
+import { isEcKeyType } from '../algorithms.ts'
+import { inverseOfOdd, product } from '../engine/integer/arithmetic.ts'
+import { decodeRsaPrivateKey, type RsaPrivateKey, wipeRsaKey } from '../rsa/encoding.ts'
+import type { KeyPair } from '../types.ts'
+import { constructed, TAG } from './der.ts'
+import { publicKeyInfo } from './public-key.ts'
+
+/** DER; the caller wipes it. Throws CofferError `invalid` for Generic keys. */
+export function encodePkcs8(pair: KeyPair): Uint8Array {
+  const { algorithm } = publicKeyInfo(pair.type, pair.public)
+  const name = new Uint8Array(AsnConvert.serialize(algorithm))
+  return wrap(TAG.sequence, integer(ZERO), name, wrap(TAG.octetString, privateKey(pair)))
+}
+
+const ZERO = Uint8Array.of(0)
+const ONE = Uint8Array.of(1)
+
+function privateKey({ type, private: secret, public: publicKey }: KeyPair): Uint8Array {
+  if (type === 'RSA') {
+    const key = decodeRsaPrivateKey(secret)
+    try {
+      return rsaPrivateKey(key)
+    } finally {
+      wipeRsaKey(key)
+    }
+  }
+  if (publicKey === null || !('data' in publicKey)) throw new CofferError('invalid', `${type} keys have no such form`)
+  if (!isEcKeyType(type)) return wrap(TAG.octetString, copySecret(secret))
+  const point = wrap(TAG.bitString, ZERO.slice(), publicKey.data.slice())
+  return wrap(TAG.sequence, integer(ONE), wrap(TAG.octetString, copySecret(secret)), wrap(constructed(1), point))
+}
+
+function rsaPrivateKey({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): Uint8Array {
+  const d = privateExponent(e, p, q)
+  try {
+    return wrap(TAG.sequence, ...[ZERO, n, e, d, p, q, dp, dq, qinv].map(integer))
+  } finally {
+    d.fill(0)
+  }
+}
+
+/** e^-1 mod (p - 1)(q - 1): one of the exponents RFC 8017 section 3.2 allows. */
+function privateExponent(e: Uint8Array, p: Uint8Array, q: Uint8Array): Uint8Array {
+  const [pLess, qLess] = [lessOne(p), lessOne(q)]
+  const order = product(pLess, qLess)
+  try {
+    const d = inverseOfOdd(e, order)
+    if (d === null) throw new CofferError('storage', 'A stored RSA key is damaged')
+    return d
+  } finally {
+    for (const number of [pLess, qLess, order]) number.fill(0)
+  }
+}
+
+function lessOne(odd: Uint8Array): Uint8Array {
+  const less = copySecret(odd)
+  less[less.length - 1]! &= 0xfe
+  return less
+}
+
+/** An unsigned number without superfluous zeros; the length of each number of a key is public or nearly so. */
+function integer(number: Uint8Array): Uint8Array {
+  let start = 0
+  while (start < number.length - 1 && number[start] === 0) start++
+  const digits = copySecret(number.subarray(start))
+  return digits[0]! >= 0x80 ? wrap(TAG.integer, ZERO.slice(), digits) : wrap(TAG.integer, digits)
+}
+
+/** One value of DER around `parts`, which are wiped. */
+function wrap(tag: number, ...parts: Uint8Array[]): Uint8Array {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const lengthBytes = length < 0x80 ? 0 : length < 0x100 ? 1 : 2
+  const value = newSecret(2 + lengthBytes + length)
+  value[0] = tag
+  if (lengthBytes === 0) value[1] = length
+  else {
+    value[1] = 0x80 | lengthBytes
+    if (lengthBytes === 2) value[2] = length >> 8
+    value[1 + lengthBytes] = length
+  }
+  let at = 2 + lengthBytes
+  for (const part of parts) {
+    value.set(part, at)
+    part.fill(0)
+    at += part.length
+  }
+  return value
+}

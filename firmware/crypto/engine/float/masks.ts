@@ -1,0 +1,16 @@
+/** Choices among secret bytes that take the same instructions for every value. */
+
+import { newSecret } from '../../../base/secret.ts'
+
+/** a if `first` is 1, b if it is 0. */
+export function select(first: number, a: Uint8Array, b: Uint8Array): Uint8Array {
+  const result = newSecret(b.length)
+  for (let i = 0; i < b.length; i++) result[i] = b[i]! ^ ((b[i]! ^ a[i]!) & -first)
+  return result
+}
+
+export function isZero(bytes: Uint8Array): boolean {
+  let bits = 0
+  for (const byte of bytes) bits |= byte
+  return bits === 0
+}

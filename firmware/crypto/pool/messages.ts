@@ -1,0 +1,142 @@
+/** What the pool and its worker threads say to each other. */
+
+import type { ErrorCode } from '../../base/error.ts'
+import type { RsaClaims } from '../rsa/generate.ts'
+import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost, SignMode } from '../types.ts'
+import type { Packer, Parcel, Unpacker } from './message-encoding.ts'
+
+export type Task =
+  | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array }
+  | { do: 'decrypt'; ref: number; mode: DecryptMode; message: Uint8Array; iv: Uint8Array | undefined }
+  | { do: 'encrypt'; ref: number; mode: EncryptMode; message: Uint8Array; iv: Uint8Array }
+  | { do: 'generate'; type: KeyType; bits: number | undefined }
+  | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array }
+  | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
+  | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
+
+/** The worker wipes the byte arrays in it. */
+export interface Request {
+  id: number
+  /** The value of the shared counter when it was sent; a lock raises the counter, which voids what waits. */
+  epoch: number
+  task: Task
+  /** Sent with the first task for a key. */
+  open?: { type: KeyType; private: Uint8Array }
+  /** A key to wipe first, to make room. */
+  evict?: number
+}
+
+/** A parcel holds requests. */
+export type ToWorker = Parcel | { forget: number } | 'close'
+
+export type FromWorker = 'ready' | Tested | Replies
+
+/** Once, when it has warmed up. */
+export interface Tested {
+  /** The algorithms whose known answer did not come out. */
+  wrong: string[]
+}
+
+export interface Replies extends Parcel {
+  /** How long the operations in it took together. */
+  tookMs: number
+  /** A check of its memory failed: it answers what it has been given, and is to be replaced. */
+  isFaulty: boolean
+}
+
+export type Reply =
+  | { id: number; result: Uint8Array | KeyPair }
+  /** `unopened`: the key of the request is not open in that worker. */
+  | { id: number; code: ErrorCode; message: string; unopened: boolean }
+
+export interface WorkerStart {
+  epoch: SharedArrayBuffer
+  /** Whether this worker signs, runs each engine's first, slow calls while it has nothing to do, and tests it then. */
+  warm: boolean
+  /** Added to the niceness of the thread. */
+  nice: number
+}
+
+/** The members of each task in the order in which they travel: plain ones, then byte arrays. */
+const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes: Names<Do>] } = {
+  sign: [['ref', 'mode'], ['message']],
+  decrypt: [
+    ['ref', 'mode'],
+    ['message', 'iv'],
+  ],
+  encrypt: [
+    ['ref', 'mode'],
+    ['message', 'iv'],
+  ],
+  generate: [['type', 'bits'], []],
+  import: [['type'], ['data']],
+  importRsa: [[], ['primeP', 'primeQ', 'publicExponent', 'privateExponent', 'exponentP', 'exponentQ', 'coefficient']],
+  scrypt: [['cost'], ['passphrase', 'salt']],
+}
+
+type Names<Do> = readonly Exclude<keyof Extract<Task, { do: Do }>, 'do'>[]
+
+/** Takes over the byte arrays. */
+export function packRequest(packer: Packer, { id, epoch, task, open, evict }: Request): void {
+  packer.add(id, epoch, evict, open?.type)
+  packer.addBytes(open?.private)
+  const [plain, bytes] = MEMBERS[task.do]
+  const members = task as unknown as Record<string, unknown>
+  packer.add(task.do)
+  for (const name of plain) packer.add(members[name])
+  for (const name of bytes) packer.addBytes(members[name] as Uint8Array | undefined)
+}
+
+export function unpackRequest(unpacker: Unpacker): Request {
+  const [id, epoch, evict] = [unpacker.take(), unpacker.take(), unpacker.take()] as [number, number, number | undefined]
+  const type = unpacker.take() as KeyType | undefined
+  const key = unpacker.takeBytes()
+  const task: Record<string, unknown> = { do: unpacker.take() }
+  const [plain, bytes] = MEMBERS[task.do as Task['do']]
+  for (const name of plain) task[name] = unpacker.take()
+  for (const name of bytes) task[name] = unpacker.takeBytes()
+  const request: Request = { id, epoch, task: task as Task }
+  if (evict !== undefined) request.evict = evict
+  if (type !== undefined && key !== undefined) request.open = { type, private: key }
+  return request
+}
+
+/** Takes over the byte arrays that may be secret. */
+export function packReply(packer: Packer, reply: Reply): void {
+  if ('code' in reply) packer.add(reply.id, 'error', reply.code, reply.message, reply.unopened)
+  else if (reply.result instanceof Uint8Array) {
+    packer.add(reply.id, 'bytes')
+    packer.addBytes(reply.result)
+  } else {
+    packer.add(reply.id, 'pair', reply.result.type, reply.result.public)
+    packer.addBytes(reply.result.private)
+  }
+}
+
+export function unpackReply(unpacker: Unpacker): Reply {
+  const [id, kind] = [unpacker.take() as number, unpacker.take()]
+  if (kind === 'bytes') return { id, result: unpacker.takeBytes()! }
+  if (kind === 'pair') {
+    const [type, publicKey] = [unpacker.take() as KeyType, unpacker.take() as PublicKey]
+    return { id, result: { type, public: publicKey, private: unpacker.takeBytes()! } }
+  }
+  const [code, message] = [unpacker.take() as ErrorCode, unpacker.take() as string]
+  return { id, code, message, unopened: unpacker.take() as boolean }
+}
+
+/** Length of a task's byte arrays together. */
+export function bytesIn(task: Task): number {
+  let bytes = 0
+  for (const array of byteArraysOf(task)) bytes += array.length
+  return bytes
+}
+
+export function wipeBytes(task: Task): void {
+  for (const array of byteArraysOf(task)) array.fill(0)
+}
+
+function byteArraysOf(task: Task): Uint8Array[] {
+  const members = task as unknown as Record<string, Uint8Array | undefined>
+  const [, names] = MEMBERS[task.do]
+  return names.map((name) => members[name]).filter((array) => array !== undefined)
+}

@@ -1,0 +1,94 @@
+/** One shape for keys of every type, opened in a worker. Contract sections 4.4, 6.1 and 6.2. */
+
+import { CofferError } from '../../base/error.ts'
+import { copySecret } from '../../base/secret.ts'
+import { decryptAesCbc, encryptAesCbc } from '../aes.ts'
+import { checkBits } from '../algorithms.ts'
+import { generateCurveKey, importCurveKey, openCurveKey } from '../ec/private-key.ts'
+import type { Random } from '../random.ts'
+import { wipeRsaKey } from '../rsa/encoding.ts'
+import type { OpenedRsa, RsaClaims, RsaPrivateKey } from '../rsa/private-key.ts'
+import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from '../rsa/private-key.ts'
+import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../types.ts'
+
+export interface OpenedKey {
+  /** Throws CofferError `invalid` when the key cannot do that; what is returned belongs to the caller. */
+  sign(mode: SignMode, message: Uint8Array): Uint8Array
+  decrypt(mode: DecryptMode, encrypted: Uint8Array, iv: Uint8Array | undefined): Uint8Array
+  encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Uint8Array
+  wipe(): void
+}
+
+/** Opens a private key as it is stored; copies what it needs of the bytes. */
+export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): OpenedKey {
+  const unfit = (mode: string) => (): never => {
+    throw new CofferError('invalid', `mode: ${type} keys cannot ${mode}`)
+  }
+  if (type === 'RSA') {
+    const key = openStoredRsa(privateKey, random)
+    return { sign: key.sign, decrypt: key.decrypt, wipe: key.wipe, encrypt: unfit('encrypt') }
+  }
+  if (type !== 'Generic') {
+    const key = openCurveKey(type, privateKey, random)
+    return { sign: key.sign, wipe: key.wipe, decrypt: unfit('decrypt'), encrypt: unfit('encrypt') }
+  }
+  const secret = copySecret(privateKey)
+  return {
+    sign: unfit('sign'),
+    decrypt: (mode, encrypted, iv) => {
+      if (mode !== 'AES_CBC') throw new CofferError('invalid', `mode: ${mode} does not fit Generic keys`)
+      return decryptAesCbc(secret, iv, encrypted)
+    },
+    encrypt: (_mode, message, iv) => encryptAesCbc(secret, iv, message),
+    wipe: () => secret.fill(0),
+  }
+}
+
+export function generateKey(type: KeyType, bits: number | undefined, random: Random): KeyPair {
+  if (type === 'RSA') return rsaPair(generateRsa(checkBits('RSA', bits), random))
+  if (type !== 'Generic') return generateCurveKey(type, random)
+  return { type, private: random(Math.ceil(checkBits('Generic', bits) / 8)), public: null }
+}
+
+/** The arguments stay the caller's. */
+export function importRsaKey(
+  primeP: Uint8Array,
+  primeQ: Uint8Array,
+  publicExponent: Uint8Array,
+  random: Random,
+  claims?: RsaClaims,
+): KeyPair {
+  return rsaPair(rsaFromPrimes(primeP, primeQ, publicExponent, random, undefined, claims))
+}
+
+const GENERIC_IMPORT_BYTES = { min: 16, max: 1024 } // contract 4.4
+
+export function importKey(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): KeyPair {
+  if (type !== 'Generic') return importCurveKey(type, data)
+  const { min, max } = GENERIC_IMPORT_BYTES
+  if (data.length < min || data.length > max) {
+    throw new CofferError('invalid', `data: Generic keys have ${min} to ${max} bytes`)
+  }
+  return { type, private: copySecret(data), public: null }
+}
+
+function openStoredRsa(stored: Uint8Array, random: Random): OpenedRsa {
+  const key = decodeRsaPrivateKey(stored)
+  try {
+    return openRsa(key, random)
+  } finally {
+    wipeRsaKey(key)
+  }
+}
+
+/** Wipes `key`. */
+function rsaPair(key: RsaPrivateKey): KeyPair {
+  const { n, e } = key
+  const pair: KeyPair = {
+    type: 'RSA',
+    private: encodeRsaPrivateKey(key),
+    public: { modulus: n.slice(), publicExponent: e.slice() },
+  }
+  wipeRsaKey(key)
+  return pair
+}

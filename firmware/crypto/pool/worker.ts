@@ -1,0 +1,182 @@
+/** The worker thread's side of the pool: keeps opened keys, performs one request at a time, writes no log. */
+
+import { getPriority, setPriority } from 'node:os'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { refuseNativeCode } from '../../base/confinement.ts'
+import { CofferError } from '../../base/error.ts'
+import { Fault } from '../engine/fault.ts'
+import { scrubHeap, scrubStack } from '../engine/scrub.ts'
+import { engine } from '../engine/select.ts'
+import { deriveKey } from '../kdf.ts'
+import { type Random, systemRandom } from '../random.ts'
+import type { RsaClaims } from '../rsa/generate.ts'
+import type { KeyPair } from '../types.ts'
+import { knownAnswers } from './known-answers.ts'
+import { Packer, type Parcel, Unpacker } from './message-encoding.ts'
+import {
+  type FromWorker,
+  packReply,
+  type Reply,
+  type Request,
+  type Task,
+  type ToWorker,
+  unpackRequest,
+  type WorkerStart,
+  wipeBytes,
+} from './messages.ts'
+import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
+import { warmUpSteps } from './warm-up.ts'
+
+const SHORT_MS = 0.3 // an answer waits for those behind it, at most fifteen, while operations take less than this
+const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
+
+/** Serves requests until `close`. */
+function serve(port: MessagePort): void {
+  refuseNativeCode()
+  const start = workerData as WorkerStart
+  const epoch = new Int32Array(start.epoch)
+  const opened = new Map<number, OpenedKey>()
+  let isClosed = false
+  let isFaulty = false
+
+  /** An operation that takes long draws often, and then ends here once the appliance is locked. */
+  const random: Random = (bytes) => {
+    if (requestEpoch !== Atomics.load(epoch, 0)) throw new CofferError('unavailable', 'Service not available')
+    return systemRandom(bytes)
+  }
+  let requestEpoch = 0
+  const forget = (ref: number): void => {
+    opened.get(ref)?.wipe()
+    opened.delete(ref)
+    scrub()
+  }
+  const forgetAll = (): void => {
+    for (const key of opened.values()) key.wipe()
+    opened.clear()
+    scrub()
+  }
+  const answer = (request: Request): Reply => {
+    const { id, task, open, evict } = request
+    try {
+      if (evict !== undefined) forget(evict)
+      requestEpoch = request.epoch
+      if (requestEpoch !== Atomics.load(epoch, 0)) {
+        forgetAll()
+        throw new CofferError('unavailable', 'Service not available')
+      }
+      if (open !== undefined && 'ref' in task) {
+        opened.get(task.ref)?.wipe()
+        opened.set(task.ref, openKey(open.type, open.private, random))
+      }
+      return { id, result: perform(task, opened, random) }
+    } catch (error) {
+      isFaulty ||= error instanceof Fault
+      // Messages of packages are not passed on: they may quote numbers.
+      const { code, message } =
+        error instanceof CofferError ? error : new CofferError('internal', 'The crypto operation failed')
+      return { id, code, message, unopened: 'ref' in task && !opened.has(task.ref) }
+    } finally {
+      open?.private.fill(0)
+      wipeBytes(task)
+      if (!('ref' in task)) scrub() // a new key is known to nobody here any more
+    }
+  }
+
+  /** Short operations are answered together, for waking the main thread costs as much as one; long ones one by one. */
+  const answerAll = (parcel: Parcel): void => {
+    const requests = new Unpacker(parcel)
+    let packer = new Packer()
+    let firstMs = performance.now()
+    let startedMs = firstMs
+    while (!requests.isEmpty) {
+      packReply(packer, answer(unpackRequest(requests)))
+      const nowMs = performance.now()
+      const isShort = nowMs - startedMs < SHORT_MS
+      startedMs = nowMs
+      if (isShort && !requests.isEmpty) continue
+      const [replies, moved] = packer.close()
+      port.postMessage({ ...replies, tookMs: nowMs - firstMs, isFaulty } satisfies FromWorker, moved)
+      packer = new Packer()
+      firstMs = nowMs
+    }
+  }
+
+  port.on('message', (message: ToWorker) => {
+    if (message === 'close') {
+      isClosed = true
+      forgetAll()
+      port.close()
+    } else if ('forget' in message) forget(message.forget)
+    else answerAll(message)
+  })
+  if (start.nice > 0) standBack(start.nice)
+  port.postMessage('ready' satisfies FromWorker)
+  if (!start.warm) return
+  const wrong: string[] = []
+  const steps = [
+    ...warmUpSteps(engine).map((step) => () => orNothing(step)),
+    ...knownAnswers(engine).map(({ algorithm, isRight }) => () => {
+      if (!orNothing(isRight)) wrong.push(algorithm)
+    }),
+    () => port.postMessage({ wrong } satisfies FromWorker),
+  ]
+  const warmUp = (): void => {
+    if (isClosed) return
+    const startedMs = performance.now()
+    steps.shift()?.()
+    if (steps.length > 0) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
+  }
+  setImmediate(warmUp)
+}
+
+/** A step that throws leaves its algorithm without a right answer, which says it all. */
+function orNothing<T>(step: () => T): T | undefined {
+  try {
+    return step()
+  } catch {
+    return undefined
+  }
+}
+
+const NICENESS_MAX = 19
+
+/** Of this thread alone: Linux keeps it for each. What cannot be had costs the others some speed, and nobody a key. */
+function standBack(nice: number): void {
+  try {
+    setPriority(Math.min(getPriority() + nice, NICENESS_MAX))
+  } catch {}
+}
+
+function scrub(): void {
+  scrubStack()
+  scrubHeap()
+}
+
+function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Uint8Array | KeyPair {
+  switch (task.do) {
+    case 'generate':
+      return generateKey(task.type, task.bits, random)
+    case 'import':
+      return importKey(task.type, task.data)
+    case 'importRsa':
+      return importRsaKey(task.primeP, task.primeQ, task.publicExponent, random, claimsOf(task))
+    case 'scrypt':
+      return deriveKey(task.passphrase, task.salt, task.cost)
+  }
+  const key = opened.get(task.ref)
+  if (key === undefined) throw new CofferError('internal', 'The key is not open')
+  switch (task.do) {
+    case 'sign':
+      return key.sign(task.mode, task.message)
+    case 'decrypt':
+      return key.decrypt(task.mode, task.message, task.iv)
+    case 'encrypt':
+      return key.encrypt(task.mode, task.message, task.iv)
+  }
+}
+
+/** All of them or none. */
+const claimsOf = (task: Partial<RsaClaims>): RsaClaims | undefined =>
+  task.privateExponent === undefined ? undefined : (task as RsaClaims)
+
+if (parentPort !== null) serve(parentPort)

@@ -1,0 +1,97 @@
+/**
+ * The private operation c^d mod n (RFC 8017 5.1.2, 5.2.1): blinded, because what the exponentiation sees shall be
+ * unknown to whoever chose c, and checked, because one faulty half of a CRT result reveals the key.
+ */
+
+import { CofferError } from '../../base/error.ts'
+import { bitLength, type Engine, type Residue, type RsaArithmetic } from '../engine/engine.ts'
+import { inverse } from '../engine/integer/arithmetic.ts'
+import type { Random } from '../random.ts'
+import type { RsaPrivateKey } from './encoding.ts'
+
+/** A pair of blinding factors is squared for each operation and drawn anew after so many. */
+const BLINDING_USES = 64
+
+export class RsaOperation {
+  readonly bits: number
+  readonly #n: Uint8Array
+  readonly #e: Uint8Array
+  readonly #arithmetic: RsaArithmetic
+  readonly #random: Random
+  #blinding: { factor: Residue; inverse: Residue; uses: number } | undefined
+
+  /** Copies what it needs of the key. */
+  constructor(key: RsaPrivateKey, random: Random, engine: Engine) {
+    this.bits = bitLength(key.n)
+    this.#n = key.n.slice()
+    this.#e = key.e.slice()
+    this.#random = random
+    this.#arithmetic = engine.openRsa(key)
+  }
+
+  /** Exactly as many bytes as n has. `number` is below n and has at most that many. */
+  power(number: Uint8Array): Uint8Array {
+    return this.#arithmetic.use(() => this.#power(number))
+  }
+
+  #power(number: Uint8Array): Uint8Array {
+    const arithmetic = this.#arithmetic
+    const blinding = this.#nextBlinding()
+    const base = arithmetic.enter(number)
+    const blinded = arithmetic.multiply(base, blinding.factor)
+    const blindedPower = arithmetic.privatePower(blinded)
+    const power = arithmetic.multiply(blindedPower, blinding.inverse)
+    // The bytes that go out are checked against the bytes that came in, so the check covers every step between them.
+    const result = arithmetic.leave(power)
+    const reentered = arithmetic.enter(result)
+    const check = arithmetic.publicPower(reentered, this.#e)
+    const expected = arithmetic.enter(number)
+    const isRight = arithmetic.isSame(check, expected)
+    for (const secret of [base, blinded, blindedPower, power, reentered, check, expected]) secret.fill(0)
+    if (isRight) return result
+    result.fill(0)
+    throw new CofferError('internal', 'An RSA operation went wrong')
+  }
+
+  /** The key cannot be used afterwards. */
+  wipe(): void {
+    this.#forgetBlinding()
+    this.#arithmetic.wipe()
+  }
+
+  #nextBlinding() {
+    if (this.#blinding === undefined || this.#blinding.uses === BLINDING_USES) {
+      this.#forgetBlinding()
+      this.#blinding = this.#drawBlinding()
+    } else {
+      const { factor, inverse } = this.#blinding
+      this.#blinding.factor = this.#arithmetic.multiply(factor, factor)
+      this.#blinding.inverse = this.#arithmetic.multiply(inverse, inverse)
+      factor.fill(0)
+      inverse.fill(0)
+    }
+    this.#blinding.uses++
+    return this.#blinding
+  }
+
+  /** r^e and r^-1 of a random r below 2^(bits - 1), so below n. */
+  #drawBlinding() {
+    for (;;) {
+      const r = this.#random(this.#n.length)
+      r[0]! &= 2 ** ((this.bits - 1) % 8) - 1
+      const rInverse = inverse(r, this.#n)
+      if (rInverse === null) continue // r is zero, or a multiple of p or q
+      const residue = this.#arithmetic.enter(r)
+      const factor = this.#arithmetic.publicPower(residue, this.#e)
+      const blinding = { factor, inverse: this.#arithmetic.enter(rInverse), uses: 0 }
+      for (const secret of [r, rInverse, residue]) secret.fill(0)
+      return blinding
+    }
+  }
+
+  #forgetBlinding(): void {
+    this.#blinding?.factor.fill(0)
+    this.#blinding?.inverse.fill(0)
+    this.#blinding = undefined
+  }
+}

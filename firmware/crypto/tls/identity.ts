@@ -1,0 +1,161 @@
+/** TLS keys with a certificate they sign themselves, valid as long as X.509 can say. Contract sections 2 and 3.4. */
+
+import { createECDH, createHash, createPrivateKey, sign, X509Certificate } from 'node:crypto'
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema'
+import {
+  BasicConstraints,
+  Certificate,
+  Extension,
+  Extensions,
+  id_ce_basicConstraints,
+  id_ce_keyUsage,
+  KeyUsage,
+  KeyUsageFlags,
+  TBSCertificate,
+  Validity,
+  Version,
+} from '@peculiar/asn1-x509'
+import { CofferError } from '../../base/error.ts'
+import { CURVES } from '../algorithms.ts'
+import { importCurveKey } from '../ec/private-key.ts'
+import { nameOf } from '../encoding/csr.ts'
+import { parsePrivateKeyPem } from '../encoding/import-pem.ts'
+import { encodePem, encodeSecretPem } from '../encoding/pem.ts'
+import { encodePkcs8 } from '../encoding/pkcs8.ts'
+import { bufferOf, publicKeyInfo } from '../encoding/public-key.ts'
+import { signatureAlgorithm } from '../encoding/signature.ts'
+import type { Random } from '../random.ts'
+import { computeRsaKey, encodeRsaPrivateKey, wipeRsaKey } from '../rsa/encoding.ts'
+import type { KeyPair } from '../types.ts'
+
+/** Both as PEM, ready for a TLS listener, whose OpenSSL keeps its own copy of the key. */
+export interface TlsIdentity {
+  /** PKCS#8. */
+  key: Uint8Array
+  /** Leaf first. */
+  cert: string
+}
+
+const COMMON_NAME = 'coffer'
+
+/**
+ * The identity of a fresh appliance: P-256, made by OpenSSL, which serves with it. Our own curves would first compute tables
+ * that this thread needs for nothing else.
+ */
+export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME): Promise<TlsIdentity> {
+  const pair = generatePair()
+  const der = encodePkcs8(pair)
+  try {
+    const key = createPrivateKey({
+      key: Buffer.from(der.buffer, der.byteOffset, der.length),
+      format: 'der',
+      type: 'pkcs8',
+    })
+    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName)
+  } finally {
+    der.fill(0)
+    pair.private.fill(0)
+  }
+}
+
+function generatePair(): KeyPair {
+  const curve = createECDH('prime256v1')
+  const point = new Uint8Array(curve.generateKeys())
+  const scalar = curve.getPrivateKey() // without leading zeros
+  const padded = new Uint8Array(CURVES.EC_P256.fieldBytes)
+  padded.set(scalar, padded.length - scalar.length)
+  scalar.fill(0)
+  return { type: 'EC_P256', private: padded, public: { data: point } }
+}
+
+/**
+ * The key, and a certificate whose subject is one common name and nothing else. `signWith` signs with the key as
+ * `signatureAlgorithm` says.
+ */
+export async function identityOf(
+  pair: KeyPair,
+  signWith: (data: Uint8Array) => Promise<Uint8Array>,
+  random: Random,
+  commonName = COMMON_NAME,
+): Promise<TlsIdentity> {
+  const tbsCertificate = toBeSigned(pair, commonName, random)
+  const signature = await signWith(new Uint8Array(AsnConvert.serialize(tbsCertificate)))
+  const certificate = new Certificate({
+    tbsCertificate,
+    signatureAlgorithm: signatureAlgorithm(pair.type),
+    signatureValue: bufferOf(signature),
+  })
+  const der = encodePkcs8(pair)
+  try {
+    return {
+      key: encodeSecretPem('PRIVATE KEY', der),
+      cert: encodePem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(certificate))),
+    }
+  } finally {
+    der.fill(0)
+  }
+}
+
+/** The key as the pool takes it; the caller wipes its private part. */
+export function keyPairOf({ key }: TlsIdentity): KeyPair {
+  const file = parsePrivateKeyPem(key)
+  if (file.type !== 'RSA') {
+    try {
+      return importCurveKey(file.type, file.data)
+    } finally {
+      file.data.fill(0)
+    }
+  }
+  const { primeP, primeQ, publicExponent } = file
+  const rsa = computeRsaKey(primeP, primeQ, publicExponent)
+  try {
+    if (rsa === null) throw new CofferError('storage', 'The stored TLS key is damaged')
+    const { n, e } = rsa
+    return {
+      type: 'RSA',
+      private: encodeRsaPrivateKey(rsa),
+      public: { modulus: n.slice(), publicExponent: e.slice() },
+    }
+  } finally {
+    if (rsa !== null) wipeRsaKey(rsa)
+    for (const value of Object.values(file)) if (value instanceof Uint8Array) value.fill(0)
+  }
+}
+
+/** SHA-256 of the public key, as `curl --pinnedpubkey` takes it: RFC 7469 section 2.4. */
+export function fingerprintOf({ cert }: TlsIdentity): string {
+  const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' })
+  return `sha256//${createHash('sha256').update(spki).digest('base64')}`
+}
+
+const NOT_BEFORE = new Date(0) // the first start may come before the clock is set
+const NOT_AFTER = new Date(Date.UTC(9999, 11, 31, 23, 59, 59)) // RFC 5280 section 4.1.2.5: no well-defined end
+const SERIAL_BYTES = 16
+
+/** Version 3, because some TLS libraries refuse others. */
+function toBeSigned(pair: KeyPair, commonName: string, random: Random): TBSCertificate {
+  const name = nameOf({ commonName })
+  const serial = random(SERIAL_BYTES)
+  serial[0] = (serial[0]! & 0x7f) | 0x40 // positive, no leading zero
+  return new TBSCertificate({
+    version: Version.v3,
+    serialNumber: bufferOf(serial),
+    signature: signatureAlgorithm(pair.type),
+    issuer: name,
+    validity: new Validity({ notBefore: NOT_BEFORE, notAfter: NOT_AFTER }),
+    subject: name,
+    subjectPublicKeyInfo: publicKeyInfo(pair.type, pair.public),
+    extensions: new Extensions([
+      new Extension({
+        extnID: id_ce_basicConstraints,
+        critical: true,
+        extnValue: new OctetString(AsnConvert.serialize(new BasicConstraints({ cA: false }))),
+      }),
+      new Extension({
+        extnID: id_ce_keyUsage,
+        critical: true,
+        extnValue: new OctetString(AsnConvert.serialize(new KeyUsage(KeyUsageFlags.digitalSignature))),
+      }),
+    ]),
+  })
+}

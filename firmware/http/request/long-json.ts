@@ -1,0 +1,212 @@
+/**
+ * A JSON object with a few short members and a long one, which is base64: read as it arrives, the long one straight into
+ * bytes. What cannot stand in such an object is refused where it begins, so that no body costs more than its own size.
+ * RFC 8259; contract section 1.1.
+ */
+
+import { CofferError } from '../../base/error.ts'
+import { emptyBody, notJson, parseJson, unknownMembers } from '../../base/json.ts'
+import { Base64Stream } from './base64-stream.ts'
+
+export interface LongJson {
+  /** As parsed; `''` stands for the long one. */
+  fields: Record<string, unknown>
+  /** Null when it is not base64, empty when there is none. */
+  bytes: Uint8Array | null
+}
+
+export interface LongJsonReader {
+  /** The next piece. Throws `invalid`. */
+  take(chunk: Uint8Array): 'taken'
+  /** To be called once. Throws `invalid`. */
+  end(): LongJson
+  wipe(): void
+}
+
+/** Names and short values, quotes and escapes included. */
+const TEXT_BYTES_MAX = 512
+
+/** Three are known; the last one of a name counts. */
+const MEMBERS_MAX = 16
+
+/** What may stand where no value is being read, and what begins there. */
+const MARKS = {
+  object: { '{': 'firstName' },
+  firstName: { '"': 'name', '}': 'end' },
+  nextName: { '"': 'name' },
+  colon: { ':': 'value' },
+  value: { '"': 'text', n: 'null' },
+  comma: { ',': 'nextName', '}': 'end' },
+  end: {},
+} as const
+
+type Mark = keyof typeof MARKS
+type State = Mark | 'name' | 'text' | 'long' | 'null'
+
+const SPACE = /[ \t\n\r]/
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/ // as it is meant: no escapes, ASCII
+const NULL = 'null'
+
+const NOTHING = Buffer.alloc(0)
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const SPACE_CODE = 0x20
+const ASCII_MAX = 0x7f
+
+/** Behind a backslash; `u` has four digits to follow. */
+const ESCAPES = new Map(Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }))
+const DIGITS_OF_U = 4
+const ESCAPE_OF_U_BYTES = 2 + DIGITS_OF_U
+const U = 0x75
+
+const HEX = new Uint8Array(256).fill(16)
+for (const digit of '0123456789abcdefABCDEF') HEX[digit.charCodeAt(0)] = Number.parseInt(digit, 16)
+
+/** `names` are all members, `long` among them. */
+export function createLongJsonReader(names: readonly string[], long: string): LongJsonReader {
+  const fields: Record<string, unknown> = {}
+  let state: State = 'object'
+  let members = 0
+  let name = ''
+  let held: Buffer = NOTHING // of a text that began in an earlier piece, or of `null`
+  let isEscaped = false // the next byte of a short text stands behind a backslash
+  let escaped: string | null = null // what has come of an escape in the long one
+  let isEmpty = true
+  let content = new Base64Stream()
+
+  function take(chunk: Uint8Array): 'taken' {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+    isEmpty &&= bytes.length === 0
+    for (let at = 0; at < bytes.length; ) {
+      if (state === 'long') at = takeLong(bytes, at)
+      else if (state === 'name' || state === 'text') at = takeText(bytes, at)
+      else if (state === 'null') at = takeNull(bytes, at)
+      else takeMark(String.fromCharCode(bytes[at++]!), state)
+    }
+    return 'taken'
+  }
+
+  function takeMark(character: string, mark: Mark): void {
+    const next = (MARKS[mark] as Record<string, State | undefined>)[character]
+    if (next === undefined && SPACE.test(character)) return
+    if (next === undefined) throw mark === 'value' ? invalid(`${name}: not a text`) : notJson()
+    state = next === 'text' && name === long ? 'long' : next
+    if (next === 'null') held = Buffer.from(character)
+    if (state !== 'long') return
+    content.wipe()
+    content = new Base64Stream()
+  }
+
+  /** Up to the quote that ends it. */
+  function takeText(bytes: Buffer, from: number): number {
+    for (let at = from; at < bytes.length; at++) {
+      const byte = bytes[at]
+      if (isEscaped) isEscaped = false
+      else if (byte === BACKSLASH) isEscaped = true
+      else if (byte === QUOTE) {
+        endText(hold(bytes, from, at))
+        held = NOTHING
+        return at + 1
+      }
+    }
+    held = Buffer.from(hold(bytes, from, bytes.length))
+    return bytes.length
+  }
+
+  function hold(bytes: Buffer, from: number, to: number): Buffer {
+    if (held.length + to - from > TEXT_BYTES_MAX)
+      throw invalid(
+        state === 'name' ? `body: ${unknownMembers([bytes.toString('latin1', from, to)])}` : `${name}: too long`,
+      )
+    const piece = bytes.subarray(from, to)
+    return held.length === 0 ? piece : Buffer.concat([held, piece])
+  }
+
+  function endText(raw: Buffer): void {
+    const plain = raw.toString('latin1')
+    const text = PLAIN.test(plain) ? plain : (parseJson(Buffer.concat([QUOTES, raw, QUOTES])) as string)
+    if (state === 'text') {
+      fields[name] = text
+      state = 'comma'
+      return
+    }
+    if (!names.includes(text)) throw invalid(`body: ${unknownMembers([text])}`)
+    if (++members > MEMBERS_MAX) throw invalid(`The request body has more than ${MEMBERS_MAX} members`)
+    name = text
+    state = 'colon'
+  }
+
+  function takeNull(bytes: Buffer, at: number): number {
+    held = Buffer.concat([held, bytes.subarray(at, at + 1)])
+    const text = held.toString('latin1')
+    if (!NULL.startsWith(text)) throw notJson()
+    if (text === NULL) {
+      fields[name] = null
+      held = NOTHING
+      state = 'comma'
+    }
+    return at + 1
+  }
+
+  function takeLong(bytes: Buffer, from: number): number {
+    if (escaped !== null) {
+      takeEscape(String.fromCharCode(bytes[from]!))
+      return from + 1
+    }
+    const at = content.takeDigits(bytes, from)
+    const byte = bytes[at]
+    if (byte === undefined) return at
+    if (byte === QUOTE) {
+      fields[name] = ''
+      state = 'comma'
+    } else if (byte === BACKSLASH) {
+      if (bytes[at + 1] === U && at + ESCAPE_OF_U_BYTES <= bytes.length) {
+        content.take(hexAt(bytes, at + 2)) // a message of nothing else is no slower than others
+        return at + ESCAPE_OF_U_BYTES
+      }
+      escaped = ''
+    } else if (byte < SPACE_CODE) throw notJson()
+    else if (byte > ASCII_MAX) throw invalid(`${name}: not base64`)
+    else content.take(byte)
+    return at + 1
+  }
+
+  function takeEscape(character: string): void {
+    escaped += character
+    if (escaped![0] !== 'u') content.take(codeOf(ESCAPES.get(escaped!)))
+    else if (escaped!.length <= DIGITS_OF_U) return
+    else if (/^u[0-9a-f]{4}$/i.test(escaped!)) content.take(Number.parseInt(escaped!.slice(1), 16))
+    else throw notJson()
+    escaped = null
+  }
+
+  return {
+    take,
+    end() {
+      if (isEmpty) throw emptyBody()
+      if (state !== 'end') throw notJson()
+      return { fields, bytes: content.end() }
+    },
+    wipe: () => content.wipe(),
+  }
+}
+
+const QUOTES = Buffer.from('"')
+
+function hexAt(bytes: Buffer, from: number): number {
+  let code = 0
+  for (let at = from; at < from + DIGITS_OF_U; at++) {
+    const digit = HEX[bytes[at]!]!
+    if (digit === 16) throw notJson()
+    code = code * 16 + digit
+  }
+  return code
+}
+
+function codeOf(character: string | undefined): number {
+  if (character === undefined) throw notJson()
+  return character.charCodeAt(0)
+}
+
+const invalid = (message: string) => new CofferError('invalid', message)

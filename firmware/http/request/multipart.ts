@@ -1,0 +1,135 @@
+/** multipart/form-data, read as it arrives: RFC 7578, RFC 2046 section 5.1; contract sections 4.6 and 5 row 14. */
+
+import { CofferError } from '../../base/error.ts'
+
+const PARTS_MAX = 4 // two are expected; enough to say that there are too many
+const PART_NAME_BYTES_MAX = 200
+const PART_HEADER_BYTES_MAX = 4096
+const BOUNDARY_MAX = 70 // RFC 2046 section 5.1.1
+
+export interface Part {
+  name: string
+  bytes: Uint8Array
+}
+
+/** A part of which only its name has been read. */
+export interface ArrivingPart {
+  name: string
+  /** Read it before asking for the next part; what is left is skipped then. */
+  content: AsyncIterable<Uint8Array>
+}
+
+/** The parts in order of arrival, as bytes whatever their type. Throws `invalid`, and what `chunks` throws. */
+export async function* readParts(
+  chunks: AsyncIterable<Uint8Array>,
+  contentType: string,
+): AsyncGenerator<ArrivingPart, void> {
+  const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`)
+  const source = chunks[Symbol.asyncIterator]()
+  let held: Buffer = Buffer.from('\r\n') // a delimiter begins with a line break, and the first may stand at the very beginning
+  let delimited = false // the content asked for last was read to its end
+
+  const more = async (): Promise<void> => {
+    const { done, value } = await source.next()
+    if (done) throw malformed()
+    held = held.length === 0 ? Buffer.from(value.buffer, value.byteOffset, value.length) : Buffer.concat([held, value])
+  }
+
+  /** Everything up to the delimiter, which is consumed. What may be its beginning is held back. */
+  async function* upToDelimiter(): AsyncGenerator<Uint8Array, void> {
+    delimited = false
+    while (!delimited) {
+      const at = held.indexOf(delimiter)
+      const end = at === -1 ? held.length - delimiter.length + 1 : at
+      if (end > 0) {
+        const piece = held.subarray(0, end)
+        held = held.subarray(end)
+        yield piece
+      }
+      if (at === -1) await more()
+      else {
+        held = held.subarray(delimiter.length)
+        delimited = true
+      }
+    }
+  }
+
+  /** Up to `mark`, both consumed: small things only. */
+  const takeLine = async (mark: string, bytesMax: number): Promise<Buffer> => {
+    for (;;) {
+      const at = held.indexOf(mark)
+      if (at > bytesMax || (at === -1 && held.length > bytesMax + mark.length)) throw malformed()
+      if (at !== -1) {
+        const line = held.subarray(0, at)
+        held = held.subarray(at + mark.length)
+        return line
+      }
+      await more()
+    }
+  }
+
+  try {
+    for await (const _preamble of upToDelimiter());
+    for (let count = 0; ; count++) {
+      while (held.length < 2) await more()
+      if (held.toString('latin1', 0, 2) === '--') return // the last delimiter; what follows means nothing
+      if (!/^[ \t]*$/.test((await takeLine('\r\n', PART_HEADER_BYTES_MAX)).toString('latin1'))) throw malformed()
+      if (count === PARTS_MAX) throw new CofferError('invalid', 'The multipart body has too many parts')
+      held = Buffer.concat([Buffer.from('\r\n'), held]) // so that no header at all ends like some headers
+      const headers = await takeLine('\r\n\r\n', PART_HEADER_BYTES_MAX)
+      delimited = false // the content may never be asked for
+      yield { name: nameOf(headers), content: upToDelimiter() }
+      if (!delimited) for await (const _rest of upToDelimiter());
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
+/** The whole of a body that fits in memory. */
+export async function parseMultipart(body: Uint8Array, contentType: string): Promise<Part[]> {
+  const parts: Part[] = []
+  async function* chunks() {
+    yield body
+  }
+  for await (const { name, content } of readParts(chunks(), contentType)) {
+    const pieces: Uint8Array[] = []
+    for await (const piece of content) pieces.push(piece)
+    parts.push({ name, bytes: new Uint8Array(Buffer.concat(pieces)) })
+    for (const piece of pieces) piece.fill(0)
+  }
+  return parts
+}
+
+const PARAMETER = /;\s*([^=;\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"]*))\s*/gy
+
+/** Parameters of a header's value, names in lower case; RFC 9110 section 5.6.6. */
+function parametersOf(value: string): Map<string, string> {
+  const parameters = new Map<string, string>()
+  const start = value.indexOf(';')
+  if (start === -1) return parameters
+  PARAMETER.lastIndex = start
+  for (let match = PARAMETER.exec(value); match !== null; match = PARAMETER.exec(value)) {
+    const [, name = '', quoted, bare = ''] = match
+    parameters.set(name.toLowerCase(), quoted === undefined ? bare.trim() : quoted.replace(/\\(.)/g, '$1'))
+  }
+  return parameters
+}
+
+function boundaryOf(contentType: string): string {
+  const boundary = parametersOf(contentType).get('boundary') ?? ''
+  if (boundary === '' || boundary.length > BOUNDARY_MAX) throw malformed()
+  return boundary
+}
+
+/** The field's name of `content-disposition: form-data; name="..."`. */
+function nameOf(headers: Buffer): string {
+  for (const line of headers.toString('utf8').split('\r\n')) {
+    const disposition = /^content-disposition:\s*form-data\s*(?=;)(.*)$/i.exec(line)?.[1]
+    const name = disposition === undefined ? undefined : parametersOf(disposition).get('name')
+    if (name !== undefined && Buffer.byteLength(name) <= PART_NAME_BYTES_MAX) return name
+  }
+  throw malformed()
+}
+
+const malformed = () => new CofferError('invalid', 'The multipart body is malformed')

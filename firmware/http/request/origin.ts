@@ -1,0 +1,28 @@
+/**
+ * Requests that a page of somebody else lets a browser make: it may be on the same network, and remembers credentials.
+ * Fetch metadata: W3C Fetch Metadata Request Headers section 2.4; `origin`: RFC 6454 section 7. Contract section 7.1.
+ */
+
+import { CofferError } from '../../base/error.ts'
+
+type Header = (name: string) => string | undefined
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** `none`: typed or bookmarked by the user. Another host of the same site is as foreign as any. */
+const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none'])
+
+/** Throws `forbidden`. Programs that are no browsers send neither header. */
+export function refuseForeignPage(method: string, header: Header): void {
+  if (SAFE.has(method)) return
+  const site = header('sec-fetch-site')
+  const origin = header('origin')
+  const isOwn = (site === undefined || OWN_SITES.has(site)) && (origin === undefined || isOwnOrigin(origin, header))
+  if (!isOwn) throw new CofferError('forbidden', 'A page of another origin may not ask for this')
+}
+
+/** `null`, the origin of what has none, is no URL. */
+function isOwnOrigin(origin: string, header: Header): boolean {
+  const own = `https://${header('host') ?? ''}`
+  return URL.canParse(origin) && URL.canParse(own) && new URL(origin).origin === new URL(own).origin
+}

@@ -1,0 +1,154 @@
+/** The port of plain HTTP: every request is sent on to the TLS port and nothing else is served. Contract section 1.1. */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Log } from '../../base/log.ts'
+import { emptyReply, type Reply } from '../reply.ts'
+import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
+import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
+
+export interface RedirectOptions {
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  /** Where requests shall go. */
+  tlsPort: number
+  log: Log
+  /** The appliance's clock, for `date`. */
+  now: () => number
+  limits?: Partial<ListenerLimits>
+}
+
+export interface Redirect {
+  readonly port: number
+  close(): Promise<void>
+}
+
+const CONNECTIONS_MAX = 256 // each is answered once and closed
+const HEADER_BYTES_MAX = 16 * 1024
+const LOGGED_PATH_MAX = 2000
+const TLS_PORT = 443 // left out of URIs
+
+export async function listenRedirect(options: RedirectOptions): Promise<Redirect> {
+  const { log, now, tlsPort } = options
+  const limits = { ...LISTENER_LIMITS, ...options.limits }
+  const sockets = new Set<Socket>()
+  const server = createOnceServer({
+    limits,
+    now,
+    reply: ({ method, target, host, socket }) => {
+      log.info('access', `redirected ${method} ${loggedPath(target)}`)
+      return emptyReply(301, { location: secureUri(target, host, socket, tlsPort) })
+    },
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+
+  server.listen(options.port, options.host)
+  await once(server, 'listening')
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+interface Asked {
+  method: string
+  target: string
+  /** The header, as sent. */
+  host: string | undefined
+  socket: Socket
+}
+
+export interface OnceOptions {
+  limits: ListenerLimits
+  /** The appliance's clock, for `date`. */
+  now: () => number
+  reply: (asked: Asked) => Reply
+}
+
+/** Plain HTTP: one answer ends the connection, whatever was asked, so that nobody speaks on in the clear. */
+export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
+  const answered = new WeakSet<Duplex>()
+
+  const server = createServer({
+    requireHostHeader: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: limits.headersMs,
+    requestTimeout: 0, // a body is not waited for
+    connectionsCheckingInterval: Math.ceil(limits.headersMs / 4),
+  })
+  server.timeout = limits.stallMs
+
+  const answer = (socket: Duplex, make: () => Reply) => {
+    if (answered.has(socket)) return
+    answered.add(socket)
+    if (socket.writable) answerRaw(socket, make(), { date: new Date(now()).toUTCString() })
+    else socket.destroy()
+  }
+  const answerTo = (socket: Socket, method: string, target: string, host: string | undefined) =>
+    answer(socket, () => reply({ method, target, host, socket }))
+
+  const onRequest = (incoming: IncomingMessage) => {
+    incoming.resume() // a client that is still sending its body can read the answer
+    answerTo(incoming.socket, incoming.method!, incoming.url!, incoming.headers.host)
+  }
+  for (const event of ['request', 'checkContinue', 'checkExpectation', 'upgrade'] as const) server.on(event, onRequest)
+  server.on('connect', ({ method, headers, socket }: IncomingMessage) => answerTo(socket, method!, '/', headers.host))
+  server.on('clientError', (error, socket) => {
+    const target = targetOfUnknownMethod(error)
+    if (target !== null) return answerTo(socket as Socket, 'of an unknown method', target, undefined)
+    const reply = parserErrorReply(error)
+    if (reply === null) socket.destroy()
+    else answer(socket, () => reply)
+  })
+  server.on('connection', (socket: Socket) => {
+    socket.on('error', () => {}) // the client may be gone
+  })
+  return server
+}
+
+/** Without the query, which may hold a passphrase. */
+const loggedPath = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and maybe a port: RFC 3986 section 3.2, without user names. */
+const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{0,5}))?$/
+const ABSOLUTE = /^https?:\/\/([^/?#]*)(.*)$/i
+
+/**
+ * The request's URI with https. Without a usable host: the address the client has reached us at. The port is `tlsPort`;
+ * without one it is the port that the client asked for, or has reached us at.
+ */
+export function secureUri(
+  target: string,
+  hostHeader: string | undefined,
+  socket: Socket,
+  tlsPort: number | null,
+): string {
+  const absolute = ABSOLUTE.exec(target)
+  const [authority, rest] = absolute === null ? [hostHeader, target] : [absolute[1], absolute[2]!]
+  const [, named, namedPort] = HOST.exec(authority ?? '') ?? []
+  const host = named !== undefined && URL.canParse(`https://${named}`) ? named : hostOf(socket)
+  const port = tlsPort ?? (Number(namedPort) || socket.localPort)
+  const path = rest.startsWith('/') ? rest : `/${rest.startsWith('?') ? rest : ''}`
+  return `https://${host}${port === TLS_PORT ? '' : `:${port}`}${printable(path)}`
+}
+
+function hostOf({ localAddress = '' }: Socket): string {
+  const address = localAddress.replace(/^::ffff:/, '').replace(/%.*$/, '')
+  return address.includes(':') ? `[${address}]` : address
+}
+
+/** The parser lets bytes above ASCII pass; a header takes them in percent-encoding only. */
+const printable = (path: string): string =>
+  path.replace(/[^\x21-\x7e]/g, (c) => `%${(c.charCodeAt(0) & 0xff).toString(16).toUpperCase().padStart(2, '0')}`)

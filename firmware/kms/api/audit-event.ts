@@ -1,0 +1,70 @@
+/** What the audit log says of a request. Contract section 7.6. */
+
+import type { AuditEvent, Kind } from '../../audit/chain.ts'
+import { USER_ID_PATTERN } from '../domain/identifiers.ts'
+import type { Attempt } from '../pipeline/auditor.ts'
+import { auditKind, isRefused } from '../pipeline/auditor.ts'
+import type { Declaration } from '../pipeline/endpoint.ts'
+import type { Services } from './services.ts'
+
+type Audited = Attempt<Services> & { declaration: Declaration<Services> }
+
+/** Nothing of it is taken from the query; of the body only what the declaration tells as `facts`. */
+export function auditEvent(attempt: Audited, status: number, time: string): AuditEvent {
+  const { declaration, caller, claimedUserId = '', address, params = {}, request, result } = attempt
+  const { path } = declaration
+  const { id: ownKey, ...named } = facts(params)
+  const { key: statedKey, ...stated } = facts(request === undefined ? {} : (declaration.facts?.(request) ?? {}))
+  const made = madeBy(result)
+  const isKeys = path.startsWith('/keys')
+  const key = isKeys ? (ownKey ?? statedKey ?? made ?? '') : ''
+  const more = { ...named, ...stated }
+  if (made !== undefined && made !== key && !Object.values(more).includes(made)) more.made = made
+  return {
+    time,
+    user: caller?.userId ?? claimedUserId,
+    address,
+    action: actionOf(declaration),
+    key,
+    namespace: caller?.namespace ?? '',
+    result: status,
+    ...(Object.keys(more).length > 0 && { facts: more }),
+  }
+}
+
+/** As the API documents show them. */
+function actionOf(declaration: Declaration<Services>): string {
+  const { method, path } = declaration
+  const known = actions.get(declaration)
+  if (known !== undefined) return known
+  const action = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`
+  actions.set(declaration, action)
+  return action
+}
+
+const actions = new WeakMap<Declaration<Services>, string>()
+
+/** The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change. */
+export function kindOf({ declaration, isAdmitted }: Audited, status: number): Kind {
+  const kind = auditKind(declaration)
+  if (kind === 'use' && isAdmitted && !isRefused(status)) return 'use'
+  return kind === 'change' && status < 300 ? 'change' : 'refusal'
+}
+
+/** Only what is an ID or a plain word: parameters were not checked when a caller is refused. */
+function facts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const plain = Object.entries(values).filter(([, value]) => value !== undefined && FACT.test(value))
+  return Object.fromEntries(plain) as Record<string, string>
+}
+
+const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)
+
+/** The id that was generated or given to what was made. */
+function madeBy(result: Attempt<Services>['result']): string | undefined {
+  if (result === undefined) return undefined
+  if ('json' in result && typeof result.json === 'object' && result.json !== null && 'id' in result.json)
+    return String(result.json.id)
+  return 'location' in result ? MADE.exec(result.location ?? '')?.[1] : undefined
+}
+
+const MADE = /^\/(?:keys|users)\/([^/]+)$/

@@ -1,0 +1,176 @@
+/** Backup passphrase, backup and restore. Contract sections 3.4, 3.5, 5 (rows 13 and 14) and 8. */
+
+import * as z from 'zod'
+import { BACKUP_FORMATS } from '../../backup/backups.ts'
+import type { Spool } from '../../backup/spool.ts'
+import { CofferError } from '../../base/error.ts'
+import { matchSchema, parseJson } from '../../base/json.ts'
+import { mediaType } from '../../http/request/media.ts'
+import { readParts } from '../../http/request/multipart.ts'
+import { passphraseChange } from './config.ts'
+import { passphraseBody } from './lifecycle.ts'
+import { presentedPassphrase, timestamp } from './schema.ts'
+import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
+
+const BYTES_TYPE = 'application/octet-stream'
+const FORM_TYPE = 'multipart/form-data'
+const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
+const ARGUMENTS = 'arguments'
+const ARGUMENTS_BYTES_MAX = 1024 // contract section 8.3
+
+const newPassphrase = z
+  .union([passphraseChange, passphraseBody], {
+    error: 'either newPassphrase and currentPassphrase, or passphrase; a new one has 10 to 200 bytes of UTF-8',
+  })
+  .meta({ examples: [{ newPassphrase: 'words that open a backup', currentPassphrase: '' }] })
+
+const backupQuery = z.strictObject({
+  format: z.enum(BACKUP_FORMATS).optional().meta({
+    description:
+      "nethsm, the default: tools for a NetHSM's read it. coffer: also holds what a NetHSM has no place for.",
+  }),
+})
+const restoreQuery = z.strictObject({
+  backupPassphrase: presentedPassphrase.optional(),
+  systemTime: timestamp.optional(),
+})
+const restoreArguments = z.strictObject({
+  backupPassphrase: presentedPassphrase.nullish(),
+  systemTime: timestamp.nullish(),
+})
+
+export const backupDeclarations = [
+  declare({
+    method: 'PUT',
+    path: '/config/backup-passphrase',
+    summary: 'Sets the passphrase that opens backups; the current one is empty before the first.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    creates: true,
+    noCache: true,
+    body: { kind: 'json', schema: newPassphrase },
+    facts: ({ body }) => ({ current: 'passphrase' in body ? 'not asked' : 'asked' }),
+    answers: EMPTY,
+    errors: { 400: 'The new passphrase has not 10 to 200 bytes.', 403: 'The current passphrase is wrong.' },
+    handle: async ({ services, caller, body }) => {
+      const [next, current] =
+        'passphrase' in body ? [body.passphrase, null] : [body.newPassphrase, body.currentPassphrase]
+      try {
+        await services.appliance.backups.setPassphrase(next, current)
+        const how = current === null ? 'without asking for the current one' : 'with the current one'
+        services.log.info('general', `backup passphrase set by ${caller.userId}, ${how}`)
+        return { status: 204 }
+      } finally {
+        next.fill(0)
+        current?.fill(0)
+      }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/system/backup',
+    summary: 'All users, namespaces, keys and settings, sealed by the backup passphrase.',
+    states: OPERATIONAL,
+    access: { roles: ['Backup'], scope: 'root' },
+    noCache: true,
+    query: backupQuery,
+    answers: { status: 200, types: [BYTES_TYPE] },
+    errors: { 400: 'An unknown form.', 412: 'No backup passphrase is set.' },
+    handle: async ({ services, caller, query: { format: wanted = 'nethsm' } }) => {
+      const { stream, format } = await services.appliance.backups.make(wanted)
+      const why = format === wanted ? '' : ', since the unlock passphrase has not been given yet to this version'
+      services.log.info('general', `backup made by ${caller.userId} in the form of ${FORMS[format]}${why}`)
+      return { status: 200, stream, type: BYTES_TYPE }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/system/restore',
+    summary:
+      'Replaces everything by what is in a backup. As a form, the passphrase may be left out while it is the current one.',
+    states: ['Unprovisioned', 'Operational'],
+    access: { ...ROOT_ADMINISTRATORS, publicIn: ['Unprovisioned'] },
+    noCache: true,
+    query: restoreQuery,
+    body: {
+      kind: 'stream',
+      types: [FORM_TYPE, BYTES_TYPE],
+      form: { [ARGUMENTS]: { example: { backupPassphrase: 'words that open a backup' } }, backup: 'binary' },
+      open: (upload, contentType) => ({ upload, contentType }),
+    },
+    answers: EMPTY,
+    errors: { 400: 'Not a backup, damaged, incomplete, or the passphrase is wrong; nothing has changed.' },
+    handle: async ({ services, caller, query, body: { upload, contentType } }) => {
+      const { backups, clock } = services.appliance
+      const requestedAtMs = clock.now()
+      const spool = backups.receive(upload.refuse)
+      let given = query
+      try {
+        if (mediaType(contentType) === FORM_TYPE) given = await receiveForm(upload, contentType, query, spool)
+        else if (query.backupPassphrase === undefined) throw new CofferError('invalid', 'backupPassphrase is missing')
+        else await spool.receive(upload)
+        const { backupPassphrase, systemTime } = given
+        await backups.restore(spool, {
+          passphrase: backupPassphrase ?? null,
+          systemTimeMs: systemTime ?? null,
+          requestedAtMs,
+        })
+        services.log.info('general', `backup restored by ${caller?.userId ?? 'nobody known'}`)
+        return { status: 204 }
+      } finally {
+        given.backupPassphrase?.fill(0)
+        spool.close()
+      }
+    },
+  }),
+]
+
+type Given = z.output<typeof restoreQuery>
+
+/** Two parts in any order: `arguments`, and the backup under whatever name. Throws `invalid`. */
+async function receiveForm(
+  upload: AsyncIterable<Uint8Array>,
+  contentType: string,
+  query: Given,
+  spool: Spool,
+): Promise<Given> {
+  if (Object.keys(query).length > 0) throw new CofferError('invalid', 'A form has its arguments inside, not in a query')
+  let given: z.output<typeof restoreArguments> | undefined
+  let files = 0
+  try {
+    for await (const { name, content } of readParts(upload, contentType)) {
+      if (name !== ARGUMENTS) {
+        if (files++ > 0) throw new CofferError('invalid', 'The form has more than one file')
+        await spool.receive(content)
+      } else if (given === undefined) given = matchSchema(restoreArguments, await readArguments(content), ARGUMENTS)
+      else throw new CofferError('invalid', 'The form has its arguments twice')
+    }
+    if (given === undefined || files === 0)
+      throw new CofferError('invalid', 'The form lacks its arguments or the backup')
+  } catch (error) {
+    given?.backupPassphrase?.fill(0)
+    throw error
+  }
+  const { backupPassphrase, systemTime } = given
+  return {
+    ...(backupPassphrase != null && { backupPassphrase }),
+    ...(systemTime != null && { systemTime }),
+  }
+}
+
+async function readArguments(content: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const bytes = new Uint8Array(ARGUMENTS_BYTES_MAX)
+  let length = 0
+  try {
+    for await (const piece of content) {
+      if (length + piece.length > bytes.length)
+        throw new CofferError('invalid', `The arguments are longer than ${ARGUMENTS_BYTES_MAX} bytes`)
+      bytes.set(piece, length)
+      length += piece.length
+      piece.fill(0)
+    }
+    return parseJson(bytes.subarray(0, length))
+  } finally {
+    bytes.fill(0)
+  }
+}

@@ -1,0 +1,76 @@
+/** Who made this, and how it is: `/info` and `/health`. Contract section 3.1. */
+
+import * as z from 'zod'
+import { STATES } from '../../base/states.ts'
+import { declare } from './services.ts'
+
+const info = z.object({ vendor: z.string(), product: z.string() }).meta({ id: 'Info' })
+const healthState = z.object({ state: z.enum(STATES) }).meta({ id: 'HealthState' })
+const diagnose = z
+  .object({
+    clusterLogs: z.array(z.object({ level: z.string(), msg: z.string() })),
+    clusterState: z.object({ running: z.boolean() }),
+  })
+  .meta({ id: 'Diagnose' })
+
+export const infoDeclarations = [
+  declare({
+    method: 'GET',
+    path: '/info',
+    summary: 'Vendor and product.',
+    states: STATES,
+    access: 'public',
+    version: ({ services: { info } }) => JSON.stringify([info.vendor, info.product]),
+    answers: { status: 200, json: info },
+    handle: ({ services: { info } }) => ({ status: 200, json: { vendor: info.vendor, product: info.product } }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/health/alive',
+    summary: 'Answers while the appliance waits to be provisioned or unlocked.',
+    states: ['Unprovisioned', 'Locked'],
+    access: 'public',
+    noCache: true,
+    answers: { status: 200, empty: true },
+    handle: () => ({ status: 200 }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/health/ready',
+    summary: 'Answers while the appliance is Operational.',
+    states: ['Operational'],
+    access: 'public',
+    noCache: true,
+    answers: { status: 200, empty: true },
+    handle: () => ({ status: 200 }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/health/state',
+    summary: 'The state of the appliance.',
+    states: STATES,
+    access: 'public',
+    noCache: true,
+    answers: { status: 200, json: healthState },
+    handle: ({ services }) => ({ status: 200, json: { state: services.appliance.state } }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/health/diagnose',
+    summary: 'What the cluster process says, of which a single node has none, and why the appliance is Failed.',
+    states: STATES,
+    access: { roles: ['Administrator'], scope: 'root', publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
+    noCache: true,
+    answers: { status: 200, json: diagnose },
+    handle: ({ services: { appliance } }) => ({
+      status: 200,
+      json: {
+        clusterLogs: [
+          { level: 'info', msg: 'A single node: there is no cluster process' },
+          ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
+        ],
+        clusterState: { running: false },
+      },
+    }),
+  }),
+]

@@ -1,0 +1,85 @@
+/** From one state to the next: provision, unlock, lock. Contract sections 2, 3.1 and 7.1. */
+
+import * as z from 'zod'
+import { UNLOCK_USER } from '../../base/attempts.ts'
+import { CofferError } from '../../base/error.ts'
+import { passphrase, timestamp } from './schema.ts'
+import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
+
+const provision = z
+  .strictObject({ unlockPassphrase: passphrase, adminPassphrase: passphrase, systemTime: timestamp })
+  .meta({
+    id: 'Provision',
+    examples: [
+      {
+        unlockPassphrase: 'correct horse battery',
+        adminPassphrase: 'staple of an administrator',
+        systemTime: '2026-11-23T12:00:00Z',
+      },
+    ],
+  })
+
+export const passphraseBody = z
+  .strictObject({ passphrase })
+  .meta({ id: 'PassphraseBody', examples: [{ passphrase: 'correct horse battery' }] })
+
+export const lifecycleDeclarations = [
+  declare({
+    method: 'POST',
+    path: '/provision',
+    summary: 'Sets the passphrases and the time of a fresh appliance and makes it Operational.',
+    states: ['Unprovisioned'],
+    access: 'public',
+    noCache: true,
+    body: { kind: 'json', schema: provision },
+    answers: EMPTY,
+    errors: { 400: 'A passphrase has not 10 to 200 bytes, or the time is not in UTC.' },
+    handle: async ({ services, body: { unlockPassphrase, adminPassphrase, systemTime } }) => {
+      try {
+        await services.appliance.provision({ unlockPassphrase, adminPassphrase, systemTimeMs: systemTime })
+        return { status: 204 }
+      } finally {
+        unlockPassphrase.fill(0)
+        adminPassphrase.fill(0)
+      }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/unlock',
+    summary: 'Makes a locked appliance Operational.',
+    states: ['Locked'],
+    access: 'public',
+    attemptsAs: UNLOCK_USER,
+    noCache: true,
+    body: { kind: 'json', schema: passphraseBody },
+    answers: EMPTY,
+    errors: { 400: 'The passphrase has not 10 to 200 bytes.', 403: 'The passphrase is wrong.' },
+    handle: async ({ services, address, place, body: { passphrase } }) => {
+      try {
+        await services.appliance.unlock(passphrase, place)
+        return { status: 204 }
+      } catch (error) {
+        if (error instanceof CofferError && error.code === 'forbidden')
+          services.log.warning('access', `unlocking from ${address || 'inside'} failed: wrong passphrase`)
+        throw error
+      } finally {
+        passphrase.fill(0)
+      }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/lock',
+    summary: 'Forgets every key until the next unlock.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    noCache: true,
+    answers: EMPTY,
+    handle: ({ services, caller }) => {
+      services.appliance.lock()
+      services.log.info('general', `locked by ${caller.userId}`)
+      return { status: 204 }
+    },
+  }),
+]

@@ -1,0 +1,129 @@
+/** Building blocks for request schemas: contract sections 1.1, 1.2 and 4.1. Each documents itself in the API documents. */
+
+import * as z from 'zod'
+import { readBase64 } from '../../base/base64.ts'
+import { ID_PATTERN, USER_ID_PATTERN } from '../domain/identifiers.ts'
+import { ROLES } from '../domain/roles.ts'
+
+export const id = z
+  .string()
+  .regex(ID_PATTERN, 'not a valid ID')
+  .meta({ id: 'ID', examples: ['myKey1'] })
+
+export const tag = id.meta({ examples: ['berlin'] })
+
+export const namespaceId = id.meta({ examples: ['backend'] })
+
+/** `name` or `namespace~name`. */
+export const userId = z
+  .string()
+  .regex(USER_ID_PATTERN, 'not a valid user ID')
+  .meta({ id: 'UserID', examples: ['operator', 'backend~operator'] })
+
+export const role = z.enum(ROLES).meta({ id: 'Role' })
+
+const PASSPHRASE_BYTES_MIN = 10
+const PASSPHRASE_BYTES_MAX = 200
+
+/** A new passphrase, as UTF-8 bytes. */
+export const passphrase = z
+  .string()
+  .meta({
+    id: 'Passphrase',
+    format: 'password',
+    minLength: PASSPHRASE_BYTES_MIN,
+    maxLength: PASSPHRASE_BYTES_MAX,
+    description: '10 to 200 bytes of UTF-8.',
+  })
+  .transform((text, context) => {
+    const bytes = toUtf8(text)
+    if (bytes !== null && bytes.length >= PASSPHRASE_BYTES_MIN && bytes.length <= PASSPHRASE_BYTES_MAX) return bytes
+    context.issues.push({ code: 'custom', message: 'must have 10 to 200 bytes of UTF-8', input: undefined })
+    return z.NEVER
+  })
+
+/** A passphrase that is only compared: no bounds. */
+export const presentedPassphrase = z
+  .string()
+  .meta({ format: 'password' })
+  .transform((text, context) => {
+    const bytes = toUtf8(text)
+    if (bytes !== null) return bytes
+    context.issues.push({ code: 'custom', message: 'not UTF-8 text', input: undefined })
+    return z.NEVER
+  })
+
+/** Text as it is kept and shown: valid UTF-8, at most `bytesMax` bytes. */
+export const text = (bytesMin: number, bytesMax: number) =>
+  z
+    .string()
+    .refine((value) => {
+      const bytes = toUtf8(value)
+      return bytes !== null && bytes.length >= bytesMin && bytes.length <= bytesMax
+    }, `must have ${bytesMin} to ${bytesMax} bytes of UTF-8`)
+    .meta({ ...(bytesMin > 0 && { minLength: 1 }), maxLength: bytesMax })
+
+const LABEL_BYTES_MAX = 32
+
+export const label = text(0, LABEL_BYTES_MAX).meta({ description: 'At most 32 bytes of UTF-8.' })
+
+/** Every tag of a key or a user; far above any use, so that one request cannot make a record of the whole body limit. */
+const TAGS_MAX = 1024
+
+/** Tags as a set, in ascending order. */
+export const tags = z
+  .array(id)
+  .max(TAGS_MAX)
+  .transform((list) => [...new Set(list)].sort())
+
+/** Base64 text that the handler decodes itself with `decodeBase64`, where the contract puts other checks before. */
+export const base64Text = z.string().meta({ id: 'Base64', contentEncoding: 'base64' })
+
+/** Base64, decoded. */
+export const base64 = (bytesMin = 0, bytesMax = Number.POSITIVE_INFINITY) =>
+  base64Text.transform((value, context) => {
+    const bytes = readBase64(value)
+    if (bytes !== null && bytes.length >= bytesMin && bytes.length <= bytesMax) return bytes
+    const message = bytes === null ? 'not base64' : `must have ${bounds(bytesMin, bytesMax)} bytes`
+    context.issues.push({ code: 'custom', message, input: undefined })
+    return z.NEVER
+  })
+
+/** A positive number in a query, as text. */
+export const count = (max: number) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/, 'not a positive number') // a safe integer
+    .refine((text) => Number(text) <= max, `at most ${max}`)
+
+export const integer = (min: number, max: number) => z.int().min(min).max(max)
+
+/** RFC 3339 in UTC, as milliseconds since the epoch; fractions of a second are dropped. */
+export const timestamp = z
+  .string()
+  .meta({ id: 'Timestamp', format: 'date-time', examples: ['2024-05-17T12:00:00Z'] })
+  .transform((value, context) => {
+    const timeMs = readTimestamp(value)
+    if (timeMs !== null) return timeMs
+    context.issues.push({ code: 'custom', message: 'not an RFC 3339 time in UTC', input: undefined })
+    return z.NEVER
+  })
+
+const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[Tt]((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.\d{1,32})?(?:[Zz]|[+-]00:00)$/
+
+export function readTimestamp(value: string): number | null {
+  const match = TIMESTAMP.exec(value)
+  if (match === null) return null
+  const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)
+  if (Number.isNaN(timeMs)) return null
+  // The parser lets 30 February roll over into March.
+  return new Date(timeMs).toISOString().startsWith(match[1]!) ? timeMs : null
+}
+
+const encoder = new TextEncoder()
+
+/** Null for text with half a surrogate pair: it has no UTF-8 form, and the encoder would change it silently. */
+const toUtf8 = (value: string): Uint8Array<ArrayBuffer> | null => (value.isWellFormed() ? encoder.encode(value) : null)
+
+const bounds = (min: number, max: number): string =>
+  min === max ? `exactly ${min}` : max === Number.POSITIVE_INFINITY ? `at least ${min}` : `${min} to ${max}`

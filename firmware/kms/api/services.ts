@@ -1,0 +1,58 @@
+/** What the handlers work with, and the forms of declarations all of them share. */
+
+import type { Appliance } from '../../appliance/appliance.ts'
+import type { Log } from '../../base/log.ts'
+import type { State } from '../../base/states.ts'
+import type { BootManager } from '../../channel/boot-manager.ts'
+import type { Random } from '../../crypto/random.ts'
+import type { Traffic } from '../../http/server/traffic.ts'
+import type { Stager } from '../../release/stager.ts'
+import type { Operational } from '../domain/operational.ts'
+import { type Access, type Declaration, endpoint } from '../pipeline/endpoint.ts'
+import type { RuntimeFigures } from './runtime.ts'
+
+/** Names and version, as `GET /info` and the API documents show them. */
+export interface ProductInfo {
+  vendor: string
+  product: string
+  version: string
+  /** Tells builds of one version apart. */
+  build?: string
+  /** Which version was tried last and why it was left. */
+  fallback?: string | null
+  /** The RSA arithmetic in use, and why. */
+  engine?: string
+}
+
+/** Successful key operations since the start. */
+export type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
+
+export interface Services {
+  appliance: Appliance
+  random: Random
+  log: Log
+  info: ProductInfo
+  activity: Activity
+  traffic: Traffic
+  runtime: RuntimeFigures
+  bootManager: BootManager
+  stager: Stager
+}
+
+/** `endpoint` for these services; what a request carries is inferred from its schemas. */
+export const declare = <P, Q, B>(declaration: Declaration<Services, P, Q, B>): Declaration<Services> =>
+  endpoint(declaration)
+
+/** The domain; throws `unavailable` when a lock came between. */
+export const domainOf = ({ services }: { services: Services }): Operational => services.appliance.open()
+
+export const OPERATIONAL: readonly State[] = ['Operational']
+
+export const ADMINISTRATORS: Access = { roles: ['Administrator'], scope: 'any' }
+export const OPERATORS: Access = { roles: ['Operator'], scope: 'any' }
+export const READERS: Access = { roles: ['Administrator', 'Operator'], scope: 'any' }
+export const ROOT_ADMINISTRATORS: Access = { roles: ['Administrator'], scope: 'root' }
+
+export const EMPTY = { status: 204, empty: true } as const
+
+export const PEM_TYPE = 'application/x-pem-file'

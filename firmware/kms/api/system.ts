@@ -1,0 +1,116 @@
+/** The appliance as a machine: what it is, restart, shutdown, factory reset. Contract sections 3.5 and 4.8. */
+
+import * as z from 'zod'
+import { STATES } from '../../base/states.ts'
+import type { Access } from '../pipeline/endpoint.ts'
+import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+
+const NOT_APPLICABLE = 'N/A'
+
+const systemInfo = z
+  .object({
+    softwareVersion: z.string(),
+    softwareBuild: z.string(),
+    firmwareVersion: z.string(),
+    hardwareVersion: z.string(),
+    deviceId: z.string(),
+    akPub: z.record(z.string(), z.string()),
+    pcr: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'SystemInfo' })
+
+/** Beyond the reference, in an answer of its own: contract section 5, row 23. */
+const systemSoftware = z
+  .object({
+    rsaEngine: z.string().meta({ description: 'The RSA arithmetic in use, and why.' }),
+    updateFallback: z
+      .string()
+      .optional()
+      .meta({ description: 'Which version was tried last and why it was left, if it was.' }),
+  })
+  .meta({ id: 'SystemSoftware' })
+
+function describe({ info, appliance }: Services): z.infer<typeof systemInfo> {
+  const [major, minor] = info.version.split('.')
+  return {
+    softwareVersion: `${major}.${minor}`,
+    softwareBuild: info.build ?? NOT_APPLICABLE,
+    firmwareVersion: NOT_APPLICABLE,
+    hardwareVersion: NOT_APPLICABLE,
+    deviceId: appliance.deviceId,
+    akPub: {},
+    pcr: {},
+  }
+}
+
+const describeSoftware = ({ info }: Services): z.infer<typeof systemSoftware> => ({
+  rsaEngine: info.engine ?? NOT_APPLICABLE,
+  ...(info.fallback && { updateFallback: info.fallback }),
+})
+
+/** A failed appliance can be restarted and erased by anybody who reaches it: it has nobody to ask. */
+const OPEN_IN_FAILED: Access = { ...ROOT_ADMINISTRATORS, publicIn: ['Failed'] }
+
+export const systemDeclarations = [
+  declare({
+    method: 'GET',
+    path: '/system/info',
+    summary: 'Versions and identity of the appliance.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    version: ({ services }) => JSON.stringify(describe(services)),
+    answers: { status: 200, json: systemInfo },
+    handle: ({ services }) => ({ status: 200, json: describe(services) }),
+  }),
+  declare({
+    method: 'GET',
+    path: '/system/software',
+    summary: 'How the software runs: its arithmetic, and what became of the last update.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    version: ({ services }) => JSON.stringify(describeSoftware(services)),
+    answers: { status: 200, json: systemSoftware },
+    handle: ({ services }) => ({ status: 200, json: describeSoftware(services) }),
+  }),
+  declare({
+    method: 'POST',
+    path: '/system/reboot',
+    summary: 'Restarts the appliance.',
+    states: ['Operational', 'Failed'],
+    access: OPEN_IN_FAILED,
+    noCache: true,
+    answers: EMPTY,
+    handle: ({ services, caller }) => act(services, 'reboot', caller?.userId),
+  }),
+  declare({
+    method: 'POST',
+    path: '/system/shutdown',
+    summary: 'Switches the appliance off.',
+    states: STATES,
+    access: { ...ROOT_ADMINISTRATORS, publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
+    noCache: true,
+    answers: EMPTY,
+    handle: ({ services, caller }) => act(services, 'shutdown', caller?.userId),
+  }),
+  declare({
+    method: 'POST',
+    path: '/system/factory-reset',
+    summary: 'Erases everything, the device key first, and restarts.',
+    states: ['Operational', 'Failed'],
+    access: OPEN_IN_FAILED,
+    noCache: true,
+    answers: EMPTY,
+    handle: ({ services, caller }) => act(services, 'factoryReset', caller?.userId),
+  }),
+]
+
+/** The boot manager lets answers that are under way, this one included, go out before it acts. */
+async function act(
+  { bootManager, log }: Services,
+  action: 'reboot' | 'shutdown' | 'factoryReset',
+  by: string | undefined,
+) {
+  log.info('general', `${action} requested by ${by ?? 'a client without credentials'}`)
+  await bootManager.request(action)
+  return { status: 204 } as const
+}

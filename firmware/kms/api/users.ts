@@ -1,0 +1,174 @@
+/** `/users`. Contract sections 3.3, 4.3 and 7.3 to 7.5. */
+
+import * as z from 'zod'
+import type { NewUser } from '../domain/users.ts'
+import { passphraseBody } from './lifecycle.ts'
+import { namespaceId, role, text, userId } from './schema.ts'
+import { ADMINISTRATORS, declare, domainOf, EMPTY, OPERATIONAL, READERS, type Services } from './services.ts'
+
+const REAL_NAME_BYTES_MAX = 4096 // no name is longer; the whole list of users stays in memory
+
+const realName = text(0, REAL_NAME_BYTES_MAX)
+const user = passphraseBody.extend({ realName, role }).meta({
+  id: 'User',
+  examples: [{ realName: 'Web service', role: 'Operator', passphrase: 'operator of the web' }],
+})
+const userInfo = z.object({ realName, role }).meta({ id: 'UserInfo' })
+const userList = z.array(z.object({ user: userId })).meta({ id: 'UserList' })
+const createId = z.object({ id: userId }).meta({ id: 'CreateUserId' })
+
+const params = z.object({ user: userId })
+const BAD_USER = 'Not a user ID, or the user is not described well.'
+
+type Target = { services: Services; params: { user: string } }
+
+const exists = (request: Target): void => {
+  domainOf(request).users.get(request.params.user)
+}
+
+const version = (request: Target): string | null => domainOf(request).users.version(request.params.user)
+
+/** Runs `create` and wipes the passphrase. */
+async function withUser<T>(body: NewUser, create: (user: NewUser) => Promise<T>): Promise<T> {
+  try {
+    return await create(body)
+  } finally {
+    body.passphrase.fill(0)
+  }
+}
+
+export const userDeclarations = [
+  declare({
+    method: 'GET',
+    path: '/users',
+    summary: 'All users; for callers of a namespace, its users.',
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    version: (request) => domainOf(request).users.listVersion,
+    answers: { status: 200, json: userList },
+    handle: (request) => ({
+      status: 200,
+      json: domainOf(request)
+        .users.list(request.caller.namespace)
+        .map((user) => ({ user })),
+    }),
+  }),
+  declare({
+    method: 'POST',
+    path: '/users',
+    summary: "Creates a user with a generated id in the caller's namespace.",
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    creates: true,
+    body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
+    answers: { status: 201, json: createId },
+    errors: { 400: 'The user is not described well.' },
+    handle: async (request) => {
+      const { users } = domainOf(request)
+      const { caller, body } = request
+      const id = await withUser(body, (user) => users.createWithGeneratedId(caller, caller.namespace, user))
+      return { status: 201, location: `/users/${id}`, json: { id } }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/users/:namespace~',
+    summary: 'Creates a user with a generated id in a namespace.',
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    params: z.object({ namespace: namespaceId }),
+    creates: true,
+    body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
+    answers: { status: 201, json: createId },
+    errors: { 400: BAD_USER, 403: 'The namespace is not for the caller to manage.' },
+    handle: async (request) => {
+      const { users } = domainOf(request)
+      const { caller, params, body } = request
+      const id = await withUser(body, (user) => users.createWithGeneratedId(caller, params.namespace, user))
+      return { status: 201, location: `/users/${id}`, json: { id } }
+    },
+  }),
+  declare({
+    method: 'GET',
+    path: '/users/:user',
+    summary: 'Name and role of a user; Operators see themselves only.',
+    states: OPERATIONAL,
+    access: READERS,
+    authorize: (request) => domainOf(request).users.authorizeRead(request.caller, request.params.user!),
+    params,
+    exists,
+    version,
+    answers: { status: 200, json: userInfo },
+    errors: { 400: 'Not a user ID.', 404: 'No such user.' },
+    handle: (request) => {
+      const { realName, role } = domainOf(request).users.get(request.params.user)
+      return { status: 200, json: { realName, role } }
+    },
+  }),
+  declare({
+    method: 'PUT',
+    path: '/users/:user',
+    summary: 'Creates a user.',
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    params,
+    version: (request) => {
+      // Conditions tell whether a user exists: nothing to those who may not know. Without any, the body comes first.
+      domainOf(request).users.authorizeChange(request.caller, request.params.user)
+      return version(request)
+    },
+    creates: true,
+    body: { kind: 'json', schema: user },
+    facts: ({ body }) => ({ role: body.role }),
+    answers: { status: 201, empty: true },
+    errors: { 400: BAD_USER, 403: 'The namespace is not for the caller to manage.', 409: 'The user exists.' },
+    handle: async (request) => {
+      const { users } = domainOf(request)
+      const { caller, params, body } = request
+      await withUser(body, (user) => users.create(caller, params.user, user))
+      return { status: 201, location: `/users/${params.user}` }
+    },
+  }),
+  declare({
+    method: 'DELETE',
+    path: '/users/:user',
+    summary: 'Deletes a user; nobody deletes himself.',
+    states: OPERATIONAL,
+    access: ADMINISTRATORS,
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    params,
+    exists,
+    version,
+    answers: EMPTY,
+    errors: { 400: 'Not a user ID, or the own account.', 404: 'No such user.' },
+    handle: (request) => {
+      domainOf(request).users.remove(request.caller, request.params.user)
+      return { status: 204 }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/users/:user/passphrase',
+    summary: 'Sets the passphrase of a user; Operators their own.',
+    states: OPERATIONAL,
+    access: READERS,
+    authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
+    params,
+    exists,
+    noCache: true,
+    body: { kind: 'json', schema: passphraseBody },
+    answers: EMPTY,
+    errors: { 400: 'Not a user ID, or the passphrase has not 10 to 200 bytes.', 404: 'No such user.' },
+    handle: async (request) => {
+      const { passphrase } = request.body
+      try {
+        await domainOf(request).users.setPassphrase(request.caller, request.params.user, passphrase)
+        return { status: 204 }
+      } finally {
+        passphrase.fill(0)
+      }
+    },
+  }),
+]

@@ -1,0 +1,160 @@
+/** What keys are for: sign, decrypt, encrypt, and what proves them to others. Contract sections 6.1 to 6.5, 7.4, 7.6. */
+
+import { type Clock, formatTime } from '../../base/clock.ts'
+import { CofferError } from '../../base/error.ts'
+import { releaseSecret } from '../../base/secret.ts'
+import { type MechanismName, type Permissions, permits } from '../../crypto/algorithms.ts'
+import { createCsr, type Subject } from '../../crypto/encoding/csr.ts'
+import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
+import type { DecryptMode, EncryptMode, SignMode } from '../../crypto/types.ts'
+import type { Context } from './context.ts'
+import type { Namespace } from './identifiers.ts'
+import type { KeyEntry } from './key-index.ts'
+import { isUsableWith, type Keys } from './keys.ts'
+import type { Caller } from './roles.ts'
+import type { Users } from './users.ts'
+
+/** Who uses a key, from where. */
+export interface Actor {
+  caller: Caller
+  address: string
+}
+
+/**
+ * Decodes what the client sent; called after the tag restriction was checked. Throws `invalid`. The bytes are wiped once
+ * the crypto pool has them.
+ */
+export type Input = () => Uint8Array
+
+const IV_BYTES = 16 // AES block
+
+export class KeyUse {
+  readonly #context: Context
+  readonly #clock: Clock
+  readonly #users: Users
+  readonly #keys: Keys
+
+  constructor(context: Context, clock: Clock, users: Users, keys: Keys) {
+    this.#context = context
+    this.#clock = clock
+    this.#users = users
+    this.#keys = keys
+  }
+
+  sign(actor: Actor, id: string, mode: SignMode, message: Input): Promise<Uint8Array> {
+    return this.#use(actor, id, 'sign', async (key) =>
+      lend(message, (input) => {
+        assertPermitted(key.mechanisms, 'sign', mode)
+        return this.#context.pool.sign(this.#keys.handle(key), mode, input)
+      }),
+    )
+  }
+
+  /** `iv`: 16 bytes for AES_CBC, ignored for other modes. */
+  decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
+    return this.#use(actor, id, 'decrypt', async (key) =>
+      lend(encrypted, (input) => {
+        const vector = iv?.()
+        assertPermitted(key.mechanisms, 'decrypt', mode)
+        if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
+        return this.#context.pool.decrypt(this.#keys.handle(key), mode, input, checkedIv(vector))
+      }),
+    )
+  }
+
+  /** A random `iv` is made when none is given. */
+  encrypt(
+    actor: Actor,
+    id: string,
+    mode: EncryptMode,
+    message: Input,
+    iv: Input | null,
+  ): Promise<{ encrypted: Uint8Array; iv: Uint8Array }> {
+    return this.#use(actor, id, 'encrypt', async (key) => {
+      const [encrypted, vector] = lend(message, (input) => {
+        const vector = iv?.() ?? this.#context.random(IV_BYTES)
+        assertPermitted(key.mechanisms, 'encrypt', mode)
+        return [this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector)), vector] as const
+      })
+      return { encrypted: await encrypted, iv: vector }
+    })
+  }
+
+  /** Throws `forbidden`, and logs it like a use, when the key's tags are none of the caller's. */
+  authorize(actor: Actor, id: string, action: keyof Permissions): void {
+    if (isUsableWith(this.#keys.get(actor.caller.namespace, id), this.#users.tagsOfCaller(actor.caller))) return
+    this.#audit(actor, action, id, 'forbidden')
+    throw otherTags()
+  }
+
+  /** Throws `invalid` for Generic keys. */
+  publicPem(namespace: Namespace, id: string): string {
+    return publicKeyPem(this.#keys.get(namespace, id).type, this.#keys.publicKey(namespace, id))
+  }
+
+  /** Allowed whatever the key's mechanisms and tags, and not counted. Throws `invalid` for Generic keys. */
+  async csrPem({ caller, address }: Actor, id: string, subject: Subject): Promise<string> {
+    const key = this.#keys.get(caller.namespace, id)
+    const sign = (mode: SignMode, data: Uint8Array) => this.#context.pool.sign(this.#keys.handle(key), mode, data)
+    const csr = await createCsr(key.type, this.#keys.publicKey(caller.namespace, id), subject, sign)
+    this.#context.assertOpen()
+    this.#audit({ caller, address }, 'csr', id, 'ok')
+    return csr
+  }
+
+  async #use<T>(
+    actor: Actor,
+    id: string,
+    action: keyof Permissions,
+    operate: (key: Readonly<KeyEntry>) => Promise<T>,
+  ): Promise<T> {
+    let outcome = 'failed'
+    try {
+      const key = this.#keys.get(actor.caller.namespace, id)
+      if (!isUsableWith(key, this.#users.tagsOfCaller(actor.caller))) throw otherTags()
+      const result = await operate(key)
+      this.#context.assertOpen()
+      this.#keys.count(key)
+      outcome = 'ok'
+      return result
+    } catch (error) {
+      if (error instanceof CofferError) outcome = error.code
+      throw error
+    } finally {
+      this.#audit(actor, action, id, outcome)
+    }
+  }
+
+  #audit({ caller, address }: Actor, action: string, id: string, outcome: string): void {
+    const where = caller.namespace === '' ? '' : ` namespace ${caller.namespace}`
+    this.#context.log.info(
+      'keys',
+      `${formatTime(this.#clock.now())} ${caller.userId} from ${address || 'inside'}: ${action} ${id}${where}: ${outcome}`,
+    )
+  }
+}
+
+const otherTags = () => new CofferError('forbidden', 'Your tags do not allow to use this key')
+
+function lend<T>(input: Input, use: (bytes: Uint8Array) => T): T {
+  const bytes = input()
+  try {
+    return use(bytes)
+  } finally {
+    releaseSecret(bytes)
+  }
+}
+
+function assertPermitted<Use extends keyof Permissions>(
+  mechanisms: readonly MechanismName[],
+  use: Use,
+  mode: Permissions[Use][number],
+): void {
+  if (!permits(mechanisms, use, mode))
+    throw new CofferError('invalid', `No mechanism of the key permits ${use} ${mode}`)
+}
+
+function checkedIv(iv: Uint8Array | undefined): Uint8Array {
+  if (iv?.length !== IV_BYTES) throw new CofferError('invalid', `iv: ${IV_BYTES} bytes are needed`)
+  return iv
+}

@@ -1,0 +1,85 @@
+/** The appliance while it is Operational: users, namespaces and keys over one opened store. */
+
+import type { Place } from '../../base/queue.ts'
+import type { Random } from '../../crypto/random.ts'
+import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
+import type { Change, RecordStore } from '../../store/store.ts'
+import { createContext, type DomainDeps } from './context.ts'
+import { Credentials } from './credentials.ts'
+import { KeyUse } from './key-use.ts'
+import { Keys } from './keys.ts'
+import { Namespaces } from './namespaces.ts'
+import { digestPassphrase, PASSPHRASE_COST } from './passphrase.ts'
+import type { Caller } from './roles.ts'
+import { encodeUser } from './user-record.ts'
+import { Users } from './users.ts'
+
+export type { DomainDeps } from './context.ts'
+
+export interface Operational {
+  users: Users
+  namespaces: Namespaces
+  keys: Keys
+  keyUse: KeyUse
+  /**
+   * Null when the user is unknown or the passphrase wrong. At once for credentials that are remembered. The passphrase has
+   * been read when this returns.
+   */
+  authenticate(userId: string, passphrase: Uint8Array, place?: Place): Caller | Promise<Caller | null>
+  /** Null unless the credentials are remembered. */
+  recall(userId: string, passphrase: Uint8Array): Caller | null
+  /** Stores the counts of operations. */
+  flush(): void
+  /** Stores some of them; false when none were left. */
+  flushSome(): boolean
+  /** Wipes what was remembered; operations still under way end with `unavailable` and change nothing. */
+  close(): void
+}
+
+/** Builds the index of every user, namespace and key. */
+export function openDomain(records: RecordStore, deps: DomainDeps): Operational {
+  let open = true
+  const context = createContext(records, deps, () => open)
+  const namespaces = new Namespaces(context)
+  const users = new Users(context, namespaces)
+  const keys = new Keys(context)
+  const keyUse = new KeyUse(context, deps.clock, users, keys)
+  const credentials = new Credentials(context, users)
+  return {
+    users,
+    namespaces,
+    keys,
+    keyUse,
+    authenticate: (userId, passphrase, place) => credentials.verify(userId, passphrase, place),
+    recall: (userId, passphrase) => credentials.recall(userId, passphrase),
+    flush: () => keys.flush(),
+    flushSome: () => keys.flushSome(),
+    close: () => {
+      open = false
+      credentials.close()
+    },
+  }
+}
+
+const FIRST_ADMINISTRATOR = 'admin' // id and real name; contract section 5 row 28
+
+/** The user that exists after provisioning. */
+export async function firstAdministrator(
+  adminPassphrase: Uint8Array,
+  deps: { pool: CryptoPool; random: Random; passphraseCost?: ScryptCost },
+): Promise<Change[]> {
+  const passphrase = await digestPassphrase(
+    adminPassphrase,
+    deps.passphraseCost ?? PASSPHRASE_COST,
+    deps.pool,
+    deps.random,
+  )
+  const value = encodeUser({
+    id: FIRST_ADMINISTRATOR,
+    realName: FIRST_ADMINISTRATOR,
+    role: 'Administrator',
+    tags: [],
+    passphrase,
+  })
+  return [{ collection: 'users', name: FIRST_ADMINISTRATOR, value }]
+}

@@ -1,0 +1,55 @@
+/** Passphrases of users: a memory-hard digest with a salt of its own. scrypt: RFC 7914; contract section 7.2. */
+
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import nacl from 'tweetnacl'
+import type { Random } from '../../crypto/random.ts'
+import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
+
+/** 32 MiB and about 90 ms in a worker: paid once per user and cache period, not per request. */
+export const PASSPHRASE_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
+
+const SALT_BYTES = 16 // contract 7.2
+
+export interface PassphraseDigest {
+  salt: Uint8Array
+  digest: Uint8Array
+  /** `hmac` is a NetHSM's, from a backup of it: HMAC-SHA-256, replaced at the next login. Contract section 8.2. */
+  cost: ScryptCost | 'hmac'
+}
+
+export async function digestPassphrase(
+  passphrase: Uint8Array,
+  cost: ScryptCost,
+  pool: CryptoPool,
+  random: Random,
+): Promise<PassphraseDigest> {
+  const salt = random(SALT_BYTES)
+  return { salt, digest: await pool.scrypt(passphrase, salt, cost), cost }
+}
+
+export async function matchesPassphrase(
+  { salt, digest, cost }: PassphraseDigest & { cost: ScryptCost },
+  passphrase: Uint8Array,
+  pool: CryptoPool,
+): Promise<boolean> {
+  const derived = await pool.scrypt(passphrase, salt, cost)
+  try {
+    return nacl.verify(derived, digest)
+  } finally {
+    derived.fill(0)
+  }
+}
+
+/** What replaces a digest of the kind `hmac`, or null when the passphrase is wrong, which is found out as slowly. */
+export async function renewDigest(
+  { salt, digest }: PassphraseDigest,
+  passphrase: Uint8Array,
+  cost: ScryptCost,
+  pool: CryptoPool,
+  random: Random,
+): Promise<PassphraseDigest | null> {
+  const right = nacl.verify(hmac(sha256, salt, passphrase), digest)
+  const renewed = await digestPassphrase(passphrase, cost, pool, random)
+  return right ? renewed : null
+}

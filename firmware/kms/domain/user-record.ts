@@ -1,0 +1,52 @@
+/** A user as it is stored: one sealed record, JSON inside. */
+
+import { base64 } from '@scure/base'
+import type { PassphraseDigest } from './passphrase.ts'
+import type { Role } from './roles.ts'
+
+/** Values are never changed in place: a change makes a new object. */
+export interface User {
+  readonly id: string
+  readonly realName: string
+  readonly role: Role
+  /** Sorted; Operators only. */
+  readonly tags: readonly string[]
+  readonly passphrase: PassphraseDigest
+}
+
+interface Stored {
+  id: string
+  realName: string
+  role: Role
+  tags: string[]
+  salt: string
+  digest: string
+  /** The costs of scrypt; without them the digest is a NetHSM's. */
+  N?: number
+  r?: number
+  p?: number
+}
+
+export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint8Array {
+  const { salt, digest, cost } = passphrase
+  const stored: Stored = {
+    id,
+    realName,
+    role,
+    tags: [...tags],
+    salt: base64.encode(salt),
+    digest: base64.encode(digest),
+    ...(cost !== 'hmac' && { N: cost.N, r: cost.r, p: cost.p }),
+  }
+  return new TextEncoder().encode(JSON.stringify(stored))
+}
+
+export function decodeUser(value: Uint8Array): User {
+  const { id, realName, role, tags, salt, digest, N, r, p } = JSON.parse(new TextDecoder().decode(value)) as Stored
+  const passphrase = {
+    salt: base64.decode(salt),
+    digest: base64.decode(digest),
+    cost: N === undefined ? ('hmac' as const) : { N, r: r!, p: p! },
+  }
+  return { id, realName, role, tags, passphrase }
+}

@@ -1,0 +1,169 @@
+/** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
+
+import type { z } from 'zod'
+import type { Place } from '../../base/queue.ts'
+import type { State } from '../../base/states.ts'
+import { BODY_BYTES_MAX, type Upload } from '../../http/request/body.ts'
+import type { Part } from '../../http/request/multipart.ts'
+import type { Caller, Role } from '../domain/roles.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+/** Who may call. `publicIn` lists the states in which no credentials are asked for; contract section 3. */
+export interface Access {
+  roles: readonly Role[]
+  /** `root`: callers outside any namespace only. `any`: both. */
+  scope: 'root' | 'any'
+  publicIn?: readonly State[]
+}
+
+/** How a request body is read: 1 MiB at most where nothing else is said (contract 1.5). */
+export type Body<T> =
+  | { kind: 'json'; schema: z.ZodType<T> }
+  | LongJsonBody<T>
+  /** Raw bytes with one of `types` as content type; parsed by `parse`, which throws `invalid`. */
+  | { kind: 'raw'; types: readonly string[]; parse: (bytes: Uint8Array, type: string) => T }
+  /** JSON or multipart/form-data, chosen by content type (key import, contract 4.6). */
+  | {
+      kind: 'jsonOrMultipart'
+      schema: z.ZodType<T>
+      /** Exactly the parts given, by name, in order of arrival. */
+      parts: (parts: readonly Part[]) => T
+    }
+  /**
+   * As it arrives, of any size, watched by its pace like every other body: for handlers that never hold all of it. The
+   * handler iterates once and may stop early. Iterating throws `timeout`, or `invalid` when the client goes away.
+   * `types` are for the API documents, and for the check of requests that create, `form` names the parts where one of
+   * them is multipart/form-data (to be read with `readParts`); `contentType` is as sent, `''` if not.
+   */
+  | {
+      kind: 'stream'
+      types: readonly string[]
+      form?: Form
+      open: (chunks: Upload, contentType: string) => T
+    }
+
+/** Parts of multipart/form-data by name: bytes, or JSON as in this example. */
+export type Form = Readonly<Record<string, 'binary' | { example: object }>>
+
+/** A JSON object with one long member of base64, which is never held as text, and other short ones: see `longJson`. */
+export interface LongJsonBody<T> {
+  kind: 'longJson'
+  /** As the documents show it. */
+  schema: z.ZodType
+  names: readonly string[]
+  long: string
+  bytesMax: number
+  /** Made of what `schema` gives and the decoded bytes. */
+  value: (fields: unknown, bytes: Uint8Array | null) => T
+}
+
+/** What a handler is given. `S` is the set of services the API was built with; `http` knows nothing of it. */
+export interface Request<S, P, Q, B> {
+  services: S
+  /** Set on every request that was authenticated. */
+  caller: Caller
+  /** IP address of the client, for rate limits and the log. */
+  address: string
+  /** Of the attempt, where attempts are limited. */
+  place?: Place
+  params: P
+  query: Q
+  body: B
+}
+
+export type Result =
+  | { status: 200; json: unknown }
+  | { status: 200 | 201; bytes: Uint8Array; type: string }
+  /** As it is made, at the client's pace, never all of it in memory. When it throws, the connection is cut. */
+  | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
+  /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
+  | { status: 201; location?: string; json?: unknown }
+  | { status: 200 | 204 | 304 }
+
+export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
+  method: Method
+  /** Relative to `/api/v1`; parameters as `:name`, e.g. `/keys/:id/sign`. */
+  path: string
+  /** One line for the API documents. */
+  summary: string
+  states: readonly State[]
+  access: Access | 'public'
+  /**
+   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6;
+   * a body that parses but fails its schema, and `forbidden` thrown by the handler, count as failures.
+   */
+  attemptsAs?: string
+  /**
+   * Role and namespace of the caller against the target (step 7), beyond `access`; throws `forbidden`. Asked again when the
+   * request acts, and whenever a change follows from it.
+   */
+  authorize?: (request: Request<S, Record<string, string>, unknown, unknown>) => void
+  /** Syntax of the path parameters after percent-decoding (step 11). */
+  params?: z.ZodType<P>
+  query?: z.ZodType<Q>
+  /** Throws `notFound` when the resource is missing (step 12). */
+  exists?: (request: Request<S, P, unknown, unknown>) => void
+  /** Throws `forbidden` when tags keep the caller from using the key: behind step 12, so that no body is taken in vain. */
+  mayUse?: (request: Request<S, P, unknown, unknown>) => void
+  /**
+   * The resource for conditional headers (step 13): any text that changes with its representation (it is hashed into the
+   * `etag` and never sent itself), null when the resource is missing, undefined when it has no etag. Sends `etag` on GET.
+   */
+  version?: (request: Request<S, P, Q, unknown>) => string | null | undefined
+  body?: Body<B>
+  /** The content type must match (step 8, 415): requests that create a resource. */
+  creates?: boolean
+  /** Adds `cache-control: no-cache` (contract 1.3). */
+  noCache?: boolean
+  /**
+   * What it is for the audit log (contract 7.6): the record of a `change` is on disk before its answer, that of a `use`
+   * of a key may follow shortly, of `none` only refused callers are recorded. Default: `none` for GET, else `change`.
+   */
+  audit?: 'change' | 'use' | 'none'
+  /** More for the record than path and answer tell, never secret. The body is not given when it was not accepted. */
+  facts?: (request: Request<S, P, Q, B>) => Readonly<Record<string, string | undefined>>
+  /**
+   * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
+   * with the type it has; when `accept` refuses that one, the bytes go out as the type it likes best. With a `text`
+   * form, JSON goes out unless `accept` likes the other one better.
+   */
+  answers: Answer
+  /** Further statuses for the API documents, with what they mean here. */
+  errors?: Partial<Record<304 | 400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>
+  handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
+}
+
+/** The JSON value of an answer in another form. */
+export interface TextForm {
+  /** With its parameters. */
+  contentType: string
+  render: (value: unknown) => string
+}
+
+export type Answer =
+  | { status: 200 | 201; json: z.ZodType; text?: TextForm }
+  | { status: 200; types: readonly string[] }
+  | { status: 200 | 201 | 204; empty: true }
+
+/** A body whose member `long` is base64 on the wire and bytes for the handler, null where it was no base64. */
+export function longJson<Shape extends z.ZodRawShape, Long extends keyof Shape & string>(
+  schema: z.ZodObject<Shape, z.core.$strict>,
+  long: Long,
+  bytesMax: number,
+): LongJsonBody<Omit<z.output<typeof schema>, Long> & Record<Long, Uint8Array | null>> {
+  type Value = Omit<z.output<typeof schema>, Long> & Record<Long, Uint8Array | null>
+  const value = (fields: unknown, bytes: Uint8Array | null) => ({ ...(fields as object), [long]: bytes }) as Value
+  return { kind: 'longJson', schema, names: Object.keys(schema.shape), long, bytesMax, value }
+}
+
+/** What the declaration allows; streamed bodies have no limit. */
+export function bodyBytesMax(body: Body<unknown> | undefined): number {
+  if (body?.kind === 'stream') return Number.POSITIVE_INFINITY
+  return body?.kind === 'longJson' ? body.bytesMax : BODY_BYTES_MAX
+}
+
+/** Infers the types of one declaration; the list of an API is `Declaration<S>[]`. */
+export function endpoint<S, P, Q, B>(declaration: Declaration<S, P, Q, B>): Declaration<S> {
+  return declaration as unknown as Declaration<S>
+}

@@ -1,0 +1,490 @@
+/**
+ * The one path of every API request: the checks of contract section 1.7 in their order, driven by declarations. The state,
+ * the caller and his rights, the resource and the conditions are those of the turn in which the request acts: whoever sends
+ * a body is asked again when all of it is there, and every change that follows later asks once more (see admission.ts).
+ */
+
+import { Hono } from 'hono'
+import { actAdmitted, type Check } from '../../base/admission.ts'
+import type { AttemptLimiter } from '../../base/attempts.ts'
+import { CofferError } from '../../base/error.ts'
+import { matchSchema, parseText, readText } from '../../base/json.ts'
+import type { Log } from '../../base/log.ts'
+import type { Place } from '../../base/queue.ts'
+import type { State } from '../../base/states.ts'
+import { errorReply, refusal } from '../../http/errors.ts'
+import {
+  bodyReply,
+  emptyReply,
+  JSON_TYPE,
+  jsonReply,
+  type Reply,
+  type StreamedReply,
+  streamReply,
+  toResponse,
+} from '../../http/reply.ts'
+import {
+  BODY_LIMITS,
+  type BodyLimits,
+  createBodyReader,
+  release,
+  type Terms,
+  tooLarge,
+} from '../../http/request/body.ts'
+import { etagOf, judge, type Presence } from '../../http/request/conditions.ts'
+import { createLongJsonReader } from '../../http/request/long-json.ts'
+import { acceptable, mediaType } from '../../http/request/media.ts'
+import { parseMultipart } from '../../http/request/multipart.ts'
+import { refuseForeignPage } from '../../http/request/origin.ts'
+import { createRoutes, type Match } from '../../http/routes.ts'
+import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
+import type { Caller } from '../domain/roles.ts'
+import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
+import { readBasic } from './basic-credentials.ts'
+import type { Access, Body, Declaration, LongJsonBody, Request, Result, TextForm } from './endpoint.ts'
+import { bodyBytesMax } from './endpoint.ts'
+
+export const BASE_PATH = '/api/v1'
+
+/** A longer request target is answered with 414; contract section 1.5. */
+const TARGET_MAX = 2000
+
+const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
+
+export interface ApiOptions<S> {
+  declarations: readonly Declaration<S>[]
+  /** With full paths: what stands outside the base path, or describes the API. */
+  others?: readonly Declaration<S>[]
+  services: S
+  state: () => State
+  /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
+  era: () => unknown
+  /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
+  onEra?: (listener: () => void) => void
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
+  authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
+  /** The same where it is remembered from a time before, else null. */
+  recall?: (userId: string, passphrase: Uint8Array) => Caller | null
+  /** False once the caller was deleted or has another passphrase than he came with. */
+  isCurrent?: (caller: Caller) => boolean
+  /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
+  admit?: (caller: Caller) => boolean
+  limiter: AttemptLimiter
+  log: Log
+  /** Hears of every administrative change, use of a key, and refused caller. */
+  audit?: Auditor<S>
+  bodyLimits?: Partial<BodyLimits>
+}
+
+export type Api = Hono<{ Bindings: Connection }>
+
+/** Every path of the TLS port: `/api/v1/...` of the declarations, the others, and 404 for the rest. */
+export function createApi<S>(options: ApiOptions<S>): Api {
+  const bodyLimits = { ...BODY_LIMITS, ...options.bodyLimits }
+  const bodies = createBodyReader(bodyLimits)
+  options.onEra?.(bodies.recheck)
+  const routes = createRoutes<Resource<S>>()
+  const addAt = (path: string, declaration: Declaration<S>) =>
+    add(
+      routes.at(path, () => new Map()),
+      declaration,
+    )
+  for (const declaration of options.declarations) addAt(BASE_PATH + declaration.path, declaration)
+  for (const declaration of options.others ?? []) addAt(declaration.path, declaration)
+
+  const app: Api = new Hono()
+  app.all('*', async (context) => {
+    const exchange = exchangeOf(context)
+    const attempt: Audited<S> = { address: exchange.address, isAdmitted: false }
+    const reply = await respond(exchange, attempt).catch((error) => errorReply(error, options.log))
+    if (options.audit === undefined) return toResponse(reply)
+    try {
+      const recorded = recordAttempt(options.audit, attempt, reply.status)
+      if (recorded !== undefined) await recorded
+      return toResponse(reply)
+    } catch (error) {
+      if (reply.body instanceof ReadableStream) await reply.body.cancel()
+      return toResponse(errorReply(error, options.log))
+    }
+  })
+  app.onError((error) => toResponse(errorReply(error, options.log)))
+  return app
+
+  async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
+    // 1 to 5
+    const [path, queryText] = splitTarget(exchange.target)
+    const matches = routes.match(path)
+    if (matches.length === 0) throw new CofferError('notFound', 'No such path')
+    const state = options.state()
+    const era = options.era()
+    const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
+    const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
+    const declaration = match.value.get(method)
+    if (!isAvailable(matches, declaration, state)) throw new CofferError('unavailable', UNAVAILABLE)
+    if (!KNOWN_METHODS.has(exchange.method)) throw new CofferError('notImplemented', 'Unknown method')
+    if (exchange.target.length > TARGET_MAX)
+      throw new CofferError('targetTooLong', `The request target is longer than ${TARGET_MAX} characters`)
+    if (declaration === undefined)
+      return refusal('methodNotAllowed', 'Method not allowed', { allow: allowed(matches).join(', ') })
+
+    // Pages of others do not even get to try credentials, their own or those a browser remembers
+    attempt.declaration = declaration
+    attempt.params = match.params
+    refuseForeignPage(exchange.method, exchange.header)
+
+    // 6 and 7
+    const { services, limiter } = options
+    const { address } = exchange
+    const access = accessIn(declaration, state)
+    if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
+    const caller = access === 'public' ? nobody : await authenticate(exchange, attempt)
+    const request: Request<S, unknown, unknown, unknown> = {
+      services,
+      caller,
+      address,
+      params: match.params,
+      query: {},
+      body: undefined,
+    }
+    const check = () => assertAdmitted(declaration, access, request, era)
+    check()
+    attempt.isAdmitted = true
+
+    // 8 to 10
+    const bytesMax = bodyBytesMax(declaration.body)
+    const type = mediaType(exchange.header('content-type'))
+    if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
+    if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+    const types = answerTypes(declaration, exchange.header('accept'))
+
+    // 11 to 13
+    if (match.malformed) throw new CofferError('invalid', 'The path holds no valid ID')
+    const { params, query } = declaration
+    if (params !== undefined) request.params = matchSchema(params, match.params, 'path')
+    if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
+    const early = meetResource(exchange, declaration, request)
+    if ('status' in early) return early
+
+    // 14 and 15
+    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
+    const { body } = declaration
+    try {
+      if (body !== undefined) {
+        const { strangerMs, strangerStreamMs } = bodyLimits
+        const ofStranger = body.kind === 'stream' ? strangerStreamMs : strangerMs
+        const terms = { check, withinMs: access === 'public' ? ofStranger : Number.POSITIVE_INFINITY }
+        request.body = await readBody(declaration, body, exchange, bytesMax, terms)
+        check()
+        const late = meetResource(exchange, declaration, request)
+        if ('status' in late) return late
+      }
+      attempt.request = request
+      const result = await handle(declaration, request, check)
+      attempt.result = result
+      if (givesOut(result)) check() // nothing is told or signed for whoever may not ask for it any more
+      const headers = responseHeaders(declaration, early.etag)
+      return replyOf(whileAdmitted(result, check), types, textForm(declaration, types), headers, (error) => {
+        errorReply(error, options.log) // nobody can be sent it any more; it is logged
+        exchange.cut()
+      })
+    } finally {
+      wipeIn(request.body)
+    }
+  }
+
+  /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
+  function assertAdmitted(
+    declaration: Declaration<S>,
+    access: Access | 'public',
+    request: Request<S, unknown, unknown, unknown>,
+    era: unknown,
+  ): void {
+    if (options.era() !== era) throw new CofferError('unavailable', UNAVAILABLE)
+    if (access === 'public') return
+    const { caller } = request
+    if (options.isCurrent?.(caller) === false)
+      throw new CofferError('unauthenticated', 'The account was deleted, or has another passphrase now')
+    authorize(access, caller)
+    declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
+  }
+
+  /** Checks 12 and 13: the answer where they end the request, else the etag. */
+  function meetResource(
+    exchange: Exchange,
+    declaration: Declaration<S>,
+    request: Request<S, unknown, unknown, unknown>,
+  ): Reply | { etag?: string | undefined } {
+    declaration.exists?.(request)
+    declaration.mayUse?.(request)
+    const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
+    if (declaration.method !== 'GET' && !isConditional) return {}
+    const version = declaration.version?.(request)
+    const etag = version === undefined || version === null ? undefined : etagOf(version)
+    const verdict = conditions(exchange, declaration, version, etag)
+    if (verdict === 412) throw new CofferError('unavailable', 'A condition of the request does not hold')
+    if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
+    return { etag }
+  }
+
+  async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
+    const { address } = exchange
+    const credentials = readBasic(exchange.header('authorization'))
+    if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
+    const { userId, withPassphrase } = credentials
+    attempt.claimedUserId = userId
+    const verify = (place: Place) => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place))
+    const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
+    const caller = await options.limiter.attempt(address, userId, verify, recall)
+    if (caller !== null) {
+      attempt.caller = caller
+      exchange.greet()
+      return caller
+    }
+    options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
+    throw new CofferError('unauthenticated', 'Wrong credentials')
+  }
+
+  function authorize(access: Access, caller: Caller): void {
+    const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
+    if (!isMeant) throw new CofferError('forbidden', whoMay(access))
+    if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
+  }
+
+  async function readBody(
+    declaration: Declaration<S>,
+    body: Body<unknown>,
+    exchange: Exchange,
+    bytesMax: number,
+    terms: Terms,
+  ) {
+    const contentType = exchange.header('content-type')
+    if (body.kind === 'stream') return body.open(bodies.stream(exchange.openBody, terms), contentType ?? '')
+    if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
+    const bytes = await bodies.read(exchange.openBody(), bytesMax, terms)
+    terms.check() // before anything is said of what is in it
+    const type = mediaType(contentType)
+    if (body.kind === 'raw') return body.parse(bytes, type)
+    try {
+      if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
+        return body.parts(await parseMultipart(bytes, contentType!))
+      const text = readText(bytes)
+      release(bytes) // before there is a copy more
+      const value = parseText(text)
+      try {
+        return matchSchema(body.schema, value, 'body')
+      } catch (error) {
+        if (declaration.attemptsAs !== undefined) options.limiter.fail(exchange.address, declaration.attemptsAs)
+        throw error
+      }
+    } finally {
+      release(bytes)
+    }
+  }
+
+  async function readLongJson(body: LongJsonBody<unknown>, exchange: Exchange, terms: Terms): Promise<unknown> {
+    const reader = createLongJsonReader(body.names, body.long)
+    try {
+      await bodies.feed(exchange.openBody(), body.bytesMax, reader.take, terms)
+      terms.check()
+      const { fields, bytes } = reader.end()
+      return body.value(matchSchema(body.schema, fields, 'body'), bytes)
+    } catch (error) {
+      reader.wipe()
+      throw error
+    }
+  }
+
+  /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
+  async function handle(
+    declaration: Declaration<S>,
+    request: Request<S, unknown, unknown, unknown>,
+    check: Check,
+  ): Promise<Result> {
+    if (declaration.attemptsAs === undefined) return actAdmitted(check, () => declaration.handle(request))
+    let refused: unknown
+    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
+      try {
+        return await actAdmitted(check, () => declaration.handle({ ...request, place }))
+      } catch (error) {
+        if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
+        refused = error
+        return null
+      }
+    })
+    if (result === null) throw refused
+    return result
+  }
+}
+
+/** The endpoints of one path, by method. */
+type Resource<S> = Map<string, Declaration<S>>
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
+
+const MULTIPART_TYPE = 'multipart/form-data'
+
+const CONDITIONS = ['if-match', 'if-none-match'] as const
+
+/** Public endpoints get this; no handler of theirs may ask who calls. */
+const nobody = undefined as unknown as Caller
+
+function add<S>(resource: Resource<S>, declaration: Declaration<S>): void {
+  if (resource.has(declaration.method)) throw new Error(`Declared twice: ${declaration.method} ${declaration.path}`)
+  resource.set(declaration.method, declaration)
+}
+
+/**
+ * Check 2. The endpoint is that of path and method. For a method the path does not offer, the path is available when any
+ * endpoint on it is: so PATCH gets 412 where nothing answers now, and 501 where something does.
+ */
+function isAvailable<S>(
+  matches: readonly Match<Resource<S>>[],
+  endpoint: Declaration<S> | undefined,
+  state: State,
+): boolean {
+  if (endpoint !== undefined) return endpoint.states.includes(state)
+  return matches.some((match) => match.value.values().some((other) => other.states.includes(state)))
+}
+
+function allowed<S>(matches: readonly Match<Resource<S>>[]): string[] {
+  const methods = new Set(matches.flatMap((match) => [...match.value.keys()]))
+  if (methods.has('GET')) methods.add('HEAD')
+  return [...methods].sort()
+}
+
+const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
+  access === 'public' || access.publicIn?.includes(state) ? 'public' : access
+
+/** So that whoever is refused knows whom to ask. */
+const whoMay = ({ roles, scope }: Access): string =>
+  `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`
+
+function checkType(body: Body<unknown>, type: string): void {
+  const types = bodyTypes(body)
+  if (!types.includes(type)) throw new CofferError('unsupportedType', `The content type must be ${types.join(' or ')}`)
+}
+
+function bodyTypes(body: Body<unknown>): readonly string[] {
+  switch (body.kind) {
+    case 'json':
+    case 'longJson':
+      return [JSON_TYPE]
+    case 'jsonOrMultipart':
+      return [JSON_TYPE, MULTIPART_TYPE]
+    case 'raw':
+    case 'stream':
+      return body.types
+  }
+}
+
+/** Types of the answer the client takes; empty for an answer without a body. */
+function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
+  if ('empty' in answers) return []
+  const offered =
+    'types' in answers ? answers.types : [JSON_TYPE, ...(answers.text ? [mediaType(answers.text.contentType)] : [])]
+  const types = acceptable(offered, accept)
+  if (types.length === 0) throw new CofferError('notAcceptable', `The answer has type ${offered.join(' or ')}`)
+  return types
+}
+
+/** The form of JSON that the client likes better, if it does. */
+function textForm<S>({ answers }: Declaration<S>, [best]: readonly string[]): TextForm | undefined {
+  const text = 'json' in answers ? answers.text : undefined
+  return text !== undefined && best === mediaType(text.contentType) ? text : undefined
+}
+
+function splitTarget(target: string): [path: string, query: string] {
+  const end = target.indexOf('?')
+  return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
+}
+
+/** Names and values of the query; the last of one name wins. */
+function readQuery(text: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const [name, value] = end === -1 ? [pair, ''] : [pair.slice(0, end), pair.slice(end + 1)]
+    query[decodeQuery(name)] = decodeQuery(value)
+  }
+  return query
+}
+
+function decodeQuery(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new CofferError('invalid', 'query: bad percent-encoding')
+  }
+}
+
+function conditions<S>(
+  exchange: Exchange,
+  { method, version: declared }: Declaration<S>,
+  version: string | null | undefined,
+  etag: string | undefined,
+): 'proceed' | 412 | 304 {
+  const ifMatch = exchange.header('if-match')
+  const ifNoneMatch = exchange.header('if-none-match')
+  if (ifMatch === undefined && ifNoneMatch === undefined) return 'proceed'
+  return judge({ ifMatch, ifNoneMatch }, presence(), method === 'GET')
+
+  function presence(): Presence {
+    if (etag !== undefined) return { etag }
+    if (declared !== undefined && version === null) return 'missing'
+    // Only a PUT may make what is not there; anything else has found its resource by now.
+    return method === 'PUT' ? 'unknown' : 'present'
+  }
+}
+
+function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | undefined): Record<string, string> {
+  return {
+    ...(etag !== undefined && method === 'GET' && { etag }),
+    ...(noCache && { 'cache-control': 'no-cache' }),
+  }
+}
+
+/** An answer to a change only says that it was made. */
+const givesOut = (result: Result): boolean => result.status === 200 && ('json' in result || 'bytes' in result)
+
+/** An answer that is sent as it is made ends with the request's admission. */
+function whileAdmitted(result: Result, check: Check): Result {
+  if (!('stream' in result)) return result
+  const { stream } = result
+  async function* checked(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of stream) {
+      check()
+      yield chunk
+    }
+  }
+  return { ...result, stream: checked() }
+}
+
+/** Passphrases and keys in a body nobody needs any more; handlers may have wiped theirs already. */
+function wipeIn(value: unknown): void {
+  if (value instanceof Uint8Array) {
+    if (!(value.buffer as ArrayBuffer).detached) value.fill(0)
+  } else if (Array.isArray(value)) value.forEach(wipeIn)
+  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
+    Object.values(value).forEach(wipeIn)
+}
+
+function replyOf(
+  result: Result,
+  types: readonly string[],
+  text: TextForm | undefined,
+  headers: Record<string, string>,
+  onFailure: (error: unknown) => void,
+): Reply | StreamedReply {
+  if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
+  if ('bytes' in result) {
+    const bytes = result.bytes as Uint8Array<ArrayBuffer>
+    return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
+  }
+  if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
+  if ('json' in result && result.json !== undefined) {
+    if (text === undefined) return jsonReply(result.status, result.json, headers)
+    return bodyReply(result.status, text.render(result.json), text.contentType, headers)
+  }
+  return emptyReply(result.status, headers)
+}

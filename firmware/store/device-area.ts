@@ -1,0 +1,100 @@
+/** What the device itself can open, in every state: key slots, TLS, network, time, logging, vocabulary. Sealed by the device key. */
+
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../base/secret.ts'
+import type { Random } from '../crypto/random.ts'
+import { deriveSealKey, seal, unseal } from '../crypto/seal.ts'
+import type { TlsIdentity } from '../crypto/tls/identity.ts'
+import { createSealedTable, type SealedTable } from './sealed-table.ts'
+import type { StoreFile } from './sqlite/file.ts'
+
+export const ATTENDED = 'domain key 0'
+export const UNATTENDED = 'domain key 1'
+/** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
+export const BESIDE_ATTENDED = 'domain key 0 locked'
+export const TLS_IDENTITY = 'tls identity'
+/** PEM of one certificate. */
+export const CLUSTER_CA = 'cluster ca'
+/** JSON, like the three after it. */
+export const NETWORK = 'network'
+export const NTP = 'ntp'
+export const LOGGING = 'logging'
+export const VOCABULARY = 'vocabulary'
+export const TIME_OFFSET = 'time offset'
+
+/** The configuration among the records: everything but the key slots. */
+export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, NTP, LOGGING, VOCABULARY, TIME_OFFSET] as const
+
+const LENGTH_BYTES = 4
+
+/** Writing methods are called within a transaction of the store. */
+export interface DeviceArea extends SealedTable {
+  /** Sealed for this device to open when it comes back from outside. */
+  sealForItself(value: Uint8Array): Uint8Array
+  /** Null when another device has sealed it. */
+  openOwn(sealed: Uint8Array): Uint8Array | null
+  readTimeOffsetMs(): number | null
+  putTimeOffsetMs(offsetMs: number): void
+  readTlsIdentity(): TlsIdentity | null
+  putTlsIdentity(identity: TlsIdentity): void
+}
+
+export function openDeviceArea(
+  store: StoreFile,
+  deviceKey: Uint8Array,
+  random: Random,
+  onDamage: (message: string) => void,
+): DeviceArea {
+  const table = createSealedTable(store.database, 'device', deviceKey, random, onDamage)
+  const ownKey = deriveSealKey(deviceKey, 'coffer device own')
+  return {
+    ...table,
+    sealForItself: (value) => seal(ownKey, value, random),
+    openOwn: (sealed) => unseal(ownKey, sealed),
+    close() {
+      table.close()
+      wipe(ownKey)
+    },
+    readTimeOffsetMs() {
+      const bytes = table.get(TIME_OFFSET)
+      return bytes === null ? null : new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0)
+    },
+    putTimeOffsetMs(offsetMs) {
+      const bytes = new DataView(new ArrayBuffer(8))
+      bytes.setFloat64(0, offsetMs)
+      table.put(TIME_OFFSET, new Uint8Array(bytes.buffer))
+    },
+    readTlsIdentity() {
+      const bytes = table.get(TLS_IDENTITY)
+      if (bytes === null) return null
+      try {
+        return decodeIdentity(bytes)
+      } finally {
+        wipe(bytes)
+      }
+    },
+    putTlsIdentity(identity) {
+      const bytes = encodeIdentity(identity)
+      try {
+        table.put(TLS_IDENTITY, bytes)
+      } finally {
+        wipe(bytes)
+      }
+    },
+  }
+}
+
+/** Two PEM texts; the key's length tells them apart. */
+function encodeIdentity({ key, cert }: TlsIdentity): Uint8Array {
+  const length = new DataView(new ArrayBuffer(LENGTH_BYTES))
+  length.setUint32(0, key.length)
+  return concatBytes(new Uint8Array(length.buffer), key, utf8ToBytes(cert))
+}
+
+function decodeIdentity(bytes: Uint8Array): TlsIdentity {
+  const certOffset = LENGTH_BYTES + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
+  return {
+    key: bytes.slice(LENGTH_BYTES, certOffset),
+    cert: new TextDecoder().decode(bytes.subarray(certOffset)),
+  }
+}
