@@ -44,8 +44,8 @@ async function run(t: TestContext, data: string, source: string, settings = {}):
     import threads from 'node:worker_threads'
     import { once } from 'node:events'
     import Sqlite from '${ROOT}/node_modules/better-sqlite3/lib/index.js'
-    import { refuseNativeCode, Worker } from '${ROOT}/firmware/confinement.ts'
-    import { forgetExtensions } from '${ROOT}/firmware/store/store-file.ts'
+    import { refuseNativeCode, Worker } from '${ROOT}/firmware/base/confinement.ts'
+    import { forgetExtensions } from '${ROOT}/firmware/store/sqlite/file.ts'
     const attempt = async (name, action) => {
       try { await action(); console.log(name + ': works') } catch (error) { console.log(name + ': ' + (error.code ?? error.name)) }
     }
@@ -123,7 +123,7 @@ test('threads of ours drop it themselves', async (t) => {
     makeDataDirectory(t),
     `${BRING}
     writeFileSync(store + '/thread.mjs', \`
-      import { refuseNativeCode, Worker } from '${ROOT}/firmware/confinement.ts'
+      import { refuseNativeCode, Worker } from '${ROOT}/firmware/base/confinement.ts'
       refuseNativeCode()
       try { process.dlopen({ exports: {} }, process.cwd() + '/evil.node'); console.log('works') } catch ({ code }) { console.log(code) }\`)
     await once(new Worker(store + '/thread.mjs'), 'exit')`,
