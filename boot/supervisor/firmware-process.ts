@@ -16,6 +16,13 @@ const NURSERY_MEGABYTES_MAX = 16
 // Those that collect garbage and compile beside the others: as many as cores they do not need to share.
 const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 
+/**
+ * Nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there. The C library overwrites what is given
+ * back to it, all of it, which nobody else could do for copies that the runtime and its libraries make of secrets: mallopt(3)
+ * M_PERTURB. What each thread keeps for itself is exempt, and so none does.
+ */
+export const FIRMWARE_ENVIRONMENT = { GLIBC_TUNABLES: 'glibc.malloc.perturb=85:glibc.malloc.tcache_count=0' }
+
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */
   launcher: readonly string[]
@@ -50,7 +57,7 @@ export function launch(
   ]
   return spawn(file!, parameters, {
     cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
-    env: {}, // nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there
+    env: FIRMWARE_ENVIRONMENT,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore'], // the fourth is the channel, CHANNEL_DESCRIPTOR
     // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
     detached: true,

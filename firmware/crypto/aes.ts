@@ -1,6 +1,6 @@
 /** AES-CBC without padding by Node's OpenSSL: table AES in JavaScript would not be constant time. Contract section 6.2. */
 
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { type Cipheriv, createCipheriv, createDecipheriv, type Decipheriv } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
 
 const BLOCK_BYTES = 16
@@ -8,13 +8,20 @@ const KEY_BYTES = [16, 24, 32]
 
 export function encryptAesCbc(key: Uint8Array, iv: Uint8Array, message: Uint8Array): Uint8Array {
   check(key, iv, message, 'message')
-  return createCipheriv(cipherOf(key), key, iv).setAutoPadding(false).update(message)
+  return complete(createCipheriv(cipherOf(key), key, iv), message)
 }
 
 /** The same length comes out: padding is the caller's business. */
 export function decryptAesCbc(key: Uint8Array, iv: Uint8Array | undefined, encrypted: Uint8Array): Uint8Array {
   check(key, iv, encrypted, 'encrypted')
-  return createDecipheriv(cipherOf(key), key, iv).setAutoPadding(false).update(encrypted)
+  return complete(createDecipheriv(cipherOf(key), key, iv), encrypted)
+}
+
+/** The end yields nothing without padding, but frees the key schedule, which OpenSSL wipes. */
+function complete(cipher: Cipheriv | Decipheriv, data: Uint8Array): Uint8Array {
+  const result = cipher.setAutoPadding(false).update(data)
+  cipher.final()
+  return result
 }
 
 const cipherOf = (key: Uint8Array): string => `aes-${key.length * 8}-cbc`

@@ -288,7 +288,7 @@ test('the firmware gets nothing but its program, its store, network, threads and
     'read from the store: allowed',
     'listen: allowed',
     'start a thread: allowed',
-    'environment: ',
+    'environment: GLIBC_TUNABLES',
     'end',
   ])
 })

@@ -1,120 +1,203 @@
-/** What a worker keeps of a key in its memory, read from outside: proc(5). */
+/** What a process keeps of a key in its memory, read from outside, in every form that the engines give to its numbers. */
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { generateCurveKey } from '../../firmware/crypto/ec/private-key.ts'
-import { systemRandom } from '../../firmware/crypto/random.ts'
-import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa } from '../../firmware/crypto/rsa/private-key.ts'
-import type { KeyType, SignMode } from '../../firmware/crypto/types.ts'
-import { DISGUISE, type Order } from './remembering-program.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { FIRMWARE_ENVIRONMENT } from '../../boot/supervisor/firmware-process.ts'
+import { CURVES } from '../../firmware/crypto/algorithms.ts'
+import { parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
+import { isFast } from '../../firmware/crypto/engine/choice.ts'
+import { computeRsaKey, encodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
+import type { EcKeyType, KeyType, SignMode } from '../../firmware/crypto/types.ts'
+import { type Found, NOTHING, type Piece, search, type Traces, tracesOf } from './memory-search.ts'
+import { type Answer, CARELESS, disguise, type Order, undisguise } from './remembering-program.ts'
+import { numbersOf } from './rsa-keys.ts'
 
-const CHUNK_BYTES = 16 * 1024 * 1024
-const chunk = Buffer.alloc(CHUNK_BYTES + 16) // a key on the seam of two is found, too
+class Program {
+  readonly #child: ChildProcess
 
-let child: ChildProcess
-before(async () => {
-  child = fork(new URL('remembering-program.ts', import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  await once(child, 'message')
-})
-after(async () => {
-  const end = once(child, 'exit')
-  child.send('end' satisfies Order)
-  await end
-})
-
-async function obey(order: Order): Promise<void> {
-  const done = once(child, 'message')
-  child.send(order)
-  await done
-}
-
-interface Secret {
-  type: KeyType
-  mode: SignMode
-  stored: Uint8Array
-  /** What must be gone. */
-  parts: readonly Uint8Array[]
-}
-
-function curveKey(type: Exclude<KeyType, 'RSA' | 'Generic'>, mode: SignMode): Secret {
-  const { private: stored } = generateCurveKey(type, systemRandom)
-  return { type, mode, stored, parts: [stored] }
-}
-
-function rsaKey(): Secret {
-  const stored = encodeRsaPrivateKey(generateRsa(2048, systemRandom))
-  const { p, q, dp } = decodeRsaPrivateKey(stored)
-  return { type: 'RSA', mode: 'PSS_SHA256', stored, parts: [p, q, dp] }
-}
-
-/** How often the parts of a key are in the child's memory, as they are or turned round. */
-function count({ parts }: Secret): number {
-  // The end of a part suffices to know it again.
-  const ends = parts.map((part) => Buffer.from(part.subarray(-16)))
-  const patterns = ends.flatMap((end) => [end, Buffer.from(end).reverse()])
-  const memory = openSync(`/proc/${child.pid}/mem`, 'r')
-  let found = 0
-  try {
-    for (const line of readFileSync(`/proc/${child.pid}/maps`, 'utf8').split('\n')) {
-      const match = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line)
-      if (match === null) continue
-      const [start, end] = [BigInt(`0x${match[1]}`), BigInt(`0x${match[2]}`)]
-      for (let at = start; at < end; at += BigInt(CHUNK_BYTES)) {
-        const piece = readMemory(memory, at, Math.min(chunk.length, Number(end - at)))
-        for (const pattern of patterns) {
-          for (let i = piece.indexOf(pattern); i !== -1; i = piece.indexOf(pattern, i + 1)) found++
-        }
-      }
-    }
-  } finally {
-    closeSync(memory)
+  private constructor(child: ChildProcess) {
+    this.#child = child
   }
-  return found
-}
 
-function readMemory(memory: number, at: bigint, length: number): Buffer {
-  try {
-    return chunk.subarray(0, readSync(memory, chunk, 0, length, at))
-  } catch {
-    return chunk.subarray(0, 0) // unmapped since, or guarded
+  static async start(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Program> {
+    const child = fork(new URL('remembering-program.ts', import.meta.url), args, {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      env,
+    })
+    await once(child, 'message')
+    return new Program(child)
+  }
+
+  async obey(order: Order): Promise<Answer> {
+    const done = once(this.#child, 'message')
+    this.#child.send(order)
+    const [answer] = await done
+    return answer
+  }
+
+  /** Uses new keys of every kind; gives what they may leave behind, and their numbers. */
+  async useAll(): Promise<{ all: Traces[]; refs: number[] }> {
+    const [all, refs]: [Traces[], number[]] = [[], []]
+    for (const kind of KINDS) {
+      const { stored } = foreignKey(kind)
+      refs.push(++lastRef)
+      await this.obey({ use: lastRef, type: kind.type, mode: kind.mode, disguised: disguise(stored) })
+      all.push(tracesOf(nameOf(kind), kind.type, stored))
+    }
+    return { all, refs }
+  }
+
+  look(all: readonly Traces[]): Found {
+    return search(this.#child.pid!, all)
+  }
+
+  async end(): Promise<void> {
+    const end = once(this.#child, 'exit')
+    this.#child.send('end' satisfies Order)
+    await end
   }
 }
 
 let lastRef = 0
-async function signWith({ type, mode, stored }: Secret): Promise<number> {
-  const ref = ++lastRef
-  const disguised = Buffer.from(stored.map((byte) => byte ^ DISGUISE)).toString('hex')
-  await obey({ sign: ref, type, mode, disguised })
-  return ref
+let program: Program
+before(async () => {
+  program = await Program.start(FIRMWARE_ENVIRONMENT)
+})
+after(() => program.end())
+
+interface Kind {
+  type: KeyType
+  mode: SignMode | 'AES_CBC'
+  bits?: number
 }
 
-const SECRETS: readonly [name: string, make: () => Secret][] = [
-  ['Ed25519', () => curveKey('Curve25519', 'EdDSA')],
-  ['P-256', () => curveKey('EC_P256', 'ECDSA')],
-  ['secp256k1', () => curveKey('EC_P256K1', 'BIP340')],
-  ['RSA', rsaKey],
+const KINDS: readonly Kind[] = [
+  { type: 'RSA', mode: 'PSS_SHA256', bits: 1024 },
+  { type: 'RSA', mode: 'PSS_SHA256', bits: 2048 },
+  ...(Object.keys(CURVES) as EcKeyType[]).map((type) => ({ type, mode: 'ECDSA' }) as const),
+  { type: 'EC_P256K1', mode: 'BIP340' },
+  { type: 'Curve25519', mode: 'EdDSA' },
+  { type: 'Generic', mode: 'AES_CBC', bits: 256 },
 ]
 
-for (const [name, make] of SECRETS) {
-  test(`an opened ${name} key is out of memory once it is forgotten, by itself, by a lock, or for another one`, async () => {
-    for (const order of ['forget', 'forgetAll', 'evict'] as const) {
-      const secret = make()
-      const ref = await signWith(secret)
-      const open = count(secret)
-      await obey(order === 'forget' ? { forget: ref } : order)
-      // a lock ends the worker, which takes a moment; a deleted key is out of memory when the worker has answered
-      for (let i = 0; order === 'forgetAll' && count(secret) > 0 && i < 20; i++) await setTimeout(100)
-      assert.equal(count(secret), 0, `${order}: left behind of ${open} copies`)
-    }
-  })
+const count = (pieces: readonly Piece[], name: string, what: Piece['what']): number =>
+  pieces.filter((piece) => piece.name === name && piece.what === what).length
+
+const nameOf = ({ type, mode, bits }: Kind): string => `${type}${bits ?? ''} ${mode}`
+
+const OPENSSL_NAMES: Readonly<Record<EcKeyType, string>> = {
+  EC_P256: 'P-256',
+  EC_P384: 'P-384',
+  EC_P521: 'P-521',
+  EC_P256K1: 'secp256k1',
+  BrainpoolP256: 'brainpoolP256r1',
+  BrainpoolP384: 'brainpoolP384r1',
+  BrainpoolP512: 'brainpoolP512r1',
 }
 
-test('the search finds a key that is not forgotten', async () => {
-  const secret = curveKey('EC_P256', 'ECDSA')
-  await signWith(secret)
-  assert.ok(count(secret) > 0)
+/** A key from elsewhere: what is imported, and what it is stored as. */
+function foreignKey({ type, bits }: Kind): { material: Uint8Array; stored: Uint8Array; pem: string } {
+  if (type === 'Generic') {
+    const stored = new Uint8Array(randomBytes(bits! / 8))
+    return { material: stored, stored, pem: '' }
+  }
+  const privateKey =
+    type === 'RSA'
+      ? rsaKey(bits!)
+      : type === 'Curve25519'
+        ? generateKeyPairSync('ed25519').privateKey
+        : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type] }).privateKey
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  return { material: Buffer.from(pem), stored: storedForm(type, privateKey), pem }
+}
+
+/** One prime less one has the factor four: Miller-Rabin then goes through numbers that tell of it. */
+function rsaKey(bits: number): KeyObject {
+  for (;;) {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits })
+    if (numbersOf(privateKey).p.at(-1)! % 4 === 1) return privateKey
+  }
+}
+
+function storedForm(type: KeyType, privateKey: KeyObject): Uint8Array {
+  if (type === 'RSA') {
+    const { p, q, e } = numbersOf(privateKey)
+    return encodeRsaPrivateKey(computeRsaKey(p, q, e)!)
+  }
+  const file = parsePrivateKeyPem(Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })))
+  return file.type === 'RSA' ? assert.fail() : file.data
+}
+
+test('nothing is left of keys of every type that were imported', async () => {
+  const all: Traces[] = []
+  for (const kind of KINDS) {
+    const { material, stored, pem } = foreignKey(kind)
+    await program.obey({ import: kind.type, disguised: disguise(material) })
+    all.push(tracesOf(nameOf(kind), kind.type, stored, pem))
+  }
+  assert.deepEqual(program.look(all), NOTHING)
+})
+
+test('nothing is left of keys of every type that were generated', async () => {
+  const all: Traces[] = []
+  for (const kind of KINDS) {
+    const { type, bits } = kind
+    const answer = await program.obey({ generate: type, ...(bits !== undefined && { bits }) })
+    assert.ok(typeof answer === 'object')
+    all.push(tracesOf(nameOf(kind), type, undisguise(answer.disguised)))
+  }
+  assert.deepEqual(program.look(all), NOTHING)
+})
+
+test('the search finds keys that are open, and factors a modulus; nothing is left of them when they are deleted', async () => {
+  const { all, refs } = await program.useAll()
+  const { pieces, factored } = program.look(all)
+  for (const kind of KINDS) {
+    const name = nameOf(kind)
+    if (kind.type === 'RSA' && isFast) {
+      assert.ok(count(pieces, name, 'limb') > 100, name)
+      assert.ok(factored.includes(name), name)
+    } else assert.ok(count(pieces, name, 'bytes') > 0, name)
+  }
+  for (const ref of refs) await program.obey({ forget: ref })
+  assert.deepEqual(program.look(all), NOTHING)
+})
+
+test('nothing is left of keys that made room for others', async () => {
+  const { all } = await program.useAll()
+  await program.obey('evict')
+  assert.deepEqual(program.look(all), NOTHING)
+})
+
+test('nothing is left of keys that were in use before a lock', async () => {
+  const { all } = await program.useAll()
+  await program.obey('forgetAll')
+  // the workers that a lock ends take a moment; until then they may still have it
+  let found = program.look(all)
+  for (let i = 0; i < 10 && !isDeepStrictEqual(found, NOTHING); i++) {
+    await setTimeout(200)
+    found = program.look(all)
+  }
+  assert.deepEqual(found, NOTHING)
+})
+
+test('the search finds deleted keys of every type where nothing is wiped', async () => {
+  const careless = await Program.start({}, CARELESS)
+  await careless.obey('warmUp') // else it would use the memory of the same arithmetic after them
+  const { all, refs } = await careless.useAll()
+  for (const ref of refs) await careless.obey({ forget: ref })
+  const { pieces, factored } = careless.look(all)
+  await careless.end()
+  for (const kind of KINDS) {
+    const name = nameOf(kind)
+    assert.ok(count(pieces, name, 'bytes') > 0, name)
+    if (kind.type !== 'RSA' || !isFast) continue
+    assert.ok(count(pieces, name, 'limb') > 0, `${name}: limbs`)
+    assert.ok(factored.includes(name), name)
+  }
 })

@@ -26,7 +26,7 @@ const CHECKS = [
   'native code cannot be brought along',
   'no descriptor of anybody else',
   'limits of its own',
-  'nothing in the environment',
+  'nothing of the machine in the environment',
 ]
 /** What a host gives up but a device must not: these have to fail there, or they could not fail at all. */
 const NOT_ON_A_HOST = [
@@ -87,7 +87,7 @@ test('the probe notices what is missing: on a host most of the kernel’s part i
   const { checks } = readFindings(coffer.output())
   assert.deepEqual([...checks.keys()], CHECKS)
   for (const name of NOT_ON_A_HOST) assert.match(checks.get(name)!, /^DOES NOT HOLD: /, name)
-  for (const name of ['JavaScript writes nothing but the store', 'nothing in the environment'])
+  for (const name of ['JavaScript writes nothing but the store', 'nothing of the machine in the environment'])
     assert.equal(checks.get(name), 'holds', name)
 })
 

@@ -14,22 +14,6 @@ export function scrubStack(): void {
   scrub(FRAMES)
 }
 
-/**
- * The native heap, where the runtime puts a copy of the registers when it gives up optimised code: memory that was given back is
- * taken, which comes as zeros, and given back.
- */
-export function scrubHeap(): void {
-  const taken: ArrayBuffer[] = []
-  for (let bytes = CHUNK_BYTES_MIN; bytes <= CHUNK_BYTES_MAX; bytes += CHUNK_BYTES_MIN) {
-    for (let i = 0; i < CHUNKS; i++) taken.push(new ArrayBuffer(bytes))
-  }
-  for (const buffer of taken) buffer.transfer(0)
-}
-
-const CHUNK_BYTES_MIN = 256
-const CHUNK_BYTES_MAX = 4096
-const CHUNKS = 32 // of each size: a megabyte in all
-
 let scrub: ((frames: number) => void) | undefined
 
 function emit(): (frames: number) => void {

@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
 import { Fault } from '../engine/fault.ts'
-import { scrubHeap, scrubStack } from '../engine/scrub.ts'
+import { scrubStack } from '../engine/scrub.ts'
 import { engine } from '../engine/select.ts'
 import { deriveKey } from '../kdf.ts'
 import { type Random, systemRandom } from '../random.ts'
@@ -48,12 +48,12 @@ function serve(port: MessagePort): void {
   const forget = (ref: number): void => {
     opened.get(ref)?.wipe()
     opened.delete(ref)
-    scrub()
+    scrubStack()
   }
   const forgetAll = (): void => {
     for (const key of opened.values()) key.wipe()
     opened.clear()
-    scrub()
+    scrubStack()
   }
   const answer = (request: Request): Reply => {
     const { id, task, open, evict } = request
@@ -78,7 +78,7 @@ function serve(port: MessagePort): void {
     } finally {
       open?.private.fill(0)
       wipeBytes(task)
-      if (!('ref' in task)) scrub() // a new key is known to nobody here any more
+      if (!('ref' in task)) scrubStack() // a new key is known to nobody here any more
     }
   }
 
@@ -145,11 +145,6 @@ function standBack(nice: number): void {
   try {
     setPriority(Math.min(getPriority() + nice, NICENESS_MAX))
   } catch {}
-}
-
-function scrub(): void {
-  scrubStack()
-  scrubHeap()
 }
 
 function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Uint8Array | KeyPair {

@@ -90,7 +90,9 @@ function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engin
     isOne(powers[1]) || equal(powers[1], less[1]),
   ]
   for (let i = 1; i < Math.max(...twos); i++) {
-    powers = engine.powers(numbers, powers, [TWO, TWO])
+    const roots = powers
+    powers = engine.powers(numbers, roots, [TWO, TWO])
+    for (const root of roots) root.fill(0) // minus one, which is the prime but for a bit
     for (const lane of [0, 1] as const) passed[lane] ||= i < twos[lane] && equal(powers[lane], less[lane])
   }
   for (const secret of [...less, ...exponents, ...powers]) secret.fill(0)

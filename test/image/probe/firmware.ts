@@ -109,7 +109,7 @@ const checks: Record<string, Check> = {
     expectMatch(limits, /^Max open files +4096 +4096 /m)
     expectEqual(readFileSync('/proc/self/oom_score_adj', 'utf8').trim(), '500')
   },
-  'nothing in the environment': () => expectEqual(Object.keys(process.env).join(' '), ''),
+  'nothing of the machine in the environment': () => expectEqual(Object.keys(process.env).join(' '), 'GLIBC_TUNABLES'),
 }
 
 const FOREIGN = ['/tmp', '/data', '/run', '/dev/shm', '/efi', '/app', ''].map((place) => `${place}/coffer-probe`)
