@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { type Appliance, boot, buildImage, type Image, makeDirectory, makeDisk, onMachines } from './rig.ts'
 
 let image: Image
@@ -45,7 +46,7 @@ async function pressKeys(machine: Appliance): Promise<void> {
 const [NEXT_ACT, HANG] = ['\nload_modules root\n', '\nwhile :;do :;done\n']
 
 test('a start that hangs before the boot manager runs is ended by the watchdog', onMachines(), async (t) => {
-  const initrd = readFileSync(image.kernel.initrd)
+  const initrd = zstdDecompressSync(readFileSync(image.kernel.initrd)) // the kernel takes it so, too
   const at = initrd.indexOf(NEXT_ACT)
   assert.ok(at > 0 && HANG.length === NEXT_ACT.length)
   initrd.write(HANG, at)

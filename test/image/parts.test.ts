@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
 import { findPartition, readBytes } from './replay.ts'
 import { buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
 
@@ -55,12 +56,10 @@ function found(directory: string): Record<string, string> {
 function unpack(directory: string): { initramfs: string; root: string } {
   const [initramfs, root] = [join(directory, 'initramfs'), join(directory, 'root')]
   mkdirSync(initramfs)
-  const archive = openSync(image.kernel.initrd, 'r')
   execFileSync('cpio', ['--extract', '--quiet', '--no-absolute-filenames'], {
     cwd: initramfs,
-    stdio: [archive, 'pipe'],
+    input: zstdDecompressSync(readFileSync(image.kernel.initrd)),
   })
-  closeSync(archive)
   execFileSync('unsquashfs', ['-quiet', '-no-progress', '-dest', root, image.root])
   return { initramfs, root }
 }
