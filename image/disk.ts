@@ -10,7 +10,7 @@ const MEBIBYTE = 1024 * 1024
 const SECTOR_BYTES = 512
 const SECTORS_PER_MEBIBYTE = MEBIBYTE / SECTOR_BYTES
 const ESP_MEBIBYTES = 128 // three kernel images of up to 40 MB, of which an update needs two
-const ROOT_MEBIBYTES = 96 // half as much again as one needs today: partitions do not grow later
+const ROOT_MEBIBYTES = 96 // nearly twice what one needs today: partitions do not grow later
 // Grows at the first start. Large enough that flashing overwrites what marks an older file system there.
 const DATA_MEBIBYTES = 8
 const GPT_MEBIBYTES = 1 // at the beginning, and a second one at the end

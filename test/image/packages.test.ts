@@ -4,11 +4,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { readArchitecture } from '../../image/architecture.ts'
 import { openDebian } from '../../image/debian.ts'
 import { neededLibraries, stripped } from '../../image/elf.ts'
 import { type LockedPackage, lockedPackages } from '../../image/lock.ts'
+import { withoutLanguages } from '../../image/unicode-data.ts'
 import { makeDirectory, onMachines } from './rig.ts'
 
 const x64 = readArchitecture('x64')
@@ -68,12 +69,33 @@ test('Node without its symbols is the smaller, the same otherwise, and asks for 
   assert.deepEqual(neededLibraries(short), neededLibraries(whole))
   assert.ok(neededLibraries(whole).includes('libc.so.6'))
   assert.deepEqual(neededLibraries(Buffer.from('#!/bin/sh\n')), [])
-  const program = join(makeDirectory(t), 'node')
-  writeFileSync(program, short, { mode: 0o755 })
   const script = `
     const { createHash } = await import('node:crypto')
     console.log(new Intl.DateTimeFormat('de', { dateStyle: 'full', timeZone: 'UTC' }).format(0))
     console.log(createHash('sha256').digest('hex').slice(0, 8))`
-  const { stdout } = spawnSync(program, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
-  assert.equal(stdout, 'Donnerstag, 1. Januar 1970\ne3b0c442\n')
+  assert.equal(runAs(t, short, script), 'Donnerstag, 1. Januar 1970\ne3b0c442\n')
 })
+
+test('Node without languages has English, and of Unicode all that is of no language', (t) => {
+  const whole = readFileSync(process.execPath)
+  const short = withoutLanguages(whole)
+  assert.equal(short.length, whole.length)
+  const german = Buffer.from('Donnerstag', 'utf16le')
+  assert.ok(whole.includes(german) && !short.includes(german))
+  const script = `
+    const date = { dateStyle: 'full', timeStyle: 'short', timeZone: 'Asia/Tokyo' }
+    for (const language of ['en', 'de']) console.log(new Intl.DateTimeFormat(language, date).format(0).replaceAll('\u202f', ' '))
+    console.log('ﬁ'.normalize('NFKC'), 'Straße'.toUpperCase(), ['z', 'ä', 'a'].sort(new Intl.Collator().compare).join(''))
+    console.log(/^\\p{Script=Greek}\\p{Cc}$/u.test('λ\\n'), new URL('https://bücher.example').host)
+    console.log(new TextDecoder('latin1').decode(Uint8Array.of(0xe4)), new TextDecoder('utf-16le').decode(Uint8Array.of(0xe4, 0)))`
+  const day = 'Thursday, January 1, 1970 at 9:00 AM\n'
+  assert.equal(runAs(t, short, script), `${day}${day}fi STRASSE aäz\ntrue xn--bcher-kva.example\nä ä\n`)
+  assert.throws(() => withoutLanguages(Buffer.alloc(4096)), { message: 'Node has data of ICU 0 times, not once' })
+})
+
+/** What `script` prints on this Node. */
+function runAs(t: TestContext, node: Buffer, script: string): string {
+  const program = join(makeDirectory(t), 'node')
+  writeFileSync(program, node, { mode: 0o755 })
+  return spawnSync(program, ['--input-type=module', '--eval', script], { encoding: 'utf8' }).stdout
+}
