@@ -11,7 +11,7 @@ import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
 import { lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
-import type { StoreFile } from '../store/sqlite/file.ts'
+import type { StoreFile } from '../store/store.ts'
 import type { Vault } from '../store/vault.ts'
 import { checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
@@ -154,8 +154,8 @@ export class Backups {
         try {
           if (this.#services.openStore().session !== session) throw unavailable() // locked meanwhile
           const stays = session !== null && backup.fits(device)
-          claim.transaction(() => {
-            backup.replace(store.database, device, session === null ? 'full' : 'partial')
+          claim.transaction((rows) => {
+            backup.replace(rows, device, session === null ? 'full' : 'partial')
             if (systemTimeMs === null) return
             const timeMs = systemTimeMs + clock.now() - requestedAtMs
             device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())

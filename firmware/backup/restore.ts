@@ -1,6 +1,5 @@
 /** Restoring: the whole backup is verified first, then replaces what there is in one transaction. Contract section 8.3. */
 
-import type { Database } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -13,7 +12,8 @@ import {
   TLS_IDENTITY,
   UNATTENDED,
 } from '../store/device-area.ts'
-import { BACKUP_COLLECTIONS, type BackupCollection, type Header, type StoredRow } from './container.ts'
+import type { Rows } from '../store/store.ts'
+import { BACKUP_COLLECTIONS, type Header, type StoredRow } from './container.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { removeWaiting } from './nethsm/waiting.ts'
 import { openBackup, readSalt, recognise, type Source } from './reader.ts'
@@ -41,10 +41,10 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     }
     return {
       fits: (device) => equalBytes(header.attendedSlot, device.get(ATTENDED) ?? new Uint8Array()),
-      replace: (database, device, extent) => {
+      replace: (rows, device, extent) => {
         const backup = reopen()
         try {
-          replaceRecords(database, device, extent, backup.records())
+          replaceRecords(rows, device, extent, backup.records())
           replaceSlots(device, extent, backup.header)
         } finally {
           backup.close()
@@ -61,7 +61,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
 const isDeviceRecord = (name: string): boolean => DEVICE_RECORDS.some((known) => known === name)
 
 function replaceRecords(
-  database: Database,
+  rows: Rows,
   device: DeviceArea,
   extent: 'full' | 'partial',
   records: Iterable<StoredRow | { name: string; value: Uint8Array }>,
@@ -69,10 +69,9 @@ function replaceRecords(
   const replaced: readonly string[] = extent === 'full' ? DEVICE_RECORDS : [CLUSTER_CA]
   const missing = new Set(replaced)
   missing.delete(TLS_IDENTITY) // without one of its own the device keeps what it has
-  for (const collection of BACKUP_COLLECTIONS) database.exec(`DELETE FROM "${collection}"`)
-  const insertInto = insertions(database)
+  for (const collection of BACKUP_COLLECTIONS) rows.clear(collection)
   for (const record of records) {
-    if ('slot' in record) insertInto[record.collection].run(record.slot, record.sealed)
+    if ('slot' in record) rows.insert(record.collection, record)
     else if (replaced.includes(record.name)) {
       device.put(record.name, record.value)
       missing.delete(record.name)
@@ -80,15 +79,6 @@ function replaceRecords(
   }
   for (const name of missing) device.remove(name)
   removeWaiting(device)
-}
-
-function insertions(database: Database) {
-  const prepare = (collection: BackupCollection) =>
-    database.prepare(`INSERT INTO "${collection}" (slot, sealed) VALUES (?, ?)`)
-  return Object.fromEntries(BACKUP_COLLECTIONS.map((collection) => [collection, prepare(collection)])) as Record<
-    BackupCollection,
-    ReturnType<typeof prepare>
-  >
 }
 
 function replaceSlots(device: DeviceArea, extent: 'full' | 'partial', { attendedSlot, unattendedSlot }: Header): void {

@@ -6,7 +6,7 @@
 import { closeSync, openSync, readSync, rmSync, write } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { onDisk, storageFailure } from '../store/sqlite/failure.ts'
+import { onDisk, storageFailure } from '../store/failure.ts'
 import { RECOGNISED_BYTES, recognise, type Source } from './reader.ts'
 
 export interface Spool {

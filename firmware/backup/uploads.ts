@@ -4,8 +4,8 @@
 
 import { statfsSync } from 'node:fs'
 import { CofferError } from '../base/error.ts'
-import { onDisk } from '../store/sqlite/failure.ts'
-import { storePath } from '../store/sqlite/file.ts'
+import { onDisk } from '../store/failure.ts'
+import { storePath } from '../store/store.ts'
 import { createSpool, type Spool } from './spool.ts'
 
 /** One more takes the place of the slowest. */

@@ -1,10 +1,10 @@
 /** What restoring asks of a backup, in whatever form it is. Contract section 8.3. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Database } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import type { DeviceArea } from '../store/device-area.ts'
+import type { Rows } from '../store/store.ts'
 import type { BackupKey, Derivation } from './backup-key.ts'
 
 const SLICE_MS = 10 // of verification, between which requests are served
@@ -17,7 +17,7 @@ export interface VerifiedBackup {
    * Call within a transaction: users, namespaces, keys, the configuration of the domain and the slot of the domain key
    * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
    */
-  replace(database: Database, device: DeviceArea, extent: 'full' | 'partial'): void
+  replace(rows: Rows, device: DeviceArea, extent: 'full' | 'partial'): void
   /** Wipes the keys. */
   close(): void
 }

@@ -7,7 +7,7 @@ import type { Random } from '../crypto/random.ts'
 import { SEAL_KEY_BYTES } from '../crypto/seal.ts'
 import { DEVICE_RECORDS, type DeviceArea } from '../store/device-area.ts'
 import { type Snapshot, takeSnapshot } from '../store/snapshot.ts'
-import type { StoreFile } from '../store/sqlite/file.ts'
+import type { StoreFile } from '../store/store.ts'
 import type { BackupKey } from './backup-key.ts'
 import {
   BACKUP_COLLECTIONS,
@@ -43,7 +43,7 @@ export function writeBackup(options: BackupOptions): AsyncIterable<Uint8Array> {
       const value = device.get(name)
       if (value !== null) records.push({ name, value })
     }
-    snapshot = takeSnapshot(store.database, BACKUP_COLLECTIONS)
+    snapshot = takeSnapshot(store, BACKUP_COLLECTIONS)
   } catch (error) {
     release()
     throw error

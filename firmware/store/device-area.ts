@@ -6,7 +6,7 @@ import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { createSealedTable, type SealedTable } from './sealed-table.ts'
-import type { StoreFile } from './sqlite/file.ts'
+import type { StoreFile } from './store.ts'
 
 export const ATTENDED = 'domain key 0'
 export const UNATTENDED = 'domain key 1'
@@ -45,7 +45,7 @@ export function openDeviceArea(
   random: Random,
   onDamage: (message: string) => void,
 ): DeviceArea {
-  const table = createSealedTable(store.database, 'device', deviceKey, random, onDamage)
+  const table = createSealedTable(store, 'device', deviceKey, random, onDamage)
   const ownKey = deriveSealKey(deviceKey, 'coffer device own')
   return {
     ...table,

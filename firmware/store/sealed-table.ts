@@ -7,12 +7,14 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import type { Database, Statement } from 'better-sqlite3'
+import type { Statement } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, equalBytes, seal, unseal } from '../crypto/seal.ts'
-import { onDisk } from './sqlite/failure.ts'
+import { onDisk } from './failure.ts'
+import { databaseOf } from './sqlite/file.ts'
+import type { Row, StoreFile } from './store.ts'
 
 const FORMAT = 1 // of the sealed bytes
 const MARK_BYTES = 16
@@ -22,11 +24,6 @@ const PAGE_ROWS = 64 // read at once when listing: bounds memory where records a
 export const BEFORE_FIRST = -(2n ** 63n)
 
 type Damage = 'damaged' | 'not in its place'
-
-export interface Row {
-  slot: bigint
-  sealed: Uint8Array
-}
 
 export interface SealedTable {
   /** The value, or null. Throws `storage` when it is damaged or not in its place. */
@@ -46,12 +43,13 @@ export interface SealedTable {
 
 /** `onDamage` hears of each damaged row that is met while listing. */
 export function createSealedTable(
-  database: Database,
+  store: StoreFile,
   table: string,
   secret: Uint8Array,
   random: Random,
   onDamage: (message: string) => void,
 ): SealedTable {
+  const database = databaseOf(store)
   const recordKey = recordKeyOf(secret, table)
   const nameKey = nameKeyOf(secret, table)
   const names = hmac.create(sha256, nameKey)

@@ -7,8 +7,10 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
-import { BEFORE_FIRST, type Row } from './sealed-table.ts'
-import { onDisk } from './sqlite/failure.ts'
+import { onDisk } from './failure.ts'
+import { BEFORE_FIRST } from './sealed-table.ts'
+import { databaseOf } from './sqlite/file.ts'
+import type { Row, StoreFile } from './store.ts'
 
 const PAGE_ROWS = 64
 const PAGE_BYTES = 256 * 1024 // certificates may have a megabyte each
@@ -28,7 +30,8 @@ const pathIn = (dataDirectory: string): string => join(dataDirectory, 'replaced.
 export const removeSnapshot = (dataDirectory: string): void => rmSync(pathIn(dataDirectory), { force: true })
 
 /** One at a time; throws `busy` while there is another. */
-export function takeSnapshot(database: Database, tables: readonly string[]): Snapshot {
+export function takeSnapshot(store: StoreFile, tables: readonly string[]): Snapshot {
+  const database = databaseOf(store)
   const path = pathIn(dirname(database.name))
   return onDisk(() => {
     if (isAttached(database)) throw new CofferError('busy', 'A backup is being made, try again')

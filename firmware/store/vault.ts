@@ -3,9 +3,10 @@
 import { CofferError } from '../base/error.ts'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
+import { onDisk } from './failure.ts'
 import { createSealedTable, type SealedTable } from './sealed-table.ts'
-import { onDisk } from './sqlite/failure.ts'
-import type { StoreFile } from './sqlite/file.ts'
+import { databaseOf } from './sqlite/file.ts'
+import type { StoreFile } from './store.ts'
 import { type Change, COLLECTIONS, type Collection, type RecordStore } from './store.ts'
 
 export interface Vault extends RecordStore {
@@ -22,10 +23,7 @@ export function openVault(
   onDamage: (message: string) => void,
 ): Vault {
   const tables = Object.fromEntries(
-    COLLECTIONS.map((collection) => [
-      collection,
-      createSealedTable(store.database, collection, domainKey, random, onDamage),
-    ]),
+    COLLECTIONS.map((collection) => [collection, createSealedTable(store, collection, domainKey, random, onDamage)]),
   ) as Record<Collection, SealedTable>
   let open = true
 
@@ -47,10 +45,12 @@ export function openVault(
 }
 
 /** True when records of a domain lie in the store, openable or not. */
-export const holdsRecords = ({ database }: StoreFile): boolean =>
-  onDisk(() =>
+export const holdsRecords = (store: StoreFile): boolean => {
+  const database = databaseOf(store)
+  return onDisk(() =>
     COLLECTIONS.some((collection) => database.prepare(`SELECT 1 FROM "${collection}" LIMIT 1`).get() !== undefined),
   )
+}
 
 function applyChanges(tables: Record<Collection, SealedTable>, changes: readonly Change[]): void {
   for (const { collection, name, value } of changes) {

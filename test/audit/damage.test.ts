@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import type { Database } from 'better-sqlite3'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { type AuditRig, createAuditRig, problemsOf, readAll, recordLines } from './rig.ts'
 
 const RING_OF_USES = 2
@@ -129,7 +130,7 @@ const DAMAGES: Damage[] = [
 for (const { name, harm, report, problems, next } of DAMAGES) {
   test(`${name}: readers see what is missing, and the log goes on`, async (t) => {
     const rig = filled(t)
-    rig.reopen(({ database }) => harm(database))
+    rig.reopen((store) => harm(databaseOf(store)))
     if (report === null) assert.deepEqual(rig.errors, [])
     else assert.match(rig.errors.join(), report)
     recordLines(rig.log, 1, 41)
@@ -150,9 +151,9 @@ for (const { name, harm, report, problems, next } of DAMAGES) {
 
 test('newest rows put back to an older copy are noticed', async (t) => {
   const rig = filled(t)
-  const state = sealed(rig.store.database, 0)
+  const state = sealed(databaseOf(rig.store), 0)
   recordLines(rig.log, 5, 41)
-  rig.reopen(({ database }) => put(database, 0, state)) // an older state: its rows are newer
+  rig.reopen((store) => put(databaseOf(store), 0, state)) // an older state: its rows are newer
   assert.match(rig.errors.join(), BEHIND)
   recordLines(rig.log, 1, 46)
   assert.equal((await readAll(rig.log)).sequences.length, 46)

@@ -6,12 +6,14 @@ import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { LINES_DEFAULT } from '../../firmware/audit/audit-log.ts'
 import { BLOCK_LINES_MAX } from '../../firmware/audit/blocks.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
+import type { StoreFile } from '../../firmware/store/store.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
 import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
 
-const rows = ({ database }: { database: import('better-sqlite3').Database }): number[] =>
-  database.prepare<[], number>('SELECT slot FROM audit WHERE slot > 0 ORDER BY slot').pluck().all()
+const rows = (store: StoreFile): number[] =>
+  databaseOf(store).prepare<[], number>('SELECT slot FROM audit WHERE slot > 0 ORDER BY slot').pluck().all()
 
 test('lines come back newest first, numbered from 1, with the hash of each in the next', async (t) => {
   const { log } = createAuditRig(t)
@@ -91,7 +93,7 @@ test('a full group is written at once, and synced within a second', async (t) =>
   recordLines(rig.log, 200)
   await rig.log.record(event(), 'change')
   assert.deepEqual(rig.synced.slice(2), [true], 'a line that waits for the disk takes all along')
-  assert.equal(rig.store.database.pragma('synchronous', { simple: true }), 2)
+  assert.equal(databaseOf(rig.store).pragma('synchronous', { simple: true }), 2)
   assert.deepEqual(await problemsOf(rig.log), [])
 })
 

@@ -7,7 +7,7 @@ import type { AuditEvent } from '../../firmware/audit/chain.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import type { StoreFile } from '../../firmware/store/sqlite/file.ts'
+import type { StoreFile } from '../../firmware/store/store.ts'
 import { type Verdict, verifyExport } from '../../tools/audit-verify.ts'
 import { createStoreRig, DEVICE_KEY, type StoreRig } from '../store/rig.ts'
 
@@ -32,22 +32,22 @@ export function createAuditRig(t: TestContext, from?: string): AuditRig {
   const storeRig = createStoreRig(t)
   if (from !== undefined) copyFileSync(from, storeRig.path)
   const errors: string[] = []
-  const openLog = (store: StoreFile): AuditLog =>
-    openAuditLog({
-      store: {
-        ...store,
-        record(changes, synced) {
-          if (rig.full) throw new CofferError('storage', 'The disk is full')
-          store.record(changes, synced)
-          rig.synced.push(synced)
-        },
-      },
+  const openLog = (store: StoreFile): AuditLog => {
+    const { record } = store
+    store.record = (changes, synced) => {
+      if (rig.full) throw new CofferError('storage', 'The disk is full')
+      record(changes, synced)
+      rig.synced.push(synced)
+    }
+    return openAuditLog({
+      store,
       deviceKey: DEVICE_KEY,
       random: systemRandom,
       log: createLog('error', ({ message }) => errors.push(message)),
       time: () => TIME,
       monotonicMs: () => rig.nowMs,
     })
+  }
   const store = storeRig.open()
   const rig = { ...storeRig, store, errors, synced: [] as boolean[], nowMs: 0, full: false } as AuditRig
   rig.log = openLog(store)

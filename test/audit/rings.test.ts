@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import type { AuditHead, AuditLine, Kind } from '../../firmware/audit/chain.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import {
   type AuditRig,
   createAuditRig,
@@ -258,7 +259,7 @@ test('a log from before there were rings goes on, and changes alone overwrite it
 
 test('a log from before there were rings whose state is lost goes on, too', async (t) => {
   const rig = createAuditRig(t, join(OLD, 'store.db'))
-  rig.reopen(({ database }) => void database.exec('DELETE FROM audit WHERE slot = 0'))
+  rig.reopen((store) => void databaseOf(store).exec('DELETE FROM audit WHERE slot = 0'))
   assert.match(rig.errors.join(), /goes on behind its last row/)
   await change(rig, 'new')
   recordLines(rig.log, 5)
@@ -278,7 +279,7 @@ test('the state of a damaged log is found again in all rings', async (t) => {
   const rig = createAuditRig(t)
   await worn(rig)
   const { rings, sequence, hash } = rig.log.head()
-  rig.reopen(({ database }) => void database.exec('DELETE FROM audit WHERE slot = 0'))
+  rig.reopen((store) => void databaseOf(store).exec('DELETE FROM audit WHERE slot = 0'))
   assert.match(rig.errors.join(), /goes on behind its last row/)
   keepLines(rig.log, LINES)
   const found = rig.log.head()

@@ -15,6 +15,7 @@ import { writeBackup } from '../../firmware/backup/writer.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { LOGGING, openDeviceArea } from '../../firmware/store/device-area.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { createStoreRig, DEVICE_KEY, utf8 } from '../store/rig.ts'
 
 const ROWS = 150
@@ -51,7 +52,7 @@ function setup(t: TestContext, random = systemRandom) {
   const rows = () => {
     const tables = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates', 'configuration'] as const
     return tables.flatMap((collection) =>
-      store.database
+      databaseOf(store)
         .prepare(`SELECT slot, sealed FROM "${collection}" ORDER BY slot`)
         .safeIntegers()
         .all()
@@ -135,7 +136,7 @@ test('a backup is that of the moment it was begun, whatever is written, removed 
     if (done) break
     pieces.push(value)
     vault.commit([change(n, 3), { ...change(ROWS - n), value: null }, change(ROWS + n)])
-    if (n === 4) store.transaction(() => store.database.exec('DELETE FROM keys'))
+    if (n === 4) store.transaction(() => databaseOf(store).exec('DELETE FROM keys'))
   }
   const { records } = readAll(Buffer.concat(pieces))
   assert.deepEqual(plain(records.slice(1)), plain(before))
@@ -151,12 +152,12 @@ test('one backup is made at a time, and one that is left off leaves nothing behi
   await second.next()
   await second.return!()
   await collect(write())
-  const attached = store.database.pragma('database_list') as { name: string }[]
+  const attached = databaseOf(store).pragma('database_list') as { name: string }[]
   assert.deepEqual(
     attached.map(({ name }) => name).filter((name) => name !== 'temp'),
     ['main'],
   )
-  assert.deepEqual(store.database.prepare('SELECT count(*) FROM sqlite_temp_schema').pluck().get(), 0)
+  assert.deepEqual(databaseOf(store).prepare('SELECT count(*) FROM sqlite_temp_schema').pluck().get(), 0)
 })
 
 test('no step of a backup keeps others waiting, however large records are', async (t) => {

@@ -7,6 +7,7 @@ import type { CryptoPool } from '../../firmware/crypto/types.ts'
 import { encodeKey } from '../../firmware/kms/domain/key-record.ts'
 import type { Operational } from '../../firmware/kms/domain/operational.ts'
 import type { Caller } from '../../firmware/kms/domain/roles.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { utf8 } from '../store/rig.ts'
 import { admin, code, createDomainRig, ED25519, newUser } from './rig.ts'
 
@@ -153,14 +154,14 @@ test('damaged keys are neither missing nor replaced, and the others work', async
   await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
   await generate(rig.domain, 'good')
   const slots = (table: string) =>
-    (rig.store.database.prepare(`SELECT slot FROM "${table}"`).safeIntegers().all() as { slot: bigint }[]).map(
+    (databaseOf(rig.store).prepare(`SELECT slot FROM "${table}"`).safeIntegers().all() as { slot: bigint }[]).map(
       (row) => row.slot,
     )
   const [goodSlot] = slots('keys')
   const [goodPrivate] = slots('privateKeys')
   await generate(rig.domain, 'bad')
   rig.reopen(() => {
-    rig.store.database.prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(goodSlot)
+    databaseOf(rig.store).prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(goodSlot)
   })
   const { keys } = rig.domain
   assert.deepEqual(keys.list('', {}), ['good'])
@@ -172,7 +173,7 @@ test('damaged keys are neither missing nor replaced, and the others work', async
   assert.equal(slots('keys').length, 2)
 
   rig.reopen(() => {
-    rig.store.database.prepare('UPDATE "privateKeys" SET sealed = zeroblob(20) WHERE slot = ?').run(goodPrivate)
+    databaseOf(rig.store).prepare('UPDATE "privateKeys" SET sealed = zeroblob(20) WHERE slot = ?').run(goodPrivate)
   })
   await assert.rejects(sign(rig.domain, 'good'), code('storage'))
   assert.equal(rig.domain.keys.get('', 'good').operations, 1)
@@ -182,11 +183,11 @@ test('one unreadable record does not keep the counts of the others from the disk
   const rig = await createDomainRig(t, pool)
   await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
   await generate(rig.domain, 'good')
-  const slots = rig.store.database.prepare('SELECT slot FROM keys').safeIntegers().get() as { slot: bigint }
+  const slots = databaseOf(rig.store).prepare('SELECT slot FROM keys').safeIntegers().get() as { slot: bigint }
   await generate(rig.domain, 'bad')
   await sign(rig.domain, 'good')
   await sign(rig.domain, 'bad')
-  rig.store.database.prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(slots.slot)
+  databaseOf(rig.store).prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(slots.slot)
   rig.domain.flush()
   assert(
     rig.entries.some(({ level, message }) => level === 'error' && /operations of bad are not stored/.test(message)),
@@ -201,7 +202,7 @@ test('deleting a namespace removes keys, private keys and certificates of that n
   for (const id of ['one', 'two']) await generate(rig.domain, id, boss)
   rig.domain.keys.setCertificate(boss, 'one', 'application/octet-stream', utf8('certificate'))
   const rows = (table: string) =>
-    (rig.store.database.prepare(`SELECT count(*) AS n FROM "${table}"`).get() as { n: number }).n
+    (databaseOf(rig.store).prepare(`SELECT count(*) AS n FROM "${table}"`).get() as { n: number }).n
   assert.deepEqual(['keys', 'privateKeys', 'certificates', 'namespaces'].map(rows), [3, 3, 1, 1])
   rig.domain.namespaces.remove(admin, 'ns', rig.domain.keys)
   assert.deepEqual(['keys', 'privateKeys', 'certificates', 'namespaces'].map(rows), [1, 1, 0, 0])

@@ -9,8 +9,7 @@ import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import type { NewKey } from '../../firmware/kms/domain/keys.ts'
 import { firstAdministrator, type Operational, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Caller, Role } from '../../firmware/kms/domain/roles.ts'
-import type { StoreFile } from '../../firmware/store/sqlite/file.ts'
-import type { Change, RecordStore } from '../../firmware/store/store.ts'
+import type { Change, RecordStore, StoreFile } from '../../firmware/store/store.ts'
 import { createStoreRig, type StoreRig, utf8 } from '../store/rig.ts'
 
 export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }

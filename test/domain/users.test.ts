@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import type { Caller } from '../../firmware/kms/domain/roles.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { utf8 } from '../store/rig.ts'
 import { ADMIN, admin, code, createDomainRig, newUser } from './rig.ts'
 
@@ -111,13 +112,13 @@ test('a failing disk changes nothing in memory', async (t) => {
 
 test('a damaged user is neither missing nor replaced, and the others work', async (t) => {
   const rig = await createDomainRig(t, pool)
-  const rows = () => rig.store.database.prepare('SELECT count(*) AS n FROM users').get() as { n: number }
-  const before = rig.store.database.prepare('SELECT slot FROM users').safeIntegers().all() as { slot: bigint }[]
+  const rows = () => databaseOf(rig.store).prepare('SELECT count(*) AS n FROM users').get() as { n: number }
+  const before = databaseOf(rig.store).prepare('SELECT slot FROM users').safeIntegers().all() as { slot: bigint }[]
   await rig.domain.users.create(admin, 'one', newUser('passphrase one'))
   rig.reopen(() => {
     const known = before.map(({ slot }) => slot).join()
     const damage = `UPDATE users SET sealed = zeroblob(length(sealed)) WHERE slot NOT IN (${known})`
-    assert.equal(rig.store.database.prepare(damage).run().changes, 1)
+    assert.equal(databaseOf(rig.store).prepare(damage).run().changes, 1)
   })
   const { users } = rig.domain
   assert.deepEqual(users.list(''), ['admin'])
@@ -132,7 +133,7 @@ test('a damaged namespace is neither missing nor replaced', async (t) => {
   const rig = await createDomainRig(t, pool)
   rig.domain.namespaces.create(admin, 'ns')
   rig.reopen(() => {
-    rig.store.database.exec('UPDATE namespaces SET sealed = zeroblob(length(sealed))')
+    databaseOf(rig.store).exec('UPDATE namespaces SET sealed = zeroblob(length(sealed))')
   })
   const { namespaces } = rig.domain
   assert.deepEqual(namespaces.list(), [])

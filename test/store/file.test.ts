@@ -17,7 +17,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import Sqlite from 'better-sqlite3'
 import { CofferError } from '../../firmware/base/error.ts'
-import type { StoreOptions } from '../../firmware/store/sqlite/file.ts'
+import { databaseOf, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import { createStoreRig, DEVICE_KEY, digestDirectory, type StoreRig, text, utf8 } from './rig.ts'
 
@@ -69,7 +69,7 @@ test('a new store is for its owner only, in a directory for its owner only', (t)
 })
 
 test('commits are on disk when they return', (t) => {
-  const { database } = createStoreRig(t).open()
+  const database = databaseOf(createStoreRig(t).open())
   assert.equal(database.pragma('journal_mode', { simple: true }), 'wal')
   assert.equal(database.pragma('synchronous', { simple: true }), 2)
   assert.equal(database.pragma('secure_delete', { simple: true }), 1)

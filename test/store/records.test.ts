@@ -6,6 +6,7 @@ import type { Statement } from 'better-sqlite3'
 import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
+import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { COLLECTIONS } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
 import { createStoreRig, text, utf8 } from './rig.ts'
@@ -30,13 +31,13 @@ function fill(t: TestContext, count: number) {
   for (let n = 0; n < count; n++) {
     vault.commit([{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`) }])
     if (count > 20) continue
-    const all = store.database.prepare('SELECT slot, sealed FROM keys').safeIntegers().all() as Row[]
+    const all = databaseOf(store).prepare('SELECT slot, sealed FROM keys').safeIntegers().all() as Row[]
     const row = all.find(({ slot }) => !known.has(slot))!
     known.add(row.slot)
     rows.push(row)
   }
-  const update: Statement<[Uint8Array, bigint]> = store.database.prepare('UPDATE keys SET sealed = ? WHERE slot = ?')
-  const rename: Statement<[bigint, bigint]> = store.database.prepare('UPDATE keys SET slot = ? WHERE slot = ?')
+  const update: Statement<[Uint8Array, bigint]> = databaseOf(store).prepare('UPDATE keys SET sealed = ? WHERE slot = ?')
+  const rename: Statement<[bigint, bigint]> = databaseOf(store).prepare('UPDATE keys SET slot = ? WHERE slot = ?')
   /** As after a restart: nothing is remembered. */
   const reopen = (): Vault => rig.vault(store)
   return { rig, store, vault, rows, update, rename, reopen }
@@ -109,13 +110,13 @@ test('a store that has no room to grow refuses changes, keeps the rest, and take
     { collection: 'keys', name: 'n0', value: null },
     { collection: 'keys', name: 'large', value: systemRandom(500_000) },
   ] as const
-  const pages = store.database.pragma('page_count', { simple: true })
-  store.database.pragma(`max_page_count = ${pages}`) // the same error as that of a disk without room
+  const pages = databaseOf(store).pragma('page_count', { simple: true })
+  databaseOf(store).pragma(`max_page_count = ${pages}`) // the same error as that of a disk without room
   assert.throws(() => vault.commit(large), hasCode('storage', /^The disk is full$/))
   assert.equal(vault.get('keys', 'large'), null)
   assert.equal(vault.isDamaged('keys', 'large'), false)
   assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
-  store.database.pragma(`max_page_count = ${1 << 30}`)
+  databaseOf(store).pragma(`max_page_count = ${1 << 30}`)
   vault.commit(large)
   assert.deepEqual(vault.get('keys', 'large'), large[1].value)
   assert.equal(vault.get('keys', 'n0'), null)
@@ -169,7 +170,7 @@ test('two swapped records are not in their places; the others stay', (t) => {
 test('a record of another collection in a place is damaged', (t) => {
   const { store, rows, reopen, vault } = fill(t, 1)
   vault.commit([{ collection: 'users', name: 'n0', value: utf8('user') }])
-  store.database.prepare('UPDATE users SET sealed = ?').run(rows[0]!.sealed)
+  databaseOf(store).prepare('UPDATE users SET sealed = ?').run(rows[0]!.sealed)
   assert.throws(() => reopen().get('users', 'n0'), DAMAGED)
 })
 
@@ -226,7 +227,7 @@ test('a closed vault has no key left, reads nothing and writes nothing', (t) => 
   assert.throws(() => vault.isDamaged('keys', 'n0'), unavailable)
   assert.throws(() => vault.commit([]), unavailable)
   assert.throws(() => vault.commit([{ collection: 'keys', name: 'n0', value: null }]), unavailable)
-  assert.equal(store.database.prepare('SELECT count(*) FROM keys').pluck().get(), 2)
+  assert.equal(databaseOf(store).prepare('SELECT count(*) FROM keys').pluck().get(), 2)
 })
 
 test('neither names nor values are in any file, raw, in hex or in base64', (t) => {

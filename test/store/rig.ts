@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { openStore, type StoreFile, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
+import { openStore, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
+import type { StoreFile } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
 
 export const DEVICE_KEY = new Uint8Array(32).fill(7)

@@ -4,7 +4,6 @@
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { Database } from 'better-sqlite3'
 import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
 import { equalBytes } from '../../crypto/seal.ts'
@@ -20,6 +19,7 @@ import {
   UNATTENDED,
 } from '../../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf, lockedSlot } from '../../store/key-slots.ts'
+import type { Rows } from '../../store/store.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
 import { type Access, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'
@@ -52,10 +52,10 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     const fits = (device: DeviceArea): boolean => hasSame(device, domainKey, access)
     return {
       fits,
-      replace: (database, device, extent) => {
+      replace: (rows, device, extent) => {
         const stays = fits(device)
         replaceSettings(device, extent === 'full' ? settings : null)
-        removeRecords(database, stays)
+        removeRecords(rows, stays)
         const again = reopen()
         try {
           replaceWaiting(device, again.entries(), origin)
@@ -142,9 +142,8 @@ function replaceSettings(device: DeviceArea, settings: Settings | null): void {
 }
 
 /** With the same domain key, settings that no NetHSM has stay. */
-function removeRecords(database: Database, stays: boolean): void {
-  for (const collection of BACKUP_COLLECTIONS)
-    if (!stays || collection !== 'configuration') database.exec(`DELETE FROM "${collection}"`)
+function removeRecords(rows: Rows, stays: boolean): void {
+  for (const collection of BACKUP_COLLECTIONS) if (!stays || collection !== 'configuration') rows.clear(collection)
 }
 
 /** The salt and the key of backups become one entry: neither is worth anything alone. */

@@ -18,7 +18,7 @@ import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED } from '../..
 import type { LockedDomainKey } from '../../store/key-slots.ts'
 import { createRowReader } from '../../store/sealed-table.ts'
 import { type Snapshot, takeSnapshot } from '../../store/snapshot.ts'
-import type { StoreFile } from '../../store/sqlite/file.ts'
+import type { StoreFile } from '../../store/store.ts'
 import type { BackupKey } from '../backup-key.ts'
 import { releasing } from '../writer.ts'
 import { type Entry, EntryWriter, encodeOrigin, encodePreamble, newSettingsKey } from './container.ts'
@@ -71,7 +71,7 @@ export function writeBackup(options: BackupOptions): Backup {
   }
   try {
     settings = settingsEntries(options, settingsKey, storeKeys.config, seal)
-    snapshot = takeSnapshot(store.database, TABLES)
+    snapshot = takeSnapshot(store, TABLES)
   } catch (error) {
     release()
     throw error

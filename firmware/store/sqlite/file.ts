@@ -2,11 +2,12 @@
 
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import Sqlite, { type Database } from 'better-sqlite3'
+import Sqlite, { type Database, type Statement } from 'better-sqlite3'
 import { assertAdmitted } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import { onDisk } from '../failure.ts'
 import { createIdentity, inspectIdentity } from '../identity.ts'
-import { onDisk } from './failure.ts'
+import { COLLECTIONS, type Collection, type Rows, type StoreFile, storePath } from '../store.ts'
 import { inspectStore } from './inspect.ts'
 import { MIGRATIONS, type Migration, migrate } from './schema.ts'
 
@@ -24,34 +25,10 @@ export interface StoreOptions {
   migrations?: readonly Migration[]
 }
 
-export interface StoreFile {
-  readonly database: Database
-  /**
-   * Runs the changes in one transaction, on disk when it returns. Throws `storage`, or what the request is refused with
-   * that is admitted no longer; then nothing has changed.
-   */
-  transaction(changes: () => void): void
-  /**
-   * The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. Not `synced`
-   * they survive the end of the process at once, and a power cut with the next transaction that is.
-   */
-  record(changes: () => void, synced: boolean): void
-  /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
-  claim(): Claim
-  /** Transactions since the start, for the metrics. */
-  readonly writes: number
-  /** Moves the log into the database, so that nothing removed or replaced is left in it; tries again while it cannot. */
-  checkpoint(): void
-  close(): void
-}
+const databases = new WeakMap<StoreFile, Database>()
 
-export interface Claim {
-  /** That of the store, for who claimed it. */
-  transaction(changes: () => void): void
-  release(): void
-}
-
-export const storePath = (dataDirectory: string): string => join(dataDirectory, 'store.db')
+/** SQLite's own handle, for this room alone. */
+export const databaseOf = (store: StoreFile): Database => databases.get(store)!
 
 /** True when there is something that a new store must not replace. */
 export const storeExists = (dataDirectory: string): boolean =>
@@ -194,8 +171,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     throw error
   }
   checkpoint()
-  return {
-    database,
+  const store: StoreFile = {
     transaction(changes) {
       assertAdmitted() // rather than let him wait for a restore
       expectUnclaimed()
@@ -205,8 +181,9 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     claim() {
       expectUnclaimed()
       claimed = true
+      const rows = rowsOf(database)
       return {
-        transaction,
+        transaction: (changes) => transaction(() => changes(rows)),
         release: () => {
           claimed = false
         },
@@ -224,5 +201,20 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
         lock.close()
       }
     },
+  }
+  databases.set(store, database)
+  return store
+}
+
+function rowsOf(database: Database): Rows {
+  const insertInto = Object.fromEntries(
+    COLLECTIONS.map((collection) => [
+      collection,
+      database.prepare<[bigint, Uint8Array]>(`INSERT INTO "${collection}" (slot, sealed) VALUES (?, ?)`),
+    ]),
+  ) as Record<Collection, Statement<[bigint, Uint8Array]>>
+  return {
+    clear: (collection) => database.exec(`DELETE FROM "${collection}"`),
+    insert: (collection, { slot, sealed }) => insertInto[collection].run(slot, sealed),
   }
 }

@@ -6,7 +6,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { CofferError } from '../../base/error.ts'
-import { storageFailure } from './failure.ts'
+import { storageFailure } from '../failure.ts'
 import { APPLICATION_ID, describeSchema, type Migration, migrate, readVersion } from './schema.ts'
 
 const HEADER_BYTES = 100

@@ -1,6 +1,6 @@
 /** What SQLite and the file system report, as errors of the appliance. */
 
-import { CofferError } from '../../base/error.ts'
+import { CofferError } from '../base/error.ts'
 
 const FAILURES: [RegExp, string][] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'The disk is full'],
