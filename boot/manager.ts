@@ -36,8 +36,9 @@ export function run(platform: Platform): void {
     command: () => {
       running = platform.slots.choose()
       const { version, fallback } = running
-      if (running.trial) terminal.print(`Version ${version} is tried.`)
-      else if (fallback !== null && fallback !== toldFallback) terminal.print(`${fallback}. Version ${version} runs.`)
+      if (running.trial) terminal.print(`Version ${version} is on trial.`)
+      else if (fallback !== null && fallback !== toldFallback)
+        terminal.print(`${fallback}. Version ${version} is running.`)
       toldFallback = fallback
       trial.begin(running)
       return {

@@ -112,7 +112,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       if (status === 0) return null
       for (const line of output.trim().split('\n')) say(`e2fsck: ${line}`)
       if (status === null || status >= NOT_MENDED) continue
-      say('The data partition had errors, which are mended.')
+      say('The data partition had errors, which have been repaired.')
       return null
     }
     return 'the file system of the data partition cannot be mended'
@@ -121,7 +121,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
   return {
     open: async () => {
       if (existsSync(TO_BE_MADE)) {
-        say('The data partition is made anew: this was interrupted.')
+        say('The data partition is being made again: that was interrupted.')
         forgetLeftKeys()
         await grow()
         await wipe()
@@ -130,7 +130,7 @@ export function createDataPartition({ disk, forgetKeys, say }: DataPartitionOpti
       }
       if (beginsWithZeros(disk.data)) {
         if (existsSync(MADE)) return 'the beginning of the data partition is gone: it holds zeros'
-        say('The data partition is made.')
+        say('The data partition is being made.')
         setMark(TO_BE_MADE)
         await grow()
         await make()

@@ -58,11 +58,11 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
   hardenKernel()
   const forgetKeys = () => {
     const left = eraseDeviceKey(DATA)
-    if (left !== null) say(`The device key is not erased from the TPM: ${left}.`)
+    if (left !== null) say(`The device key could not be erased from the TPM: ${left}.`)
   }
   const partition = createDataPartition({ disk, forgetKeys, say })
   const problem = await partition.open()
-  if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes it anew.`)
+  if (problem !== null) say(`${problem[0]!.toUpperCase()}${problem.slice(1)}. Only a factory reset makes a new one.`)
   const directory = problem === null ? DATA : NOWHERE
   const storeDirectory = problem === null ? STORE : `${NOWHERE}/store`
   if (problem === null) keepTime(`${DATA}/time`, statSync(RELEASE).mtimeMs)
@@ -132,15 +132,15 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     perform: async (action) => {
       keys.wipe()
       if (action === 'shutdown') {
-        say('The machine is powered off.')
+        say('The machine is powering off.')
         return POWER_OFF
       }
       if (action === 'factoryReset') {
-        say('Factory reset: everything on the data partition is erased.')
+        say('Factory reset: everything on the data partition is being erased.')
         await partition.erase()
         say('Factory reset: done.')
       }
-      say('The machine is restarted.')
+      say('The machine is restarting.')
       return RESTART
     },
   }

@@ -95,13 +95,13 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
 
   function admit({ version, members }: Manifest, esp: Esp, rootBytesMax: number): void {
     if (running!.trial) throw new SlotConflict('The running version is still on trial')
-    if (version === own.version) throw new SlotConflict(`Version ${version} is the one that runs`)
+    if (version === own.version) throw new SlotConflict(`Version ${version} is already running`)
     const waiting = others(esp).find(isTried)
-    if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} waits for a restart to be tried`)
+    if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} is waiting for a restart to be tried`)
     minimum.admit(version)
     const [kernel, root] = [kernelMember, rootMember].map((wanted) => members.find(({ name }) => name === wanted))
     if (members.length !== 2 || kernel === undefined || root === undefined)
-      throw new SlotError(`The image does not hold ${kernelMember} and ${rootMember}, and nothing else`)
+      throw new SlotError(`The image must contain ${kernelMember} and ${rootMember}, and nothing else`)
     if (esp.bytesWithout(others(esp)) < kernel.size + ESP_RESERVE_BYTES)
       throw new SlotError('The ESP has no room for its kernel')
     if (rootBytesMax < root.size) throw new SlotError('The partition has no room for its root file system')
@@ -232,7 +232,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     take: (step) => {
       if (machine === null) {
         if (step.do === 'discard') return
-        throw new SlotConflict('This machine was not started by the boot loader of its ESP, so it takes no updates')
+        throw new SlotConflict('This machine was not started by the boot loader of its ESP, so it cannot be updated')
       }
       if (step.do === 'activate') activate(machine)
       else if (step.do === 'discard') dropUncommitted(machine)

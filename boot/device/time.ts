@@ -63,7 +63,7 @@ export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOpti
     child.on('error', () => {}) // `close` follows
     child.on('close', () => {
       if (running !== child) return
-      say('The time server is not asked any more; the next try is in a minute.')
+      say('The time server is no longer being asked; the next try is in a minute.')
       again = setTimeout(run, RESTART_MS, configuration, hosts).unref()
     })
   }
@@ -79,7 +79,7 @@ export function createTimeKeeper({ say, onTime, start = startChronyd }: TimeOpti
       former?.kill()
       const configuration = configurationOf(ntp)
       if (configuration !== null) run(configuration, hostsOf(ntp))
-      else if (ntp.ntsName !== undefined) say(`The time server ${ntp.ntsName} is not asked: its address is not set.`)
+      else if (ntp.ntsName !== undefined) say(`The time server ${ntp.ntsName} is not used: its address is not set.`)
     },
   }
 }

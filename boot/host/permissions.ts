@@ -20,13 +20,13 @@ export function checkPermissions(directory: string, firmwareId: number | null, s
       throw new SettingsError(`${path} belongs to another user (${found.uid}), who could read or replace what is in it`)
     if ((found.mode & forbidden) === 0) return false
     mend(path, found.mode & 0o7777 & ~(forbidden === READ_OR_WRITE ? ANY : forbidden), forbidden)
-    say(`${path} was open to other users (mode ${octal(found.mode)}); it is no more.`)
+    say(`${path} was open to other users (mode ${octal(found.mode)}); it no longer is.`)
     return true
   }
 
   check(directory, READ_OR_WRITE)
   if (check(`${directory}/device.key`, ANY))
-    say('Whoever has read device.key before can open this store while unattended boot is on, and read its audit log.')
+    say('Anyone who read device.key before can open this store while unattended boot is on, and read its audit log.')
   check(`${directory}/store`, ANY, [us, firmwareId])
   for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
 }

@@ -171,5 +171,5 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
 /** What a bundle needs at least to run on this machine. */
 function checkRunnable(names: readonly string[]): void {
   for (const needed of ['firmware.js', `linux-${process.arch}.node`])
-    if (!names.includes(needed)) throw new SlotError(`The image holds no ${needed}`)
+    if (!names.includes(needed)) throw new SlotError(`The image does not contain ${needed}`)
 }

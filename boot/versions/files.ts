@@ -114,7 +114,8 @@ export function verifyVersion(
   const names = manifest.members.map(({ name }) => name)
   const expected = [MANIFEST, SIGNATURE, ...names.filter((name) => deviceFor(name) === null)].sort()
   const found = readdirSync(directory).sort()
-  if (expected.join('\0') !== found.join('\0')) throw new SlotError('It does not hold the files its manifest names')
+  if (expected.join('\0') !== found.join('\0'))
+    throw new SlotError('It does not contain the files that its manifest names')
   for (const member of manifest.members) {
     const device = deviceFor(member.name)
     const file = openSync(device ?? `${directory}/${member.name}`, 'r')

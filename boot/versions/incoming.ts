@@ -37,7 +37,7 @@ export function createIncoming({ directory, releaseKey, inspect, ...steps }: Inc
     rmSync(directory, { recursive: true, force: true })
   }
   const begun = () => {
-    if (files === null) throw new SlotError('No version has been begun')
+    if (files === null) throw new SlotError('No upload has begun')
     return files
   }
   return {

@@ -39,4 +39,4 @@ export interface SlotsOptions {
 export const NOT_READY = 'it did not become ready'
 
 /** What a fallback is told as, for the log, the console and the system information. */
-export const tellLeft = (name: string, problem: string): string => `${name} was tried and left: ${problem}`
+export const tellLeft = (name: string, problem: string): string => `${name} was tried and abandoned: ${problem}`

@@ -187,7 +187,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
     if (waiting.length >= WAITING_LINES_MAX) throw new CofferError('storage', 'The audit log cannot be written')
     const { refuseUses, exportedUses, rings } = state
     if (refuseUses && rings.use.count + waitingUses - exportedUses >= rings.use.lines)
-      throw new CofferError('busy', 'The audit log is full of uses of keys that were not exported')
+      throw new CofferError('busy', 'The audit log is full of uses of keys that have not been exported')
   }
 
   const expectOpen = (): void => {

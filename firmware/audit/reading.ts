@@ -117,7 +117,7 @@ function readOn({ blocks, report, state }: View, kind: Kind, { sequence: last, r
     isHungry: () => lines.length === 0 && from <= last,
     fill: () => {
       if (state().rings[kind].firstNumber > number)
-        throw new CofferError('storage', 'Lines were removed while they were read')
+        throw new CofferError('storage', 'Lines were removed while being read')
       const row = (isFirst ? blocks.before(kind, from) : null) ?? blocks.after(kind, from)
       isFirst = false
       const found = row === null ? [] : readable(row, report)

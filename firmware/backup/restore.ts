@@ -34,7 +34,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     try {
       await inSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
-          throw new CofferError('invalid', 'The backup is of newer software')
+          throw new CofferError('invalid', 'The backup was made by newer software')
       })
     } finally {
       backup.close()

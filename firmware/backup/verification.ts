@@ -44,5 +44,5 @@ export async function inSlices<T>(items: Iterable<T>, check: (item: T) => void):
 export async function keyFor(salt: Uint8Array, { passphrase, current, pool, cost }: Access): Promise<Uint8Array> {
   if (passphrase !== null) return pool.scrypt(passphrase, salt, cost)
   if (current !== null && equalBytes(current.salt, salt)) return current.key.slice()
-  throw new CofferError('invalid', 'backupPassphrase is needed: it is not the one that is set now')
+  throw new CofferError('invalid', 'backupPassphrase is required: that of the backup is not the current one')
 }

@@ -79,7 +79,7 @@ export function createShare(log: Log, nowMs: () => number = () => performance.no
         return undefined
       }
       left--
-      if (skipped > 0) log.info('access', `${skipped} requests of strangers were not written here`)
+      if (skipped > 0) log.info('access', `${skipped} requests without credentials were not logged here`)
       skipped = 0
       return log
     },

@@ -110,8 +110,7 @@ export class TlsSettings {
     return this.#changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
       if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
-      if (!isRoot(certificates[0]!))
-        throw new CofferError('invalid', 'Not the certificate of an authority, signed by itself')
+      if (!isRoot(certificates[0]!)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
       const text = encodeCertificates(certificates)
       assertSignedBy(parseCertificates(new TextEncoder().encode(this.identity.cert)), text)
       writeText(this.#services.records, CLUSTER_CA, text)

@@ -15,7 +15,7 @@ const P_MAX = 64
 export function deriveKey(passphrase: Uint8Array, salt: Uint8Array, { N, r, p }: ScryptCost): Uint8Array {
   const valid = [N, r, p].every((n) => Number.isSafeInteger(n) && n > 0) && N > 1 && Number.isInteger(Math.log2(N))
   if (!valid || 128 * N * r > MEMORY_BYTES_MAX || p > P_MAX) {
-    throw new CofferError('invalid', 'Unacceptable costs of scrypt')
+    throw new CofferError('invalid', 'Unacceptable scrypt parameters')
   }
   const blocks = pbkdf2(sha256, passphrase, salt, { c: 1, dkLen: 128 * r * p })
   try {

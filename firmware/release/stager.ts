@@ -197,5 +197,5 @@ async function copyMember({ name, size, content }: Member, expected: ManifestMem
 
 function checkHash(name: string, hash: Hash, expected: string): void {
   if (hash.digest('hex') !== expected)
-    throw new CofferError('invalid', `The content of ${name} is not the one the manifest names`)
+    throw new CofferError('invalid', `The content of ${name} does not match the manifest`)
 }

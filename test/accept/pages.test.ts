@@ -1,7 +1,7 @@
 /** The project's pages: what they link to is there, and so are the sections of the contract that code and tests cite. */
 
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 
@@ -41,6 +41,12 @@ test('the links of every page lead somewhere', () => {
       if (fragment !== undefined) assert.ok(anchorsOf(target).has(fragment), `${page}: ${link}`)
     }
   }
+})
+
+test('the answers to what newcomers ask are files', () => {
+  const answers = [...read('CONTRIBUTING.md').matchAll(/^\| [^|]*\? \| `([^`]+)`/gm)].map(([, path]) => path!)
+  assert.equal(answers.length, 6)
+  for (const path of answers) assert.ok(existsSync(join(root, path)), path)
 })
 
 test('README.md is short', () => {

@@ -274,7 +274,7 @@ test('full of uses that were not exported, keys are refused if so configured, an
   for (let n = 0; n < 1000; n++) assert.equal((await sign()).status, 200)
   const refused = await sign()
   assert.equal(refused.status, 503)
-  assert.match(refused.json.message, /not exported/)
+  assert.match(refused.json.message, /have not been exported/)
   assert.equal(await rig.status('PUT /keys/ed/label', { json: { label: 'x' } }), 204)
   assert.equal((await rig.call('GET /audit/export')).status, 200)
   assert.equal((await sign()).status, 200)

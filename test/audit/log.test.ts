@@ -234,7 +234,7 @@ test('an export that is overtaken by the removal of lines breaks off', async (t)
   log.flush()
   await assert.rejects(async () => {
     for (;;) if ((await chunks.next()).done) return
-  }, /removed while they were read/)
+  }, /removed while being read/)
 })
 
 test('clients nobody knows cannot fill the log; what is left out is counted', async (t) => {

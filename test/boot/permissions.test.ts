@@ -90,6 +90,6 @@ test('Coffer says so, and starts', async (t) => {
   const data = makeDataDirectory(t)
   chmodSync(data, 0o777)
   const coffer = startCoffer(t, { program: await buildForTests(), data })
-  await coffer.see(/was open to other users \(mode 777\); it is no more\./)
+  await coffer.see(/was open to other users \(mode 777\); it no longer is\./)
   assert.equal(await stateOf(coffer), 'Unprovisioned')
 })

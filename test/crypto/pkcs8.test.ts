@@ -82,7 +82,7 @@ test('scalars with leading zeros keep their length', () => {
   assertComplete(pair)
 })
 
-test('Generic keys have no such form', () => {
+test('Generic keys cannot be encoded this way', () => {
   assert.throws(
     () => encodePkcs8({ type: 'Generic', private: randomBytes(16), public: null }),
     (error) => error instanceof CofferError && error.code === 'invalid',

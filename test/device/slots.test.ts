@@ -216,7 +216,7 @@ test('three tries, then the version before, its store, and the reason; nothing o
   assert.equal(records(device), '1.0.0;1.1.0;1.1.0;1.1.0;')
   const { running } = device.start()
   assert.deepEqual([running.version, running.trial], ['1.0.0', false])
-  assert.equal(running.fallback, 'Version 1.1.0 was tried and left: it crashed 3 times')
+  assert.equal(running.fallback, 'Version 1.1.0 was tried and abandoned: it crashed 3 times')
   assert.equal(records(device), '1.0.0;1.0.0;')
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   const later = device.start()
@@ -237,7 +237,7 @@ test('a good version that does not get ready three times gives way to the one th
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.1.0+3-0.efi'])
   for (let n = 1; n <= 3; n++) assert.equal(device.start().running.version, '1.1.0')
   const { slots, running } = device.start()
-  const fallback = 'Version 1.1.0 was tried and left: it did not become ready'
+  const fallback = 'Version 1.1.0 was tried and abandoned: it did not become ready'
   assert.deepEqual(running, { ...own('1.0.0'), trial: false, counted: false, fallback })
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   assert.match(
@@ -253,7 +253,7 @@ test('what a good version says of its failed starts is told by the one that stan
   const device = makeDevice(t)
   update(device, '1.1.0')
   for (let n = 1; n <= 3; n++) device.start().slots.noteFailure(`it crashed ${n} times`)
-  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and left: it crashed 3 times')
+  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and abandoned: it crashed 3 times')
 })
 
 test('a good version that is counted goes through an update, an older one and back', onStub, (t) => {
@@ -277,12 +277,12 @@ test('a version that never came to say why', onStub, (t) => {
   install(device.start().slots, '1.1.0')
   assert.equal(
     device.start(FIRST).running.fallback,
-    'Version 1.1.0 was tried and left: the boot loader did not start it',
+    'Version 1.1.0 was tried and abandoned: the boot loader did not start it',
   )
   assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
   install(device.start().slots, '1.1.0')
   renameSync(join(linux, 'coffer_1.1.0+3-0.efi'), join(linux, 'coffer_1.1.0+0-3.efi'))
-  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and left: it did not become ready')
+  assert.equal(device.start().running.fallback, 'Version 1.1.0 was tried and abandoned: it did not become ready')
 })
 
 test('a power cut during a trial costs a try, not the trial', onStub, (t) => {
@@ -310,7 +310,7 @@ test('an older version gets its turn, becomes good, or leaves the newer one as i
   for (let n = 0; n < 3; n++) assert.equal(bad.start().running.version, '1.4.0')
   const { running } = bad.start()
   assert.deepEqual([running.version, running.trial], ['1.5.0', false])
-  assert.match(running.fallback!, /^Version 1\.4\.0 was tried and left/)
+  assert.match(running.fallback!, /^Version 1\.4\.0 was tried and abandoned/)
   assert.deepEqual(bad.versions(), ['coffer_1.5.0.efi'])
 })
 
@@ -322,7 +322,7 @@ test('at most two versions stay, and never is the running one touched', onStub, 
   }
   assert.deepEqual(device.versions(), ['coffer_1.2.0.efi', 'coffer_1.3.0+3-0.efi'])
   const { slots } = device.start()
-  assert.throws(() => upload(slots, { version: '1.3.0' }), conflict(/Version 1\.3\.0 is the one that runs/))
+  assert.throws(() => upload(slots, { version: '1.3.0' }), conflict(/Version 1\.3\.0 is already running/))
 })
 
 test('a good mark that a power cut interrupts is finished at the next start', onStub, (t) => {
@@ -363,8 +363,8 @@ test('a version below the floor of one that was good is refused; on trial a floo
 const conflict = (message: RegExp) => (error: unknown) => error instanceof SlotConflict && message.test(error.message)
 
 const REFUSED: [what: string, image: Image, message: RegExp][] = [
-  ['another member', { version: '1.1.0', name: 'firmware.js' }, /does not hold coffer-x64\.efi and coffer-x64\.root/],
-  ['what is no kernel image', { version: '1.1.0', bytes: randomBytes(5000) }, /cannot be started: it is no program/],
+  ['another member', { version: '1.1.0', name: 'firmware.js' }, /must contain coffer-x64\.efi and coffer-x64\.root/],
+  ['what is no kernel image', { version: '1.1.0', bytes: randomBytes(5000) }, /cannot be started: it is not a program/],
   [
     'an image of another version',
     { version: '1.1.0', bytes: kernelImageOf('1.2.0') },
@@ -432,7 +432,7 @@ test('while a version waits to be tried, or is on trial, nothing is begun', onSt
   const device = makeDevice(t)
   const { slots } = device.start()
   install(slots, '1.1.0')
-  assert.throws(() => upload(slots, { version: '1.2.0' }), conflict(/1\.1\.0 waits for a restart/))
+  assert.throws(() => upload(slots, { version: '1.2.0' }), conflict(/1\.1\.0 is waiting for a restart/))
   const next = device.start()
   assert.throws(() => upload(next.slots, { version: '1.2.0' }), conflict(/still on trial/))
   next.slots.markGood()
@@ -447,7 +447,7 @@ test('a store that cannot be copied ends the try, and the reason is kept', onStu
   for (let n = 0; n < 3; n++) assert.throws(() => device.start(), /could not be tried because the disk failed/)
   rmSync(device.store)
   renameSync(`${device.store}.aside`, device.store)
-  assert.match(device.start().running.fallback!, /1\.1\.0 was tried and left: it could not be tried because/)
+  assert.match(device.start().running.fallback!, /1\.1\.0 was tried and abandoned: it could not be tried because/)
 })
 
 test("the store is its owner's again after a trial that failed", {
@@ -467,7 +467,7 @@ test('a damaged record costs the reason, nothing else', onStub, (t) => {
   for (let n = 0; n < 3; n++) device.start().slots.noteFailure('it crashed')
   writeFileSync(join(device.directory, 'data/slots.json'), '{')
   const { running } = device.start()
-  assert.equal(running.fallback, 'Version 1.1.0 was tried and left: it did not become ready')
+  assert.equal(running.fallback, 'Version 1.1.0 was tried and abandoned: it did not become ready')
   assert.equal(records(device), '1.0.0;1.0.0;')
 })
 
@@ -484,7 +484,7 @@ test('without a boot loader that counts, this version runs and no update is take
     minimum: { admit: () => {}, raise: () => {} },
   })
   assert.deepEqual([slots.choose().version, slots.choose().trial], [FIRST, false])
-  assert.throws(() => upload(slots, { version: '1.1.0' }), conflict(/takes no updates/))
+  assert.throws(() => upload(slots, { version: '1.1.0' }), conflict(/cannot be updated/))
   slots.take({ do: 'discard' })
   slots.markGood()
 })

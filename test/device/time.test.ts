@@ -89,5 +89,5 @@ test('one that ends is started again after a minute, and it is said', (t) => {
 test('a name without an address is said: the device has no name service', () => {
   const { time, started, said } = makeRig()
   time.apply({ ntsName: 'time.example' })
-  assert.deepEqual([started.length, said], [0, ['The time server time.example is not asked: its address is not set.']])
+  assert.deepEqual([started.length, said], [0, ['The time server time.example is not used: its address is not set.']])
 })

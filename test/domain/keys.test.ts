@@ -190,7 +190,9 @@ test('one unreadable record does not keep the counts of the others from the disk
   databaseOf(rig.store).prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(slots.slot)
   rig.domain.flush()
   assert(
-    rig.entries.some(({ level, message }) => level === 'error' && /operations of bad are not stored/.test(message)),
+    rig.entries.some(
+      ({ level, message }) => level === 'error' && /operations of bad could not be stored/.test(message),
+    ),
   )
   assert.equal(rig.reopen().keys.get('', 'good').operations, 1)
 })

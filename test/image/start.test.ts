@@ -44,14 +44,14 @@ test(
 
     const first = await boot(t, image, { disk })
     await first.answers()
-    assert.match(first.output(), /The data partition is made\./)
+    assert.match(first.output(), /The data partition is being made\./)
     assert.equal(await first.state(), 'Unprovisioned')
     await provision(first)
     await makeKeys(first)
     await checkKeys(first)
     await expect(204, first.call('POST', '/system/shutdown', { as: ADMIN }))
     assert.equal(await first.ended, 0)
-    assert.match(first.output(), /The machine is powered off\./)
+    assert.match(first.output(), /The machine is powering off\./)
     checkDisk(t, disk)
     assert.ok(holds(disk, STORE_TRACE))
 
@@ -72,7 +72,7 @@ test(
     await expect(204, second.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
 
     await expect(204, second.call('POST', '/system/reboot', { as: ADMIN }))
-    await second.see(/The machine is restarted\.\r?\n/)
+    await second.see(/The machine is restarting\.\r?\n/)
     await second.see(/ at https:\/\/192\.168\.1\.1:8443: started unattended, Operational\r?\n/)
     await second.answers()
     await checkKeys(second)
@@ -92,7 +92,7 @@ test(
     const sealed = takeSealed(disk)
 
     const fourth = await boot(t, image, { disk })
-    await fourth.see(/The data partition is made anew: this was interrupted\./)
+    await fourth.see(/The data partition is being made again: that was interrupted\./)
     await fourth.see(/ at https:\/\/192\.168\.1\.1:8443: Unprovisioned\r?\n/)
     assert.ok(!holds(disk, sealed))
     await fourth.answers()
@@ -128,7 +128,7 @@ test(
     writePieces(disk, [{ position: startBytes, data: Buffer.alloc(MEBIBYTE) }])
     const zeroed = await boot(t, image, { disk })
     await zeroed.see(
-      /The beginning of the data partition is gone: it holds zeros\. Only a factory reset makes it anew\./,
+      /The beginning of the data partition is gone: it holds zeros\. Only a factory reset makes a new one\./,
     )
     await zeroed.see(/: Failed: /)
     await zeroed.answers()

@@ -25,7 +25,7 @@ import { readdirSync as listForTest, readFileSync as readForTest } from 'node:fs
 const writeForTest = process.stdout.write
 process.stdout.write = (text, ...rest) => {
   const written = writeForTest.call(process.stdout, text, ...rest)
-  if (String(text).includes(' is tried.')) {
+  if (String(text).includes(' is on trial.')) {
     const name = listForTest('/sys/firmware/efi/efivars').find((name) => name.startsWith('LoaderBootCountPath-'))
     const path = readForTest('/sys/firmware/efi/efivars/' + name).toString('utf16le')
     if (path.includes('+1-2')) {
@@ -51,11 +51,11 @@ test('deadline and watchdog end the tries of a version that hangs', onMachines()
   commitOffline(disk, bad)
   const device = await boot(t, first, bootOptions(disk))
   for (let n = 1; n <= 3; n++) {
-    await device.see(/Version 1\.3\.0 is tried\./)
+    await device.see(/Version 1\.3\.0 is on trial\./)
     if (n === 2) await device.see(/The boot manager hangs\./)
   }
-  const why = `Version 1.3.0 was tried and left: it was not ready within ${READY_SECONDS} s`
-  await device.see(/1\.3\.0 was tried and left: it was not ready within 5 s\. Version 1\.1\.0 runs\./)
+  const why = `Version 1.3.0 was tried and abandoned: it was not ready within ${READY_SECONDS} s`
+  await device.see(/1\.3\.0 was tried and abandoned: it was not ready within 5 s\. Version 1\.1\.0 is running\./)
   await device.see(/started unattended, Operational/)
   assert.equal(await fallback(device), why)
   assert.deepEqual(versionsOn(disk), [`coffer_${FIRST}.efi`])

@@ -68,7 +68,7 @@ test(`${KILLS} times the plug is pulled during an update`, onMachines(), async (
     const { machine, options } = await uploaded.thaw()
     const momentMs = Math.random() ** 2 * COMMIT_MS // the half of them in the first quarter
     commit(machine).catch(() => {})
-    if (isLast) await machine.see(/The machine is restarted\./)
+    if (isLast) await machine.see(/The machine is restarting\./)
     else await wait(momentMs)
     await machine.kill()
     const again = await boot(t, first, options)

@@ -57,11 +57,11 @@ function refusedImages(good: Buffer): [what: string, image: Uint8Array, status: 
     ['unsigned', unsigned, 400, /manifest\.sig is expected/],
     ['signed by a stranger', makeImage(release, files, stranger), 400, /not signed by the release key/],
     ['below the floor', makeImage({ ...release, version: '1.0.4' }, files, key), 409, /1\.0\.4 is older than 1\.0\.5/],
-    ['of the running version', makeImage({ ...release, version: FIRST }, files, key), 409, /is the one that runs/],
+    ['of the running version', makeImage({ ...release, version: FIRST }, files, key), 409, /is already running/],
     ['of an older major', makeImage({ ...release, version: '0.9' }, files, key), 409, /older major version/],
-    ['without its root', makeImage(release, [kernel!], key), 400, /does not hold coffer-x64\.efi and coffer-x64\.root/],
-    ['no kernel image', makeImage(release, files, key), 400, /cannot be started: it is no program/],
-    ['tampered with', tampered, 400, /not the one the manifest names/],
+    ['without its root', makeImage(release, [kernel!], key), 400, /must contain coffer-x64\.efi and coffer-x64\.root/],
+    ['no kernel image', makeImage(release, files, key), 400, /cannot be started: it is not a program/],
+    ['tampered with', tampered, 400, /does not match the manifest/],
   ]
 }
 
@@ -91,7 +91,7 @@ test('an update runs after its commit; a broken one is tried three times and lef
 
   await expect(200, upload(device, good))
   await commit(device)
-  await device.see(/Version 1\.2\.0 is tried\./)
+  await device.see(/Version 1\.2\.0 is on trial\./)
   await device.see(/Version 1\.2\.0 is good\./)
   assert.equal((await info(device)).softwareVersion, '1.2')
   await checkKey(device)
@@ -104,7 +104,7 @@ test('an update runs after its commit; a broken one is tried three times and lef
     renameVersion(copy, `coffer_${SECOND}+3-0.efi`, `coffer_${SECOND}+1-2.efi`) // after two such starts
     const rotten = await boot(t, first, bootOptions(copy))
     await rotten.see(/its root file system cannot be opened/)
-    await rotten.see(/Version 1\.2\.0 was tried and left: it did not become ready\. Version 1\.1\.0 runs\./)
+    await rotten.see(/Version 1\.2\.0 was tried and abandoned: it did not become ready\. Version 1\.1\.0 is running\./)
     await rotten.see(/started unattended, Operational/)
     await checkKey(rotten)
     assert.deepEqual(versionsOn(copy), [`coffer_${FIRST}.efi`])
@@ -115,11 +115,13 @@ test('an update runs after its commit; a broken one is tried three times and lef
   assert.deepEqual(versionsOn(disk), [`coffer_${SECOND}+3-0.efi`], 'the older root is written over')
   await commit(device)
   for (let n = 1; n <= 3; n++) {
-    await device.see(/Version 1\.3\.0 is tried\./)
+    await device.see(/Version 1\.3\.0 is on trial\./)
     await device.see(/This version is broken\./)
   }
-  const why = 'Version 1.3.0 was tried and left: the firmware ended with exit code 3'
-  await device.see(/1\.3\.0 was tried and left: the firmware ended with exit code 3\. Version 1\.2\.0 runs\./)
+  const why = 'Version 1.3.0 was tried and abandoned: the firmware ended with exit code 3'
+  await device.see(
+    /1\.3\.0 was tried and abandoned: the firmware ended with exit code 3\. Version 1\.2\.0 is running\./,
+  )
   await device.see(/started unattended, Operational/)
   assert.equal((await info(device)).softwareVersion, '1.2')
   assert.equal(await fallback(device), why)

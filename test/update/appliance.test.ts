@@ -142,7 +142,7 @@ test('an update is uploaded, survives a lock, is committed, and the data with it
   await unlock(coffer)
   const committed = await expect(204, commit(coffer))
   assert.equal(committed.headers['content-length'], '0')
-  await coffer.see(new RegExp(`Version ${NEXT} is tried\\.`))
+  await coffer.see(new RegExp(`Version ${NEXT} is on trial\\.`))
   await coffer.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
   assert.equal(await stateOf(coffer), 'Locked')
   await expect(200, coffer.call('GET', '/info'))
@@ -176,16 +176,16 @@ test('a version that crashes, whatever it did to the store, gives way to the one
   const key = await makeKey(coffer)
   await expect(200, upload(coffer, makeBadImage('7.0', VANDAL)))
   await expect(204, commit(coffer))
-  for (let n = 0; n < 3; n++) await coffer.see(/Version 7\.0 is tried\.[\s\S]*?a bad version was here/)
+  for (let n = 0; n < 3; n++) await coffer.see(/Version 7\.0 is on trial\.[\s\S]*?a bad version was here/)
   await coffer.see(
-    new RegExp(`Version 7\\.0 was tried and left: [^\\n]*exit code 3[^\\n]* Version ${INSTALLED} runs\\.`),
+    new RegExp(`Version 7\\.0 was tried and abandoned: [^\\n]*exit code 3[^\\n]* Version ${INSTALLED} is running\\.`),
   )
   // The firmware's log and its state come by different ways, in either order.
   await coffer.see(/Locked.*\n(.*\n)*warning general: .*7\.0 was tried|general: .*7\.0 was tried.*\n(.*\n)*.*Locked/)
   await unlock(coffer)
   assert.equal(await publicKey(coffer), key)
   assert.equal((await systemInfo(coffer)).softwareVersion, minorOf(INSTALLED))
-  assert.match(String((await software(coffer)).updateFallback), /^Version 7\.0 was tried and left: .*exit code 3/)
+  assert.match(String((await software(coffer)).updateFallback), /^Version 7\.0 was tried and abandoned: .*exit code 3/)
   assert.deepEqual(readdirSync(join(data, 'slots')), ['state.json'])
 
   // The text stays until the next update, which is as possible as before.
@@ -221,7 +221,9 @@ for (const [version, fault, reason] of BAD_UNLOCKS)
       await coffer.see(new RegExp(`Coffer ${version} at .*Locked, waiting`))
       await assert.rejects(unlock(coffer))
     }
-    await coffer.see(new RegExp(`Version ${version} was tried and left: ${reason}. Version ${INSTALLED} runs\\.`))
+    await coffer.see(
+      new RegExp(`Version ${version} was tried and abandoned: ${reason}. Version ${INSTALLED} is running\\.`),
+    )
     await coffer.see(/Locked/)
     await unlock(coffer)
     assert.equal(await publicKey(coffer), key)
@@ -239,7 +241,7 @@ test('a version that cannot open the store gives way', async (t) => {
   const { coffer } = await start(t)
   await expect(200, upload(coffer, makeBadImage('7.1', smallFirmware(FAILED))))
   await expect(204, commit(coffer))
-  await coffer.see(/Version 7\.1 was tried and left: The store was written by a newer version\./)
+  await coffer.see(/Version 7\.1 was tried and abandoned: The store was written by a newer version\./)
   await coffer.see(/Locked/)
   await unlock(coffer)
   assert.match(String((await software(coffer)).updateFallback), /7\.1 .*newer version/)
@@ -278,7 +280,7 @@ test('damaged images and those of others are refused over HTTPS, and leave nothi
     [image.subarray(0, trailer), 400, /ends without its trailer/],
     [image.subarray(0, trailer + 5), 400, /ends within the magic number of a member/],
     [image.subarray(0, trailer + 50), 400, /ends within the header of a member/],
-    [flipped, 400, /is not the one the manifest names/],
+    [flipped, 400, /does not match the manifest/],
     [makeImage('next', NEXT, 'other'), 400, /not signed by the release key/],
     [Buffer.concat([image, Buffer.from('x')]), 400, /Data follow/],
   ]

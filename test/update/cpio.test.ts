@@ -175,7 +175,7 @@ test('an image is read in bounded memory, however large', async (t) => {
     }
   }
   const { heapUsed, external, arrayBuffers } = process.memoryUsage()
-  await assert.rejects(stager.stage(chunks()), /The content of firmware.js is not the one the manifest names/)
+  await assert.rejects(stager.stage(chunks()), /The content of firmware.js does not match the manifest/)
   const grownMib = (peak - heapUsed - external - arrayBuffers) / MIB
   assert.ok(grownMib < 48, `${grownMib} MiB`)
 })

@@ -548,12 +548,12 @@ export const MALFORMED: readonly Malformed[] = [
   {
     what: 'a payload of the same size with other content',
     image: archive([...signed(), { ...FIRMWARE, bytes: FIRMWARE.bytes!.map((byte) => byte ^ 1) }, ADDON]),
-    message: 'The content of firmware.js is not the one the manifest names',
+    message: 'The content of firmware.js does not match the manifest',
   },
   {
     what: 'a last payload with other content',
     image: archive([...signed(), FIRMWARE, { ...ADDON, bytes: new Uint8Array(10_000) }]),
-    message: `The content of ${ADDON.name} is not the one the manifest names`,
+    message: `The content of ${ADDON.name} does not match the manifest`,
   },
   {
     what: 'a payload that is longer than announced',
@@ -568,11 +568,11 @@ export const MALFORMED: readonly Malformed[] = [
   {
     what: 'no firmware among the members',
     image: archive([...head({ ...goodManifest(), members: [member(ADDON)] }), ADDON]),
-    message: 'The image holds no firmware.js',
+    message: 'The image does not contain firmware.js',
   },
   {
     what: 'no addon for this machine',
     image: archive([...head({ ...goodManifest(), members: [member(FIRMWARE)] }), FIRMWARE]),
-    message: `The image holds no linux-${process.arch}.node`,
+    message: `The image does not contain linux-${process.arch}.node`,
   },
 ]

@@ -64,7 +64,7 @@ test('a version that never becomes good has three tries, then the one before run
   }
   const back = rig.reopen().choose()
   assert.deepEqual([back.trial, back.version], [false, INSTALLED])
-  assert.equal(back.fallback, 'Version 1.3.0 was tried and left: it crashed 3 times')
+  assert.equal(back.fallback, 'Version 1.3.0 was tried and abandoned: it crashed 3 times')
   assert.equal(records(rig), 'as before')
   assert.deepEqual(readdirSync(rig.directory).sort(), ['slots', 'store'])
   assert.deepEqual(rig.files(), ['state.json'])
@@ -74,7 +74,7 @@ test('a version that never becomes good has three tries, then the one before run
 test('a power cut costs a try without a reason of its own', async (t) => {
   const rig = await installed(t)
   for (let n = 0; n < 3; n++) rig.reopen().choose()
-  assert.match(rig.reopen().choose().fallback!, /left: it did not become ready$/)
+  assert.match(rig.reopen().choose().fallback!, /abandoned: it did not become ready$/)
 })
 
 test('what a version wrote is kept once it is good', async (t) => {
@@ -112,7 +112,7 @@ test('a failed update of an update falls back to the slot that ran, not to the o
   for (let n = 0; n < 3; n++) assert.equal(rig.slots.choose().version, '1.4.0')
   const back = rig.slots.choose()
   assert.deepEqual([back.version, back.trial], ['1.3.0', false])
-  assert.match(back.fallback!, /^Version 1.4.0 was tried and left/)
+  assert.match(back.fallback!, /^Version 1.4.0 was tried and abandoned/)
   await install(rig, '1.4.1')
   assert.equal(rig.slots.choose().version, '1.4.1')
 })
@@ -139,8 +139,8 @@ const DAMAGES: [what: string, damage: (slot: string) => void, problem: RegExp][]
     /was not stored as it was sent/,
   ],
   ['a truncated file', (slot) => writeFileSync(join(slot, 'firmware.js'), ''), /has 0 bytes on disk instead of/],
-  ['a missing file', (slot) => rmSync(join(slot, 'firmware.js')), /does not hold the files/],
-  ['another file', (slot) => writeFileSync(join(slot, 'preload.js'), ''), /does not hold the files/],
+  ['a missing file', (slot) => rmSync(join(slot, 'firmware.js')), /does not contain the files/],
+  ['another file', (slot) => writeFileSync(join(slot, 'preload.js'), ''), /does not contain the files/],
   ['a changed manifest', (slot) => writeFileSync(join(slot, 'manifest.json'), '{}'), /is not signed/],
   ['no signature', (slot) => rmSync(join(slot, 'manifest.sig')), /a file is missing/],
   ['nothing left', (slot) => rmSync(slot, { recursive: true }), /a file is missing/],
@@ -224,7 +224,7 @@ test('a fallback that a power cut interrupts is finished at the next start', asy
   const state = readFileSync(join(third.directory, 'slots/state.json'))
   third.reopen().choose()
   writeFileSync(join(third.directory, 'slots/state.json'), state)
-  assert.match(third.reopen().choose().fallback!, /was tried and left|A version/)
+  assert.match(third.reopen().choose().fallback!, /was tried and abandoned|A version/)
   assert.equal(records(third), 'as before')
   for (const { directory } of [first, second, third])
     assert.deepEqual(readdirSync(directory).sort(), ['slots', 'store'])

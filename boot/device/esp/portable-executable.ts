@@ -53,13 +53,13 @@ export function openPortableExecutable(path: string): PortableExecutable {
 function openFile(file: number): PortableExecutable {
   const fileBytes = fstatSync(file).size
   const head = readAt(file, 0, Math.min(HEADERS_BYTES_MAX, fileBytes))
-  if (head.toString('latin1', 0, 2) !== 'MZ') throw new PeError('it is no program')
+  if (head.toString('latin1', 0, 2) !== 'MZ') throw new PeError('it is not a program')
   const signature = head.readUInt32LE(0x3c)
-  if (head.toString('latin1', signature, signature + 4) !== 'PE\0\0') throw new PeError('it is no program')
+  if (head.toString('latin1', signature, signature + 4) !== 'PE\0\0') throw new PeError('it is not a program')
   const coff = signature + 4
   const optional = coff + 20
   if (head.readUInt16LE(optional) !== PE32_PLUS || head.readUInt16LE(optional + SUBSYSTEM) !== EFI_APPLICATION)
-    throw new PeError('it is no program for UEFI')
+    throw new PeError('it is not a program for UEFI')
   const count = head.readUInt16LE(coff + 2)
   if (count > SECTIONS_MAX) throw new PeError('it has too many sections')
 

@@ -39,14 +39,14 @@ export function readSecureBoot(read: ReadVariable): SecureBoot | null {
  */
 export function refuseUnsigned(program: PortableExecutable, { allowed, forbidden }: SecureBoot): void {
   const hash = program.sha256().toString('hex')
-  if (forbidden.hashes.has(hash)) throw new SlotError('The image is one that Secure Boot of this machine forbids')
+  if (forbidden.hashes.has(hash)) throw new SlotError('The Secure Boot settings of this machine forbid the image')
   if (allowed.hashes.has(hash)) return
   const signers = findSigners(program).filter(
     (signer) => !forbidden.certificates.some((other) => stands(signer, other)),
   )
   if (signers.length === 0) throw new SlotError('The image is not signed for Secure Boot, or was changed afterwards')
   if (!signers.some((signer) => allowed.certificates.some((authority) => stands(signer, authority))))
-    throw new SlotError('The image is signed for Secure Boot, but by nobody whom this machine knows')
+    throw new SlotError('The image is signed for Secure Boot, but not by anyone this machine trusts')
 }
 
 /** The times of certificates mean nothing here: the firmware does not look at them. */

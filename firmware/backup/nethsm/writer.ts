@@ -191,6 +191,6 @@ function* domainEntries(
 /** A backup that lacks what is damaged would pass for a whole one. */
 function opened(value: Uint8Array | null): Uint8Array {
   if (value === null)
-    throw new CofferError('storage', 'A stored record is damaged: only a backup in our own form has it')
+    throw new CofferError('storage', 'A stored record is damaged: only a backup with ?format=coffer can include it')
   return value
 }

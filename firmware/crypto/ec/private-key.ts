@@ -72,7 +72,7 @@ function ed25519Signer(base: BasePoint, seed: Uint8Array): OpenedCurveKey {
 
 function ecSigner(type: EcKeyType, base: BasePoint, privateKey: Uint8Array, random: Random): OpenedCurveKey {
   if (!isScalar(privateKey, base.order)) {
-    throw new CofferError('internal', 'The stored key is no number between 1 and the order of the curve')
+    throw new CofferError('internal', 'The stored key is not a number between 1 and the order of the curve')
   }
   const { digestBytes } = CURVES[type]
   const secret = new Kept(privateKey)

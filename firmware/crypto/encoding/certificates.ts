@@ -15,7 +15,7 @@ const CERTIFICATES_MAX = 10 // no authority needs more than three; a client read
 /** The certificates of a PEM file in their order, one at least. Throws CofferError `invalid`. */
 export function parseCertificates(pem: Uint8Array): X509Certificate[] {
   const blocks = splitPem(pem)
-  if (blocks.length === 0) throw new CofferError('invalid', 'PEM: a certificate is needed, none found')
+  if (blocks.length === 0) throw new CofferError('invalid', 'PEM: no certificate found')
   if (blocks.length > CERTIFICATES_MAX)
     throw new CofferError('invalid', `PEM: at most ${CERTIFICATES_MAX} certificates`)
   return blocks.map(({ label, body }) => {
@@ -36,7 +36,7 @@ export function checkChain(certificates: readonly X509Certificate[]): void {
       throw new CofferError('invalid', `Certificate ${i} of the chain is not issued by the next one`)
     // Between an authority and the leaf stand i - 1 others.
     if (pathLengthMax(issuer) < i - 1)
-      throw new CofferError('invalid', `Certificate ${i + 1} of the chain allows no chain as long as this`)
+      throw new CofferError('invalid', `Certificate ${i + 1} of the chain does not allow a chain this long`)
   }
 }
 
@@ -55,7 +55,7 @@ function parse(der: Uint8Array): X509Certificate {
     throw new CofferError('invalid', 'PEM: not a certificate')
   }
   // OpenSSL reads lengths in any form and stops at the end of the first value.
-  if (!certificate.raw.equals(der)) throw new CofferError('invalid', 'PEM: more or other than one certificate in DER')
+  if (!certificate.raw.equals(der)) throw new CofferError('invalid', 'PEM: not exactly one certificate in DER')
   return certificate
 }
 
@@ -75,6 +75,6 @@ function pathLengthMax(issuer: X509Certificate): number {
     if (extension === undefined) return 0
     return AsnConvert.parse(extension.extnValue.buffer, BasicConstraints).pathLenConstraint ?? Number.POSITIVE_INFINITY
   } catch {
-    throw new CofferError('invalid', 'A certificate of the chain is not as RFC 5280 has it')
+    throw new CofferError('invalid', 'A certificate of the chain does not conform to RFC 5280')
   }
 }

@@ -29,7 +29,8 @@ function privateKey({ type, private: secret, public: publicKey }: KeyPair): Uint
       wipeRsaKey(key)
     }
   }
-  if (publicKey === null || !('data' in publicKey)) throw new CofferError('invalid', `${type} keys have no such form`)
+  if (publicKey === null || !('data' in publicKey))
+    throw new CofferError('invalid', `${type} keys cannot be encoded this way`)
   if (!isEcKeyType(type)) return wrap(TAG.octetString, copySecret(secret))
   const point = wrap(TAG.bitString, ZERO.slice(), publicKey.data.slice())
   return wrap(TAG.sequence, integer(ONE), wrap(TAG.octetString, copySecret(secret)), wrap(constructed(1), point))

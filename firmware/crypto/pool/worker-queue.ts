@@ -123,7 +123,7 @@ export class Lane {
   }
 
   forget(ref: number): void {
-    this.#dropQueued((job) => job.key?.ref === ref, new CofferError('notFound', 'The key does not exist any more'))
+    this.#dropQueued((job) => job.key?.ref === ref, new CofferError('notFound', 'The key no longer exists'))
     for (const thread of this.#threads) {
       if (thread.opened.delete(ref)) tell(thread, { forget: ref })
     }

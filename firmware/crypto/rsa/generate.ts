@@ -63,9 +63,9 @@ export function rsaFromPrimes(
     checkPrime('primeP', p, random, engine)
     checkPrime('primeQ', q, random, engine)
     if (Buffer.compare(p, q) === 0) throw new CofferError('invalid', 'primeP and primeQ: must not be equal')
-    if (!farApart(p, q)) throw new CofferError('invalid', 'primeP and primeQ: too close to one another')
+    if (!farApart(p, q)) throw new CofferError('invalid', 'primeP and primeQ: too close to each other')
     const key = computeRsaKey(p, q, e)
-    if (key === null) throw new CofferError('invalid', 'publicExponent: must be coprime to both primes less one')
+    if (key === null) throw new CofferError('invalid', 'publicExponent: must be coprime to both primes minus one')
     const bits = bitLength(key.n)
     if (bits < RSA_BITS.min || bits > RSA_BITS.max) throw badModulus()
     if (e.length > key.n.length || (e.length === key.n.length && Buffer.compare(e, key.n) >= 0))
@@ -117,7 +117,7 @@ function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
     isRemainder(d, key.p, key.dp) &&
     isRemainder(d, key.q, key.dq)
   d.fill(0)
-  if (!isRight) throw new CofferError('invalid', 'The private numbers of the key contradict one another')
+  if (!isRight) throw new CofferError('invalid', 'The private numbers of the key contradict each other')
 }
 
 /** Whether the odd number is as much as the remainder modulo the prime less one, to which that one has no factor in common. */

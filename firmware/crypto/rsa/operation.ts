@@ -50,7 +50,7 @@ export class RsaOperation {
     for (const secret of [base, blinded, blindedPower, power, reentered, check, expected]) secret.fill(0)
     if (isRight) return result
     result.fill(0)
-    throw new CofferError('internal', 'An RSA operation went wrong')
+    throw new CofferError('internal', 'An RSA operation failed')
   }
 
   /** The key cannot be used afterwards. */

@@ -18,7 +18,7 @@ export function refuseForeignPage(method: string, header: Header): void {
   const site = header('sec-fetch-site')
   const origin = header('origin')
   const isOwn = (site === undefined || OWN_SITES.has(site)) && (origin === undefined || isOwnOrigin(origin, header))
-  if (!isOwn) throw new CofferError('forbidden', 'A page of another origin may not ask for this')
+  if (!isOwn) throw new CofferError('forbidden', 'Pages of other origins may not do this')
 }
 
 /** `null`, the origin of what has none, is no URL. */

@@ -33,7 +33,7 @@ const auditHead = z
     time: timestamp,
     rings: z.object({ change: ringHead, refusal: ringHead, use: ringHead }),
     key: z.string().meta({ description: 'Ed25519 public key of this appliance, in hex.' }),
-    signature: z.string().meta({ description: 'Of the members before, in hex.' }),
+    signature: z.string().meta({ description: 'Of the preceding members, in hex.' }),
   })
   .meta({ id: 'AuditHead' })
 
@@ -69,7 +69,7 @@ const query = z.object({
     .meta({ description: 'Only lines before this one: `next` of the page before.' }),
   limit: count(PAGE_LINES_MAX)
     .optional()
-    .meta({ description: `Lines at most, up to ${PAGE_LINES_MAX}; ${PAGE_LINES_DEFAULT} when not given.` }),
+    .meta({ description: `At most so many lines, up to ${PAGE_LINES_MAX}; ${PAGE_LINES_DEFAULT} by default.` }),
   user: userId.optional(),
   action: z
     .string()
@@ -88,17 +88,18 @@ const REFUSE = 'refuse'
 const auditSettings = z
   .object({
     changes: lines.meta({ description: 'How many lines of changes are kept.' }),
-    refusals: lines.meta({ description: 'Of what was refused or had no effect.' }),
-    uses: lines.meta({ description: 'Of uses of keys.' }),
+    refusals: lines.meta({ description: 'How many lines of what was refused or had no effect are kept.' }),
+    uses: lines.meta({ description: 'How many lines of uses of keys are kept.' }),
     whenFull: z.enum([OVERWRITE, REFUSE]).meta({
-      description: 'Whether a use overwrites the oldest one even if that was not exported, or is refused with 503.',
+      description:
+        'Whether a use overwrites the oldest one even if that has not been exported, or is refused with 503.',
     }),
   })
   .meta({ id: 'AuditSettings' })
 
 const auditChanges = z
   .strictObject({
-    lines: lines.optional().meta({ description: 'Of each kind for which nothing else is said.' }),
+    lines: lines.optional().meta({ description: 'For each kind that is not named.' }),
     ...auditSettings.partial().shape,
   })
   .refine((members) => Object.keys(members).length > 0, 'names no setting')
@@ -170,7 +171,7 @@ export const auditDeclarations = [
   declare({
     method: 'PUT',
     path: '/config/audit',
-    summary: 'Sets these; what is not named stays. The oldest lines beyond are removed.',
+    summary: 'Sets these; whatever is not named stays. Surplus lines are removed, the oldest first.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     creates: true,

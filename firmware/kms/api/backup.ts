@@ -51,7 +51,7 @@ export const backupDeclarations = [
     body: { kind: 'json', schema: newPassphrase },
     facts: ({ body }) => ({ current: 'passphrase' in body ? 'not asked' : 'asked' }),
     answers: EMPTY,
-    errors: { 400: 'The new passphrase has not 10 to 200 bytes.', 403: 'The current passphrase is wrong.' },
+    errors: { 400: 'The new passphrase is not 10 to 200 bytes long.', 403: 'The current passphrase is wrong.' },
     handle: async ({ services, caller, body }) => {
       const [next, current] =
         'passphrase' in body ? [body.passphrase, null] : [body.newPassphrase, body.currentPassphrase]
@@ -69,7 +69,7 @@ export const backupDeclarations = [
   declare({
     method: 'POST',
     path: '/system/backup',
-    summary: 'All users, namespaces, keys and settings, sealed by the backup passphrase.',
+    summary: 'All users, namespaces, keys and settings, sealed with the backup passphrase.',
     states: OPERATIONAL,
     access: { roles: ['Backup'], scope: 'root' },
     noCache: true,
@@ -87,7 +87,7 @@ export const backupDeclarations = [
     method: 'POST',
     path: '/system/restore',
     summary:
-      'Replaces everything by what is in a backup. As a form, the passphrase may be left out while it is the current one.',
+      'Replaces everything with what is in a backup. In a form, the passphrase may be left out if it is the current one.',
     states: ['Unprovisioned', 'Operational'],
     access: { ...ROOT_ADMINISTRATORS, publicIn: ['Unprovisioned'] },
     noCache: true,
@@ -115,7 +115,7 @@ export const backupDeclarations = [
           systemTimeMs: systemTime ?? null,
           requestedAtMs,
         })
-        services.log.info('general', `backup restored by ${caller?.userId ?? 'nobody known'}`)
+        services.log.info('general', `backup restored by ${caller?.userId ?? 'a client without credentials'}`)
         return { status: 204 }
       } finally {
         given.backupPassphrase?.fill(0)
@@ -134,7 +134,7 @@ async function receiveForm(
   query: Given,
   spool: Spool,
 ): Promise<Given> {
-  if (Object.keys(query).length > 0) throw new CofferError('invalid', 'A form has its arguments inside, not in a query')
+  if (Object.keys(query).length > 0) throw new CofferError('invalid', 'Arguments go into the form, not into the query')
   let given: z.output<typeof restoreArguments> | undefined
   let files = 0
   try {

@@ -51,7 +51,7 @@ const joiner = z.strictObject({
 const join = z
   .strictObject({
     members: z.array(joiner).min(2).max(MEMBERS_MAX).superRefine(expectOneJoiner),
-    joinerKit: z.string().meta({ description: 'As it was given when the member was added.' }),
+    joinerKit: z.string().meta({ description: 'As given when the member was added.' }),
     backupPassphrase: presentedPassphrase,
   })
   .meta({

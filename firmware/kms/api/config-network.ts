@@ -91,7 +91,7 @@ export const configNetworkDeclarations = [
   declare({
     method: 'PUT',
     path: '/config/network',
-    summary: "Sets the device's address, which is then applied where there is a device.",
+    summary: "Sets the device's address, which is then applied, on a device only.",
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: networkVersion,
@@ -110,7 +110,7 @@ export const configNetworkDeclarations = [
   declare({
     method: 'GET',
     path: '/config/ntp',
-    summary: 'The server that the time of the device comes from.',
+    summary: 'The time server of the device.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: ntpVersion,
@@ -120,8 +120,7 @@ export const configNetworkDeclarations = [
   declare({
     method: 'PUT',
     path: '/config/ntp',
-    summary:
-      'Sets the server that the time of the device comes from, by NTP or, with a name, NTS; applied where there is a device.',
+    summary: 'Sets the time server of the device, for NTP or, with a name, NTS; applied on a device only.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version: ntpVersion,

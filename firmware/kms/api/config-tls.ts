@@ -10,7 +10,7 @@ import { declare, EMPTY, OPERATIONAL, PEM_TYPE, ROOT_ADMINISTRATORS, type Servic
 const tlsKeyType = z
   .enum(KEY_TYPE_NAMES)
   .exclude(['EC_P256K1', 'Generic'])
-  .meta({ id: 'TlsKeyType', description: '`type` and `algorithm` name the same; either one is needed.' })
+  .meta({ id: 'TlsKeyType', description: '`type` and `algorithm` mean the same; one of them is needed.' })
 
 const tlsKeyGenerate = z
   .strictObject({ type: tlsKeyType.optional(), algorithm: tlsKeyType.optional(), length: z.int().optional() })

@@ -20,7 +20,7 @@ export const configVocabularyDeclarations = [
   declare({
     method: 'GET',
     path: '/config/vocabulary',
-    summary: 'Which members the answers have that describe keys.',
+    summary: 'Which members answers about keys have.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version,
@@ -30,7 +30,7 @@ export const configVocabularyDeclarations = [
   declare({
     method: 'PUT',
     path: '/config/vocabulary',
-    summary: 'Sets which members the answers have that describe keys.',
+    summary: 'Sets which members answers about keys have.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     version,
@@ -38,7 +38,7 @@ export const configVocabularyDeclarations = [
     body: { kind: 'json', schema: vocabulary },
     facts: ({ body }) => ({ members: body.members }),
     answers: EMPTY,
-    errors: { 400: 'None of the three words.' },
+    errors: { 400: 'Not one of the three words.' },
     handle: ({ services, caller, body: { members } }) => {
       services.appliance.configuration.setMembers(members)
       services.log.info('general', `vocabulary ${members} by ${caller.userId}`)

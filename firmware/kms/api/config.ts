@@ -24,7 +24,7 @@ export const configDeclarations = [
     noCache: true,
     body: { kind: 'json', schema: passphraseChange },
     answers: EMPTY,
-    errors: { 400: 'The new passphrase has not 10 to 200 bytes.', 403: 'The current passphrase is wrong.' },
+    errors: { 400: 'The new passphrase is not 10 to 200 bytes long.', 403: 'The current passphrase is wrong.' },
     handle: async ({ services, caller, body: { currentPassphrase, newPassphrase } }) => {
       try {
         await services.appliance.changeUnlockPassphrase(currentPassphrase, newPassphrase)

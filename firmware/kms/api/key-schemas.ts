@@ -11,7 +11,7 @@ import { base64, base64Text, id, label, tags } from './schema.ts'
 export const mechanisms = z.array(z.enum(MECHANISM_NAMES).meta({ id: 'Mechanism' }))
 const keyType = z
   .enum(KEY_TYPE_NAMES)
-  .meta({ id: 'KeyType', description: '`type` and `algorithm` name the same; either one is needed.' })
+  .meta({ id: 'KeyType', description: '`type` and `algorithm` mean the same; one of them is needed.' })
 const restrictions = z.strictObject({ tags: tags.optional() }).meta({ id: 'Restrictions' })
 
 const MECHANISMS_MAX = MECHANISM_NAMES.length * 4 // repetitions are forgiven, floods are not
@@ -121,11 +121,11 @@ const details = {
   public: z
     .union([z.object({ modulus: base64Text, publicExponent: base64Text }), z.object({ data: base64Text })])
     .optional()
-    .meta({ description: `Not of Generic keys. ${REFERENCE}` }),
+    .meta({ description: `Absent for Generic keys. ${REFERENCE}` }),
   modulus: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
   publicExponent: base64Text.optional().meta({ description: `Of RSA keys. ${ORIGINAL}` }),
   operations: z.int(),
-  label: label.optional().meta({ description: `Not where it is empty. ${REFERENCE}` }),
+  label: label.optional().meta({ description: `Absent when empty. ${REFERENCE}` }),
 }
 
 /** A key as it is shown. */
@@ -134,6 +134,6 @@ export const key = z.object(details).meta({ id: 'Key' })
 export const keyPage = z
   .object({
     keys: z.array(z.object({ ...listed, ...details })),
-    next: id.optional().meta({ description: 'Goes into `after` of the next page; there while there may be one.' }),
+    next: id.optional().meta({ description: 'Goes into `after` of the next page; present while there may be one.' }),
   })
   .meta({ id: 'KeyPage' })

@@ -49,11 +49,11 @@ const query = z
     details: z
       .enum(['true', 'false'])
       .optional()
-      .meta({ description: 'With `true`: a page of keys with all that is shown of each.' }),
+      .meta({ description: 'With `true`: a page of keys with all their details.' }),
     limit: count(PAGE_KEYS_MAX)
       .optional()
       .meta({
-        description: `With details: keys at most, up to ${PAGE_KEYS_MAX}; ${PAGE_KEYS_DEFAULT} when not given.`,
+        description: `With details: at most so many keys, up to ${PAGE_KEYS_MAX}; ${PAGE_KEYS_DEFAULT} by default.`,
       }),
     after: id.optional().meta({ description: 'With details: only keys after this id, `next` of the page before.' }),
   })
@@ -103,7 +103,7 @@ const created = (id: string) => ({ status: 201, location: `/keys/${id}`, json: {
 const generated = (id: string, members: Members) =>
   members === 'original' ? ({ status: 201, location: `/keys/${id}` } as const) : created(id)
 
-const BAD_KEY = 'The key is not described well, or its mechanisms do not fit its type.'
+const BAD_KEY = 'The description of the key is not valid, or its mechanisms do not fit its type.'
 
 export const keyDeclarations = [
   declare({
@@ -153,7 +153,7 @@ export const keyDeclarations = [
     body: { kind: 'json', schema: keyGenerate },
     facts: ({ body }) => ({ key: body.id, type: body.typeName }),
     answers: { status: 201, json: createId },
-    errors: { 400: BAD_KEY, 409: 'The key exists.' },
+    errors: { 400: BAD_KEY, 409: 'The key already exists.' },
     handle: async (request) => {
       const { id, key, typeName, length } = request.body
       const made = await domainOf(request).keys.generate(request.caller, id, key, typeName, length)
@@ -164,7 +164,7 @@ export const keyDeclarations = [
   declare({
     method: 'GET',
     path: '/keys/:id',
-    summary: 'What a key is, with its public part.',
+    summary: 'A key, with its public part.',
     states: OPERATIONAL,
     access: READERS,
     params: keyParams,
@@ -196,7 +196,7 @@ export const keyDeclarations = [
     creates: true,
     body: importBody,
     answers: EMPTY,
-    errors: { 400: BAD_KEY, 409: 'The key exists.' },
+    errors: { 400: BAD_KEY, 409: 'The key already exists.' },
     handle: async (request) => {
       await importKey(request, request.params.id)
       return { status: 204 }

@@ -33,7 +33,7 @@ export const lifecycleDeclarations = [
     noCache: true,
     body: { kind: 'json', schema: provision },
     answers: EMPTY,
-    errors: { 400: 'A passphrase has not 10 to 200 bytes, or the time is not in UTC.' },
+    errors: { 400: 'A passphrase is not 10 to 200 bytes long, or the time is not in UTC.' },
     handle: async ({ services, body: { unlockPassphrase, adminPassphrase, systemTime } }) => {
       try {
         await services.appliance.provision({ unlockPassphrase, adminPassphrase, systemTimeMs: systemTime })
@@ -54,7 +54,7 @@ export const lifecycleDeclarations = [
     noCache: true,
     body: { kind: 'json', schema: passphraseBody },
     answers: EMPTY,
-    errors: { 400: 'The passphrase has not 10 to 200 bytes.', 403: 'The passphrase is wrong.' },
+    errors: { 400: 'The passphrase is not 10 to 200 bytes long.', 403: 'The passphrase is wrong.' },
     handle: async ({ services, address, place, body: { passphrase } }) => {
       try {
         await services.appliance.unlock(passphrase, place)

@@ -26,7 +26,7 @@ const systemSoftware = z
     updateFallback: z
       .string()
       .optional()
-      .meta({ description: 'Which version was tried last and why it was left, if it was.' }),
+      .meta({ description: 'Which version was tried last and why it was abandoned, if it was.' }),
   })
   .meta({ id: 'SystemSoftware' })
 
@@ -85,7 +85,7 @@ export const systemDeclarations = [
   declare({
     method: 'POST',
     path: '/system/shutdown',
-    summary: 'Switches the appliance off.',
+    summary: 'Shuts the appliance down.',
     states: STATES,
     access: { ...ROOT_ADMINISTRATORS, publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
     noCache: true,

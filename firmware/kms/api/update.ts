@@ -14,8 +14,8 @@ export const updateDeclarations = [
     body: { kind: 'stream', types: ['application/octet-stream'], open: (chunks) => chunks },
     answers: { status: 200, json: z.object({ releaseNotes: z.string() }).meta({ id: 'UpdateAnswer' }) },
     errors: {
-      400: 'Not an update image, damaged, not signed by the release key, for another product, or not to be stored.',
-      409: 'An update is pending already, or this one is too old for or too far ahead of the installed version.',
+      400: 'Not an update image, damaged, not signed by the release key, for another product, or it could not be stored.',
+      409: 'An update is already pending, or this one is too old for, or too far ahead of, the installed version.',
     },
     handle: async ({ services, body }) => ({ status: 200, json: { releaseNotes: await services.stager.stage(body) } }),
   }),

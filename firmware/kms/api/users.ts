@@ -41,7 +41,7 @@ export const userDeclarations = [
   declare({
     method: 'GET',
     path: '/users',
-    summary: 'All users; for callers of a namespace, its users.',
+    summary: 'All users; for callers in a namespace, its users.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
     version: (request) => domainOf(request).users.listVersion,
@@ -93,7 +93,7 @@ export const userDeclarations = [
   declare({
     method: 'GET',
     path: '/users/:user',
-    summary: 'Name and role of a user; Operators see themselves only.',
+    summary: 'Name and role of a user; Operators see only their own.',
     states: OPERATIONAL,
     access: READERS,
     authorize: (request) => domainOf(request).users.authorizeRead(request.caller, request.params.user!),
@@ -134,7 +134,7 @@ export const userDeclarations = [
   declare({
     method: 'DELETE',
     path: '/users/:user',
-    summary: 'Deletes a user; nobody deletes himself.',
+    summary: 'Deletes a user; your own account cannot be deleted.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
     authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),
@@ -160,7 +160,7 @@ export const userDeclarations = [
     noCache: true,
     body: { kind: 'json', schema: passphraseBody },
     answers: EMPTY,
-    errors: { 400: 'Not a user ID, or the passphrase has not 10 to 200 bytes.', 404: 'No such user.' },
+    errors: { 400: 'Not a user ID, or the passphrase is not 10 to 200 bytes long.', 404: 'No such user.' },
     handle: async (request) => {
       const { passphrase } = request.body
       try {

@@ -134,7 +134,7 @@ export class KeyUse {
   }
 }
 
-const otherTags = () => new CofferError('forbidden', 'Your tags do not allow to use this key')
+const otherTags = () => new CofferError('forbidden', 'Your tags do not allow you to use this key')
 
 function lend<T>(input: Input, use: (bytes: Uint8Array) => T): T {
   const bytes = input()

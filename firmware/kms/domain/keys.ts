@@ -244,8 +244,8 @@ export class Keys {
   }
 
   #assertFree(shelf: Shelf, id: string): void {
-    if (id === RESERVED_ID) throw new CofferError('invalid', `No key can be called ${RESERVED_ID}`)
-    if (this.#find(shelf, id) !== undefined) throw new CofferError('conflict', 'The key exists already')
+    if (id === RESERVED_ID) throw new CofferError('invalid', `A key cannot be called ${RESERVED_ID}`)
+    if (this.#find(shelf, id) !== undefined) throw new CofferError('conflict', 'The key already exists')
   }
 
   remove(caller: Caller, id: string): void {
@@ -337,7 +337,7 @@ export class Keys {
   /** Throws `conflict` when there is one: it is deleted first. */
   setCertificate(caller: Caller, id: string, type: CertificateType, bytes: Uint8Array): void {
     const entry = this.#entry(caller.namespace, id)
-    if (entry.certificate !== null) throw new CofferError('conflict', 'The key has a certificate already')
+    if (entry.certificate !== null) throw new CofferError('conflict', 'The key already has a certificate')
     const name = keyName(entry.namespace, id)
     this.#update(caller, entry, { certificate: type }, [{ collection: 'certificates', name, value: bytes }])
     this.#log(caller, `stored the certificate of ${id} by ${caller.userId}`)
@@ -387,7 +387,7 @@ export class Keys {
       return [{ collection: 'keys', name, value: encodeKey(entry, this.#readPublic(entry)) }]
     } catch (error) {
       if (!(error instanceof CofferError && error.code === 'storage')) throw error
-      this.#context.log.error('keys', `the operations of ${entry.id} are not stored: ${error.message}`)
+      this.#context.log.error('keys', `the operations of ${entry.id} could not be stored: ${error.message}`)
       return []
     }
   }

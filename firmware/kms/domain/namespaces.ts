@@ -37,7 +37,7 @@ export class Namespaces {
 
   /** Throws `invalid` when it exists: 400, as clients of the reference expect. */
   create(caller: Caller, id: Namespace): void {
-    if (this.exists(id)) throw new CofferError('invalid', 'The namespace exists already')
+    if (this.exists(id)) throw new CofferError('invalid', 'The namespace already exists')
     const value = new TextEncoder().encode(id)
     this.#context.records.commit([{ collection: 'namespaces', name: id, value }])
     this.#known.add(id)

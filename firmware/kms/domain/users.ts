@@ -113,7 +113,7 @@ export class Users {
 
   #assertCreatable(caller: Caller, id: string): void {
     this.#assertChangeable(caller, id)
-    if (this.find(id) !== undefined) throw new CofferError('conflict', 'The user exists already')
+    if (this.find(id) !== undefined) throw new CofferError('conflict', 'The user already exists')
   }
 
   /** Also after a derivation: namespaces come and go, and a lock ends everything. */
@@ -125,7 +125,7 @@ export class Users {
 
   remove(caller: Caller, id: string): void {
     this.get(id)
-    if (caller.userId === id) throw new CofferError('invalid', 'Nobody deletes the own account')
+    if (caller.userId === id) throw new CofferError('invalid', 'You cannot delete your own account')
     this.#context.records.commit([{ collection: 'users', name: id, value: null }])
     this.#users.delete(id)
     this.#ids.remove(id)
@@ -150,7 +150,7 @@ export class Users {
     return true
   }
 
-  /** Only Operators carry tags. Throws `notFound`. */
+  /** Only Operators have tags. Throws `notFound`. */
   tags(id: string): readonly string[] {
     const { role, tags } = this.get(id)
     if (role !== 'Operator') throw new CofferError('notFound', 'The user is not an Operator and has no tags')
@@ -167,7 +167,7 @@ export class Users {
   /** Returns false when the tag was there already. */
   addTag(caller: Caller, id: string, tag: string): boolean {
     const user = this.get(id)
-    if (user.role !== 'Operator') throw new CofferError('invalid', 'Only Operators carry tags')
+    if (user.role !== 'Operator') throw new CofferError('invalid', 'Only Operators have tags')
     if (user.tags.includes(tag)) return false
     this.#put({ ...user, tags: [...user.tags, tag].sort() })
     this.#context.log.info('users', `added tag ${tag} to ${id} by ${caller.userId}`)

@@ -158,7 +158,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const types = answerTypes(declaration, exchange.header('accept'))
 
     // 11 to 13
-    if (match.malformed) throw new CofferError('invalid', 'The path holds no valid ID')
+    if (match.malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
     const { params, query } = declaration
     if (params !== undefined) request.params = matchSchema(params, match.params, 'path')
     if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
@@ -203,7 +203,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (access === 'public') return
     const { caller } = request
     if (options.isCurrent?.(caller) === false)
-      throw new CofferError('unauthenticated', 'The account was deleted, or has another passphrase now')
+      throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
     authorize(access, caller)
     declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
   }
@@ -221,7 +221,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const version = declaration.version?.(request)
     const etag = version === undefined || version === null ? undefined : etagOf(version)
     const verdict = conditions(exchange, declaration, version, etag)
-    if (verdict === 412) throw new CofferError('unavailable', 'A condition of the request does not hold')
+    if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
     if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
     return { etag }
   }

@@ -51,7 +51,7 @@ export function openStore({
     const lock = lockDirectory(join(dataDirectory, 'store.lock'), options)
     try {
       if (storeExists(dataDirectory)) {
-        if (!existsSync(path)) throw new CofferError('storage', 'The store is missing, its log is still there')
+        if (!existsSync(path)) throw new CofferError('storage', 'The store is missing, but its log is still there')
         inspectStore(path, migrations, options, (database) => inspectIdentity(database, deviceKey))
       } else create(path, deviceKey, migrations, options)
       return openFile(path, migrations, options, lock)
