@@ -198,7 +198,7 @@ const namespaces: Row[] = [
     states: Op,
     who: managers,
     success: 204,
-    instead: { A: 400, nA: 400 }, // nobody deletes himself
+    instead: { A: 400, nA: 400 }, // one's own account cannot be deleted
   },
   { method: 'DELETE', path: '/users/{operator}', states: Op, who: ['A'], success: 204 },
   { method: 'DELETE', path: '/users/{nsOperator}', states: Op, who: ['nA'], success: 204 },

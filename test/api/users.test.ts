@@ -43,7 +43,7 @@ test('refuses users that are not described well', async (t) => {
   assert.equal(await rig.status(`PUT /users/${'x'.repeat(128)}`, { json: USER }), 201)
 })
 
-test('deletes users, but nobody himself', async (t) => {
+test('deletes users, but never the caller', async (t) => {
   const rig = await operationalRig(t)
   assert.equal(await rig.status('DELETE /users/admin'), 400)
   assert.equal(await rig.status('DELETE /users/operator'), 204)
