@@ -1,23 +1,18 @@
-/** The one error type. `http/` maps codes to statuses; contract section 1.6. */
+/** The one error type of the rooms below HTTP, and of HTTP where it speaks for them. `http/errors.ts` maps codes to statuses. */
 
 export type ErrorCode =
-  | 'invalid' // 400: the request is well-formed HTTP, its content is not acceptable
-  | 'unauthenticated' // 401
-  | 'forbidden' // 403
-  | 'notFound' // 404
-  | 'methodNotAllowed' // 405
-  | 'notAcceptable' // 406
-  | 'timeout' // 408: the request came too slowly
-  | 'conflict' // 409
-  | 'unavailable' // 412: not in this state, or a precondition does not hold
-  | 'tooLarge' // 413
-  | 'targetTooLong' // 414
-  | 'unsupportedType' // 415
-  | 'tooManyAttempts' // 429
-  | 'storage' // 500: the disk failed, is full, or a stored record is damaged
-  | 'notImplemented' // 501: a method nobody offers
-  | 'busy' // 503 with retry-after: a bounded queue is full
-  | 'internal' // 503: unexpected
+  | 'invalid' // what was given is not acceptable
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'notFound'
+  | 'timeout' // it came too slowly
+  | 'conflict' // with something that exists
+  | 'unavailable' // not in this state, or a precondition does not hold
+  | 'tooLarge'
+  | 'tooManyAttempts'
+  | 'storage' // the disk failed, is full, or a stored record is damaged
+  | 'busy' // a bounded queue is full
+  | 'internal' // unexpected
 
 /**
  * An error whose message may be shown to the client: it never holds a secret or a path of this machine.

@@ -9,17 +9,12 @@ const STATUS: Record<ErrorCode, number> = {
   unauthenticated: 401,
   forbidden: 403,
   notFound: 404,
-  methodNotAllowed: 405,
-  notAcceptable: 406,
   timeout: 408,
   conflict: 409,
   unavailable: 412,
   tooLarge: 413,
-  targetTooLong: 414,
-  unsupportedType: 415,
   tooManyAttempts: 429,
   storage: 500,
-  notImplemented: 501,
   busy: 503,
   internal: 503,
 }
@@ -30,8 +25,23 @@ const HEADERS: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = {
   busy: { 'retry-after': '1' },
 }
 
+/** What only HTTP knows of: method, type or target of a request. RFC 9110 section 15. */
+type RequestStatus = 405 | 406 | 414 | 415 | 501
+
+/** A request that is refused as one of HTTP, whatever it asks for. */
+export class RequestError extends Error {
+  readonly status: RequestStatus
+
+  constructor(status: RequestStatus, message: string) {
+    super(message)
+    this.name = 'RequestError'
+    this.status = status
+  }
+}
+
 /** The answer to an error. What nobody foresaw is logged, and the client learns nothing of it. */
 export function errorReply(error: unknown, log: Log): Reply {
+  if (error instanceof RequestError) return refusal(error.status, error.message)
   if (!(error instanceof CofferError)) {
     log.error('general', `unexpected exception: ${describe(error)}`)
     return refusal('internal', 'Internal error')
@@ -43,7 +53,12 @@ export function errorReply(error: unknown, log: Log): Reply {
   return refusal(error.code, error.message)
 }
 
-export function refusal(code: ErrorCode, message: string, headers?: Readonly<Record<string, string>>): Reply {
+export function refusal(
+  code: ErrorCode | RequestStatus,
+  message: string,
+  headers?: Readonly<Record<string, string>>,
+): Reply {
+  if (typeof code === 'number') return jsonReply(code, { message }, headers)
   return jsonReply(STATUS[code], { message }, { ...HEADERS[code], ...headers })
 }
 

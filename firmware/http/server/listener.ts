@@ -193,7 +193,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const lines = clientOf(socket).isUser ? log : strangers.lines()
     lines?.info('access', `request ${method}`)
     pipelining.stop(socket)
-    answerRaw(socket, refusal('notImplemented', 'Unknown method'), commonHeaders())
+    answerRaw(socket, refusal(501, 'Unknown method'), commonHeaders())
     record(lines, 501, 0)
   })
   server.on('clientError', (error, socket) => void onClientError(error, socket))

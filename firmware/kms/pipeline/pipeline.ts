@@ -12,7 +12,7 @@ import { matchSchema, parseText, readText } from '../../base/json.ts'
 import type { Log } from '../../base/log.ts'
 import type { Place } from '../../base/queue.ts'
 import type { State } from '../../base/states.ts'
-import { errorReply, refusal } from '../../http/errors.ts'
+import { errorReply, RequestError, refusal } from '../../http/errors.ts'
 import {
   bodyReply,
   emptyReply,
@@ -121,11 +121,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
     const declaration = match.value.get(method)
     if (!isAvailable(matches, declaration, state)) throw new CofferError('unavailable', UNAVAILABLE)
-    if (!KNOWN_METHODS.has(exchange.method)) throw new CofferError('notImplemented', 'Unknown method')
+    if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
     if (exchange.target.length > TARGET_MAX)
-      throw new CofferError('targetTooLong', `The request target is longer than ${TARGET_MAX} characters`)
-    if (declaration === undefined)
-      return refusal('methodNotAllowed', 'Method not allowed', { allow: allowed(matches).join(', ') })
+      throw new RequestError(414, `The request target is longer than ${TARGET_MAX} characters`)
+    if (declaration === undefined) return refusal(405, 'Method not allowed', { allow: allowed(matches).join(', ') })
 
     // Pages of others do not even get to try credentials, their own or those a browser remembers
     attempt.declaration = declaration
@@ -361,7 +360,7 @@ const whoMay = ({ roles, scope }: Access): string =>
 
 function checkType(body: Body<unknown>, type: string): void {
   const types = bodyTypes(body)
-  if (!types.includes(type)) throw new CofferError('unsupportedType', `The content type must be ${types.join(' or ')}`)
+  if (!types.includes(type)) throw new RequestError(415, `The content type must be ${types.join(' or ')}`)
 }
 
 function bodyTypes(body: Body<unknown>): readonly string[] {
@@ -383,7 +382,7 @@ function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined)
   const offered =
     'types' in answers ? answers.types : [JSON_TYPE, ...(answers.text ? [mediaType(answers.text.contentType)] : [])]
   const types = acceptable(offered, accept)
-  if (types.length === 0) throw new CofferError('notAcceptable', `The answer has type ${offered.join(' or ')}`)
+  if (types.length === 0) throw new RequestError(406, `The answer has type ${offered.join(' or ')}`)
   return types
 }
 
