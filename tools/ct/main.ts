@@ -6,7 +6,7 @@
  */
 
 import { appendFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine as selected } from '../../firmware/crypto/engine/select.ts'
@@ -17,14 +17,14 @@ const { values } = parseArgs({
   options: {
     samples: { type: 'string', default: '10000' },
     engine: { type: 'string', default: selected.name },
-    group: { type: 'string' },
+    group: { type: 'string', multiple: true, default: Object.keys(GROUPS) },
     only: { type: 'string', default: '' },
     log: { type: 'string' },
   },
 })
 const samples = Number(values.samples)
 if (!Number.isInteger(samples) || samples < 1000) throw new RangeError('--samples: at least 1000')
-if (values.group !== undefined && GROUPS[values.group] === undefined) {
+if (!values.group.every((group) => group in GROUPS)) {
   throw new RangeError(`--group: one of ${Object.keys(GROUPS).join(', ')}`)
 }
 const engine = [selected, plainEngine].find(({ name }) => name === values.engine)
@@ -36,19 +36,22 @@ const say = (line: string): void => {
 }
 
 say(`${new Date().toISOString()}, ${cpus()[0]?.model}, Node ${process.version}`)
-say(`engine ${engine.name}, ${samples} samples of each subject, limit ${T_LIMIT}`)
+say(`engine ${engine.name}, ${samples} samples of each subject, limit ${T_LIMIT}, load ${loadavg()[0]?.toFixed(1)}`)
+say('     |t|  would find, of the median  subject')
 let passed = 0
 const failed: string[] = []
 for (const [group, make] of Object.entries(GROUPS)) {
-  if (values.group !== undefined && group !== values.group) continue
+  if (!values.group.includes(group)) continue
   for (const { name, leaks, measure } of make(engine)) {
     if (!name.includes(values.only)) continue
-    const t = compareClasses(measure, samples)
+    const { t, findsNs, medianNs } = compareClasses(measure, samples)
     const isRight = t > T_LIMIT === leaks
     if (isRight) passed++
     else failed.push(name)
-    say(`${t.toFixed(2).padStart(8)}  ${name}${isRight ? '' : leaks ? '  NOT FOUND' : '  LEAKS'}`)
+    const found = `${`${findsNs}`.padStart(6)} ns of ${(medianNs / 1000).toFixed(1).padStart(7)} µs`
+    say(`${t.toFixed(2).padStart(8)}  ${found}  ${name}${isRight ? '' : leaks ? '  NOT FOUND' : '  LEAKS'}`)
   }
 }
+say(`${new Date().toISOString()}, load ${loadavg()[0]?.toFixed(1)}`)
 say(`${passed} of ${passed + failed.length} passed${failed.map((name) => `\nfailed: ${name}`).join('')}`)
 process.exitCode = failed.length === 0 && passed > 0 ? 0 : 1

@@ -45,11 +45,11 @@ export function preparedSubject<T>(
   }
 }
 
-const elsewhere = new Uint8Array(32768)
+const elsewhere = new Int32Array(8192)
 
 function pause(): void {
   let sum = 1
-  for (const byte of elsewhere) sum += byte
+  for (let i = 0; i < elsewhere.length; i++) sum += elsewhere[i]!
   elsewhere[0] = sum & 0
 }
 

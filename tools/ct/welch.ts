@@ -1,32 +1,74 @@
 /**
  * Whether two classes of inputs take the same time. After Reparaz, Balasch, Verbauwhede, "Dude, is my code constant
  * time?" (2017): samples of both classes in random order, Welch's t-test, also on the fastest part of the samples,
- * because interrupts add noise only at the slow end.
+ * because interrupts add noise only at the slow end; and each sample against its neighbours, see `slowerThanNearby`.
  */
 
-/** Above it the classes differ with near certainty. */
+/** Where both classes are alike, one of the six t of a subject is above it in at most one subject of 24,000. */
 export const T_LIMIT = 4.5
 
 /** The parts of the pooled samples, fastest first, that are tested; the largest t of all counts. */
 const PARTS = [1, 0.99, 0.95, 0.8, 0.5]
 
-/** Runs `measure`, which returns the time of one operation, for each class in random order. Largest |t|. */
-export function compareClasses(measure: (inputClass: 0 | 1) => number, samples: number): number {
+/** Each sample is compared with as many before it and behind it: near enough that the processor was as fast for them. */
+const NEARBY = 2
+
+/** Differences that are tried on the samples, in nanoseconds. */
+const TRIED_NS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000]
+
+export interface Comparison {
+  /** Largest |t|. */
+  t: number
+  /** The smallest difference, of those tried, that is found when it is added to half of the samples, in nanoseconds. */
+  findsNs: number
+  /** Median of all samples, in nanoseconds. */
+  medianNs: number
+}
+
+/** Runs `measure`, which returns the milliseconds of one operation, for each class in random order. */
+export function compareClasses(measure: (inputClass: 0 | 1) => number, samples: number): Comparison {
   const warmUp = Math.min(1000, samples)
   for (let i = 0; i < warmUp; i++) measure(i % 2 === 0 ? 0 : 1)
-  const classes = Uint8Array.from({ length: samples }, () => (Math.random() < 0.5 ? 0 : 1))
+  const classes = randomClasses(samples)
   const times = new Float64Array(samples)
   for (let i = 0; i < samples; i++) times[i] = measure(classes[i] as 0 | 1)
-  return largestT(times, classes)
+  return {
+    t: largestT(times, classes),
+    findsNs: smallestFound(times),
+    medianNs: times.toSorted()[samples >> 1]! * 1e6,
+  }
 }
 
 export function largestT(times: Float64Array, classes: Uint8Array): number {
   const sorted = times.toSorted()
-  const values = PARTS.map((part) => {
-    const slowest = sorted[Math.ceil(part * sorted.length) - 1]!
-    return Math.abs(welchT(times, classes, slowest))
+  const ofParts = PARTS.map((part) => welchT(times, classes, sorted[Math.ceil(part * sorted.length) - 1]!))
+  return Math.max(...ofParts.map(Math.abs), Math.abs(welchT(slowerThanNearby(times), classes, 2 * NEARBY)))
+}
+
+/** Of the noise alone: classes are drawn again, so that what tells the true ones apart does not help. */
+function smallestFound(times: Float64Array): number {
+  const classes = randomClasses(times.length)
+  const isFound = (ns: number) =>
+    largestT(
+      times.map((time, i) => time + classes[i]! * (ns / 1e6)),
+      classes,
+    ) > T_LIMIT
+  return TRIED_NS.find(isFound) ?? Number.POSITIVE_INFINITY
+}
+
+const randomClasses = (samples: number) => Uint8Array.from({ length: samples }, () => (Math.random() < 0.5 ? 0 : 1))
+
+/**
+ * How many of its neighbours each sample is slower than, less those it is faster than. However long an interruption, it counts
+ * as one, and what slows the processor down for a while does so for both classes: on a busy machine much smaller differences
+ * show. Classes are random, so whatever is made of the times without knowing them may be tested.
+ */
+function slowerThanNearby(times: Float64Array): Float64Array {
+  return times.map((time, i) => {
+    let score = 0
+    for (let j = Math.max(0, i - NEARBY); j <= i + NEARBY && j < times.length; j++) score += Math.sign(time - times[j]!)
+    return score
   })
-  return Math.max(...values)
 }
 
 function welchT(times: Float64Array, classes: Uint8Array, slowest: number): number {
