@@ -1,29 +1,50 @@
 /** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
 import * as z from 'zod'
-import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
+import { type Family, type Metric, PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
 
 const DECIMALS = 6 // microseconds
 
-function figures({ appliance, log, traffic, activity, runtime }: Services): Record<string, number | string> {
-  const byStatus = [...traffic.byStatus].map(([status, count]) => [`http response ${status}`, count] as const)
-  return {
-    uptime: Math.floor(runtime.uptimeSeconds),
-    'http response total': traffic.total,
-    ...Object.fromEntries(byStatus),
-    'http response time': traffic.responseSeconds.toFixed(DECIMALS),
-    'kv write': appliance.writes,
-    'log warnings': log.counts.warning,
-    'log errors': log.counts.error,
+const family = (name: string, type: Family['type'], help: string): Family => ({ name: `coffer_${name}`, type, help })
+
+const UPTIME = family('uptime_seconds', 'gauge', 'Time since the start.')
+const RESPONSES = family('http_responses_total', 'counter', 'Responses by status.')
+const RESPONSE_TIME = family('http_response_seconds', 'gauge', 'Smoothed time of a response.')
+const WRITES = family('store_writes_total', 'counter', 'Write transactions of the store.')
+const LOG_ENTRIES = family('log_entries_total', 'counter', 'Warnings and errors in the log.')
+const HEAP = family('heap_bytes', 'gauge', 'Managed memory in use.')
+const COLLECTIONS = family('gc_collections_total', 'counter', 'Collections of the managed memory.')
+const OPERATIONS = family('key_operations_total', 'counter', 'Successful operations with keys.')
+
+/** In the order of the answer. Sums and repetitions, which Prometheus makes for itself, are of no family. */
+function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Metric[] {
+  const byStatus = [...traffic.byStatus].map(([status, value]): Metric => {
+    return { name: `http response ${status}`, value, family: RESPONSES, label: ['status', `${status}`] }
+  })
+  const operations = Object.entries(activity).map(([name, value]): Metric => {
+    return { name, value, family: OPERATIONS, label: ['operation', name] }
+  })
+  const { majorCollections, minorCollections } = runtime
+  return [
+    { name: 'uptime', value: Math.floor(runtime.uptimeSeconds), family: UPTIME },
+    { name: 'http response total', value: traffic.total },
+    ...byStatus,
+    { name: 'http response time', value: Number(traffic.responseSeconds.toFixed(DECIMALS)), family: RESPONSE_TIME },
+    { name: 'kv write', value: appliance.writes, family: WRITES },
+    { name: 'log warnings', value: log.counts.warning, family: LOG_ENTRIES, label: ['level', 'warning'] },
+    { name: 'log errors', value: log.counts.error, family: LOG_ENTRIES, label: ['level', 'error'] },
     // Every major collection of this runtime may compact; it does not tell which did.
-    'gc compactions': runtime.majorCollections,
-    'gc major bytes': runtime.heapBytes,
-    'gc major collections': runtime.majorCollections,
-    'gc minor collections': runtime.minorCollections,
-    ...activity,
-  }
+    { name: 'gc compactions', value: majorCollections },
+    { name: 'gc major bytes', value: runtime.heapBytes, family: HEAP },
+    { name: 'gc major collections', value: majorCollections, family: COLLECTIONS, label: ['kind', 'major'] },
+    { name: 'gc minor collections', value: minorCollections, family: COLLECTIONS, label: ['kind', 'minor'] },
+    ...operations,
+  ]
 }
+
+/** Numbers as text, the response time with all of its decimals. */
+const textOf = ({ value, family }: Metric): string => (family === RESPONSE_TIME ? value.toFixed(DECIMALS) : `${value}`)
 
 export const metricsDeclarations = [
   declare({
@@ -36,11 +57,12 @@ export const metricsDeclarations = [
     answers: {
       status: 200,
       json: z.record(z.string(), z.string()).meta({ id: 'Metrics' }),
-      text: { contentType: PROMETHEUS_TYPE, render: (value) => prometheusText(value as Record<string, string>) },
+      textType: PROMETHEUS_TYPE,
     },
     handle: ({ services }) => {
-      const entries = Object.entries(figures(services)).map(([name, value]) => [name, String(value)] as const)
-      return { status: 200, json: Object.fromEntries(entries) }
+      const metrics = metricsOf(services)
+      const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
+      return { status: 200, json, text: () => prometheusText(metrics) }
     },
   }),
 ]

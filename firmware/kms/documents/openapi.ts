@@ -196,7 +196,7 @@ function success<S>(
   if (Object.keys(headers).length > 0) answer.headers = headers
   if ('json' in answers) {
     answer.content = { 'application/json': { schema: schemas.inline(answers.json, 'output') } }
-    if (answers.text !== undefined) answer.content[answers.text.contentType] = { schema: { type: 'string' } }
+    if (answers.textType !== undefined) answer.content[answers.textType] = { schema: { type: 'string' } }
   }
   if ('types' in answers) answer.content = Object.fromEntries(answers.types.map((type) => [type, { schema: BYTES }]))
   return { [answers.status]: answer }

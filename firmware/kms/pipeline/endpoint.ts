@@ -73,7 +73,8 @@ export interface Request<S, P, Q, B> {
 }
 
 export type Result =
-  | { status: 200; json: unknown }
+  /** `text` is the same in the other form, where the declaration has one. */
+  | { status: 200; json: unknown; text?: () => string }
   | { status: 200 | 201; bytes: Uint8Array; type: string }
   /** As it is made, at the client's pace, never all of it in memory. When it throws, the connection is cut. */
   | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
@@ -125,8 +126,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   facts?: (request: Request<S, P, Q, B>) => Readonly<Record<string, string | undefined>>
   /**
    * What 2xx answers look like, for `accept` (step 10) and the API documents. With several `types` the handler answers
-   * with the type it has; when `accept` refuses that one, the bytes go out as the type it likes best. With a `text`
-   * form, JSON goes out unless `accept` likes the other one better.
+   * with the type it has; when `accept` refuses that one, the bytes go out as the type it likes best. With a
+   * `textType`, JSON goes out unless `accept` likes the other one better.
    */
   answers: Answer
   /** Further statuses for the API documents, with what they mean here. */
@@ -134,15 +135,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
 }
 
-/** The JSON value of an answer in another form. */
-export interface TextForm {
-  /** With its parameters. */
-  contentType: string
-  render: (value: unknown) => string
-}
-
 export type Answer =
-  | { status: 200 | 201; json: z.ZodType; text?: TextForm }
+  | { status: 200 | 201; json: z.ZodType; textType?: string }
   | { status: 200; types: readonly string[] }
   | { status: 200 | 201 | 204; empty: true }
 

@@ -41,7 +41,7 @@ import { type Connection, type Exchange, exchangeOf } from '../../http/server/ex
 import type { Caller } from '../domain/roles.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
-import type { Access, Body, Declaration, LongJsonBody, Request, Result, TextForm } from './endpoint.ts'
+import type { Access, Body, Declaration, LongJsonBody, Request, Result } from './endpoint.ts'
 import { bodyBytesMax } from './endpoint.ts'
 
 export const BASE_PATH = '/api/v1'
@@ -182,7 +182,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       attempt.result = result
       if (givesOut(result)) check() // nothing is told or signed for whoever may not ask for it any more
       const headers = responseHeaders(declaration, early.etag)
-      return replyOf(whileAdmitted(result, check), types, textForm(declaration, types), headers, (error) => {
+      return replyOf(whileAdmitted(result, check), types, textType(declaration, types), headers, (error) => {
         errorReply(error, options.log) // nobody can be sent it any more; it is logged
         exchange.cut()
       })
@@ -380,16 +380,18 @@ function bodyTypes(body: Body<unknown>): readonly string[] {
 function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
   if ('empty' in answers) return []
   const offered =
-    'types' in answers ? answers.types : [JSON_TYPE, ...(answers.text ? [mediaType(answers.text.contentType)] : [])]
+    'types' in answers
+      ? answers.types
+      : [JSON_TYPE, ...(answers.textType === undefined ? [] : [mediaType(answers.textType)])]
   const types = acceptable(offered, accept)
   if (types.length === 0) throw new RequestError(406, `The answer has type ${offered.join(' or ')}`)
   return types
 }
 
-/** The form of JSON that the client likes better, if it does. */
-function textForm<S>({ answers }: Declaration<S>, [best]: readonly string[]): TextForm | undefined {
-  const text = 'json' in answers ? answers.text : undefined
-  return text !== undefined && best === mediaType(text.contentType) ? text : undefined
+/** With its parameters, that of the text which the client likes better than JSON, if it does. */
+function textType<S>({ answers }: Declaration<S>, [best]: readonly string[]): string | undefined {
+  const type = 'json' in answers ? answers.textType : undefined
+  return type !== undefined && best === mediaType(type) ? type : undefined
 }
 
 function splitTarget(target: string): [path: string, query: string] {
@@ -471,7 +473,7 @@ function wipeIn(value: unknown): void {
 function replyOf(
   result: Result,
   types: readonly string[],
-  text: TextForm | undefined,
+  textType: string | undefined,
   headers: Record<string, string>,
   onFailure: (error: unknown) => void,
 ): Reply | StreamedReply {
@@ -482,8 +484,9 @@ function replyOf(
   }
   if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
   if ('json' in result && result.json !== undefined) {
-    if (text === undefined) return jsonReply(result.status, result.json, headers)
-    return bodyReply(result.status, text.render(result.json), text.contentType, headers)
+    const text = 'text' in result ? result.text : undefined
+    if (textType === undefined || text === undefined) return jsonReply(result.status, result.json, headers)
+    return bodyReply(result.status, text(), textType, headers)
   }
   return emptyReply(result.status, headers)
 }
