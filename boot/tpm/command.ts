@@ -7,7 +7,12 @@ import type { Transport } from './transport.ts'
 /** Part 2, 6.5.2. */
 const COMMANDS = {
   EvictControl: 0x120,
+  NV_UndefineSpace: 0x122,
+  NV_DefineSpace: 0x12a,
   CreatePrimary: 0x131,
+  NV_Increment: 0x134,
+  PolicyNV: 0x149,
+  NV_Read: 0x14e,
   Create: 0x153,
   Load: 0x157,
   Unseal: 0x15e,

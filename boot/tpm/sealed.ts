@@ -1,16 +1,25 @@
 /**
- * A secret kept inside the TPM and given out only while its registers hold certain values. It is a persistent object
- * and its wrapped form is never stored outside: evicted, it is gone for good, whatever copies of the disk there are.
+ * A secret kept inside the TPM and given out only while its registers hold certain values, and a counter is there. It is
+ * a persistent object and its wrapped form is never stored outside: evicted, it is gone for good, whatever copies of the
+ * disk there are.
  * TPM 2.0 Library Part 1, 25.1.2 (sealed data), 37.3 (persistent objects).
  */
 
 import { KEYED_HASH, NULL, SHA256 } from './algorithms.ts'
 import { EMPTY, join, sized, u16, u32 } from './bytes.ts'
-import { entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
+import { type Entity, entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
+import { checkCounter, withCounter } from './counter.ts'
 import { TpmError } from './error.ts'
 import { checkRegisters, policyOf, type Registers } from './registers.ts'
 import { inSession } from './session.ts'
 import { FIXED_PARENT, FIXED_TPM, NO_DA, nameOf, type StorageKey } from './storage-key.ts'
+
+/** When the secret is given. */
+export interface Conditions {
+  registers: Registers
+  /** That has to be there. */
+  counter?: Entity | undefined
+}
 
 const ADMIN_WITH_POLICY = 1 << 7 // nor may its authorisation value be changed without meeting the policy
 
@@ -21,15 +30,16 @@ export interface Sealed {
   keepAs(handle: number): void
 }
 
-/** Seals a secret (of at most 128 bytes) to the values of registers and does `work` with it. */
+/** Seals a secret (of at most 128 bytes) and does `work` with it. */
 export function withSealed<T>(
   tpm: Tpm,
   storageKey: StorageKey,
   secret: Uint8Array,
-  registers: Registers,
+  { registers, counter }: Conditions,
   work: (sealed: Sealed) => T,
 ): T {
-  const [wrapped, area] = create(tpm, storageKey, secret, policyOf(registers))
+  const policy = counter === undefined ? policyOf(registers) : withCounter(policyOf(registers), counter)
+  const [wrapped, area] = create(tpm, storageKey, secret, policy)
   const { handle } = tpm.runForHandle('Load', {
     handles: [storageKey],
     parameters: join(sized(wrapped), sized(area)),
@@ -42,15 +52,16 @@ export function withSealed<T>(
   }
 }
 
-/** Gives the secret. Throws a TpmError `value` when the registers hold other values, `policyFail` when others are asked for. */
+/** Gives the secret. Throws a TpmError `value` when the registers hold other values, `policyFail` under other conditions. */
 export function unseal(
   tpm: Tpm,
   storageKey: StorageKey,
-  sealed: { handle: number; name: Uint8Array },
-  registers: Registers,
+  sealed: Entity,
+  { registers, counter }: Conditions,
 ): Uint8Array {
   return inSession(tpm, 'policy', storageKey, (session) => {
     checkRegisters(tpm, session, registers)
+    if (counter !== undefined) checkCounter(tpm, session, counter)
     const response = tpm.run('Unseal', { handles: [sealed], authorization: session.authorize('response') })
     try {
       return response.sized()

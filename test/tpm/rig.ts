@@ -1,7 +1,7 @@
 /** What the tests of the TPM share: one on its socket, opened for as long as it is used. */
 
 import type { TestContext } from 'node:test'
-import { createTpm, type Tpm } from '../../boot/tpm/command.ts'
+import { createTpm, type Entity, type Tpm } from '../../boot/tpm/command.ts'
 import type { Registers } from '../../boot/tpm/registers.ts'
 import { withSealed } from '../../boot/tpm/sealed.ts'
 import { withStorageKey } from '../../boot/tpm/storage-key.ts'
@@ -36,9 +36,9 @@ export async function makeRig(t: TestContext, state?: string): Promise<Rig> {
 }
 
 /** Keeps a secret under HANDLE and gives what is needed to open it. */
-export function keep(tpm: Tpm, secret: Uint8Array, registers: Registers): { handle: number; name: Uint8Array } {
+export function keep(tpm: Tpm, secret: Uint8Array, registers: Registers, counter?: Entity): Entity {
   return withStorageKey(tpm, (storageKey) =>
-    withSealed(tpm, storageKey, secret, registers, ({ name, keepAs }) => {
+    withSealed(tpm, storageKey, secret, { registers, counter }, ({ name, keepAs }) => {
       keepAs(HANDLE)
       return { handle: HANDLE, name }
     }),

@@ -22,7 +22,7 @@ const FRESH: Registers = new Map([
   [12, ZERO],
 ])
 const open = (tpm: Tpm, name: Uint8Array, registers = FRESH) =>
-  withStorageKey(tpm, (key) => unseal(tpm, key, { handle: HANDLE, name }, registers))
+  withStorageKey(tpm, (key) => unseal(tpm, key, { handle: HANDLE, name }, { registers }))
 const refusedAs = (response: string) => (error: unknown) => error instanceof TpmError && error.response === response
 
 test('a secret of any length that is allowed comes back, also after a power cycle', onTpm(), async (t) => {

@@ -93,7 +93,7 @@ test('we open what tpm2-tools have sealed', onTpm(), async (t) => {
   tools.run('tpm2_flushcontext', '-t')
   const opened = use((tpm) => {
     const sealed = { handle: HANDLE, name: nameUnder(tpm, HANDLE)! }
-    return withStorageKey(tpm, (key) => unseal(tpm, key, sealed, readRegisters(tpm, [7, 12])))
+    return withStorageKey(tpm, (key) => unseal(tpm, key, sealed, { registers: readRegisters(tpm, [7, 12]) }))
   })
   assert.equal(hex(opened), hex(secret))
 })

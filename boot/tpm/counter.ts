@@ -1,0 +1,94 @@
+/**
+ * A counter in the TPM's memory. It only goes up: also one that is removed and made again begins above every number that
+ * any counter of this TPM has had. TPM 2.0 Library Part 2, 13 (NV structures); Part 3, 31 (NV commands), 23.9 (PolicyNV).
+ */
+
+import { createHash } from 'node:crypto'
+import { SHA256 } from './algorithms.ts'
+import { EMPTY, join, MalformedError, readerOf, sized, u16, u32 } from './bytes.ts'
+import { type Entity, entity, OWNER, PASSWORD, type Tpm } from './command.ts'
+import { TpmError } from './error.ts'
+import { inSession, type Session } from './session.ts'
+import { nameOf, type StorageKey } from './storage-key.ts'
+
+/** TPMA_NV: Part 2, 13.4. The value of authorisation is empty. */
+const AUTH_WRITE = 1 << 2
+const COUNTER = 1 << 4
+const AUTH_READ = 1 << 18
+const NO_DA = 1 << 25
+const WRITTEN = 1 << 29
+const ATTRIBUTES = AUTH_WRITE | COUNTER | AUTH_READ | NO_DA
+
+const COUNTER_BYTES = 8
+const POLICY_NV = 0x149 // TPM_CC_PolicyNV
+const UNSIGNED_GE = 0x0007 // TPM_EO: Part 2, 6.8
+// At least zero: met by every value, and by no counter that is missing or was never raised.
+const CONDITION = [new Uint8Array(COUNTER_BYTES), u16(0), u16(UNSIGNED_GE)] as const
+
+/** What is under a handle once `makeCounter` has made it. */
+export const counterUnder = (handle: number): Entity => ({ handle, name: nameOf(areaOf(handle, ATTRIBUTES | WRITTEN)) })
+
+/** Makes one, in the place of what is under the handle. Throws a TpmError `nvSpace` when the TPM is full. */
+export function makeCounter(tpm: Tpm, handle: number): Entity {
+  removeCounter(tpm, handle)
+  const parameters = join(sized(EMPTY), sized(areaOf(handle, ATTRIBUTES)))
+  tpm.run('NV_DefineSpace', { handles: [OWNER], parameters, authorization: PASSWORD })
+  raiseCounter(tpm, entity(handle)) // the first time it gets its value
+  return counterUnder(handle)
+}
+
+/** Of what the TPM itself says, whoever listens or speaks on its bus. Throws a TpmError `handle` when it is not there. */
+export function readCounter(tpm: Tpm, storageKey: StorageKey, counter: Entity): number {
+  const value = inSession(tpm, 'hmac', storageKey, (session) =>
+    tpm
+      .run('NV_Read', {
+        handles: [counter, counter],
+        parameters: join(u16(COUNTER_BYTES), u16(0)),
+        authorization: session.authorize('response'),
+      })
+      .sized(),
+  )
+  const reader = readerOf(value)
+  const number = reader.u32() * 2 ** 32 + reader.u32()
+  reader.end()
+  if (!Number.isSafeInteger(number)) throw new MalformedError('a counter that is too high')
+  return number
+}
+
+/** By one. What came of it, `readCounter` tells. */
+export function raiseCounter(tpm: Tpm, counter: Entity): void {
+  tpm.run('NV_Increment', { handles: [counter, counter], authorization: PASSWORD })
+}
+
+/** What is under the handle goes, if anything is. */
+export function removeCounter(tpm: Tpm, handle: number): void {
+  try {
+    tpm.run('NV_UndefineSpace', { handles: [OWNER, entity(handle)], authorization: PASSWORD })
+  } catch (error) {
+    if (!(error instanceof TpmError && error.response === 'handle')) throw error
+  }
+}
+
+/** The policy that is met when this one is, while the counter is there. */
+export const withCounter = (policy: Uint8Array, { name }: Entity): Uint8Array =>
+  hash(policy, u32(POLICY_NV), hash(...CONDITION), name)
+
+/** Has the TPM check that the counter is there. */
+export function checkCounter(tpm: Tpm, session: Session, counter: Entity): void {
+  const [value, offset, operation] = CONDITION
+  tpm.run('PolicyNV', {
+    handles: [counter, counter, session],
+    parameters: join(sized(value), offset, operation),
+    authorization: PASSWORD,
+  })
+}
+
+/** TPMS_NV_PUBLIC: Part 2, 13.5. */
+const areaOf = (handle: number, attributes: number): Uint8Array =>
+  join(u32(handle), u16(SHA256), u32(attributes), sized(EMPTY), u16(COUNTER_BYTES))
+
+function hash(...parts: readonly Uint8Array[]): Uint8Array {
+  const made = createHash('sha256')
+  for (const part of parts) made.update(part)
+  return made.digest()
+}
