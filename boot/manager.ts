@@ -16,6 +16,8 @@ export function run(platform: Platform): void {
   let wasLocked = false
   let ending = false
   let changing = false
+  /** The firmware that runs has been told how far we are. */
+  let isKept = false
   /** Set at each start, before anything else happens. */
   let running!: Running
   let toldFallback: string | null = null
@@ -53,6 +55,7 @@ export function run(platform: Platform): void {
     early: platform.early,
     startMessage: () => {
       wasLocked = false
+      isKept = false
       terminal.silence()
       const deviceKey = platform.deviceKey()
       if ('problem' in deviceKey) terminal.print(`The device key cannot be used: ${deviceKey.problem}.`)
@@ -61,6 +64,7 @@ export function run(platform: Platform): void {
         settings: platform.settings,
         deviceKey: 'key' in deviceKey ? deviceKey.key : null,
         ...('problem' in deviceKey && deviceKey.withheld && { withheld: deviceKey.problem }),
+        ...(platform.starts?.last !== undefined && { count: platform.starts.last }),
         software: { trial: running.trial, fallback: running.fallback },
       }
     },
@@ -83,6 +87,8 @@ export function run(platform: Platform): void {
     onGood: () => {
       terminal.print(`Version ${running.version} is good.`)
       supervisor.send({ type: 'good' })
+      running = { ...running, trial: false }
+      keepStart()
     },
   })
 
@@ -119,6 +125,9 @@ export function run(platform: Platform): void {
       case 'slot':
         supervisor.send({ type: 'slotResult', ...take(message.step) })
         break
+      case 'kept':
+        countStart(message.count)
+        break
       case 'pong':
         break
     }
@@ -137,6 +146,21 @@ export function run(platform: Platform): void {
       terminal.print(`${PRODUCT.product} ${running.version} at ${url()}: ${start}${state}${why}${next}`)
     }
     wasLocked ||= state === 'Locked' || state === 'Unprovisioned'
+    if (state !== 'Failed' && reason === undefined) keepStart()
+  }
+
+  /** Once the store is open, and what has opened it is good. */
+  function keepStart(): void {
+    const start = platform.starts?.current ?? null
+    if (running.trial || isKept || start === null) return
+    isKept = true
+    supervisor.send({ type: 'keep', ...start })
+  }
+
+  function countStart(held: number): void {
+    const problem = platform.starts?.count(held) ?? null
+    if (problem !== null)
+      terminal.print(`This start is not counted, so what is put back of it would go unnoticed: ${problem}.`)
   }
 
   function url(): string {

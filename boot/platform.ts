@@ -1,6 +1,6 @@
 /** The seam between the boot manager and the machine it runs on: a developer's host, or the device image. */
 
-import type { Network, Ntp, Settings, ToBoot } from '../firmware/channel/protocol.ts'
+import type { LastStart, Network, Ntp, Settings, ToBoot } from '../firmware/channel/protocol.ts'
 import type { DeviceKey } from './base/device-key-file.ts'
 import type { Early } from './supervisor/firmware-process.ts'
 import type { Slots } from './versions/slots.ts'
@@ -25,6 +25,8 @@ export interface Platform {
   readonly slots: Slots
   /** Read at each start of the firmware; the caller wipes it. */
   deviceKey(): DeviceKey
+  /** What keeps older versions and older data out; null where nothing does. Known once there is a device key. */
+  readonly starts: Starts | null
   /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
   /** Has the clock follow this server, where it can; `onTime` hears when it does. Called like `applyNetwork`. */
@@ -37,6 +39,16 @@ export interface Platform {
   prepare(action: Action): void
   /** What was prepared, performed while no firmware runs. */
   perform(action: Action): Promise<Next>
+}
+
+/** Counts the starts that were good. */
+export interface Starts {
+  /** Of the last one; absent where nothing counts. */
+  readonly last?: number | undefined
+  /** What the store is to hold now; null while there is no device key. */
+  readonly current: LastStart | null
+  /** The store holds this count. Says what stood against counting this start, as a part of a sentence. */
+  count(held: number): string | null
 }
 
 /** What comes after an action: the firmware again, or our end. */

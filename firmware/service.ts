@@ -15,7 +15,7 @@ import { createSyslog, type Syslog } from './base/syslog.ts'
 import { createBootManager } from './channel/boot-manager.ts'
 import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
-import type { ToBoot, ToFirmware } from './channel/protocol.ts'
+import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { createPool } from './crypto/pool/pool.ts'
@@ -47,6 +47,7 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
       service!.unlock(message.passphrase).then((result) => channel.send(result)) // pings go on
     else if (message.type === 'ping') channel.send({ type: 'pong' })
     else if (message.type === 'good') service!.endTrial()
+    else if (message.type === 'keep') service!.keepStart(message)
     else if (message.type === 'timeKept') service!.followMachine()
     else if (message.type === 'stop') break
   }
@@ -57,6 +58,7 @@ export async function obey(channel: BootChannel, program: URL): Promise<void> {
 interface Service {
   unlock(passphrase: Uint8Array): Promise<Extract<ToBoot, { type: 'unlockResult' }>>
   endTrial(): void
+  keepStart(start: LastStart): void
   /** The machine's clock is right. */
   followMachine(): void
   close(): Promise<void>
@@ -65,7 +67,7 @@ interface Service {
 type Start = Extract<ToFirmware, { type: 'start' }>
 
 async function start(
-  { settings, deviceKey, withheld, software }: Start,
+  { settings, deviceKey, withheld, count, software }: Start,
   channel: BootChannel,
   program: URL,
 ): Promise<Service> {
@@ -84,6 +86,7 @@ async function start(
     dataDirectory,
     deviceKey,
     withheld,
+    count,
     pool,
     log,
     openDomain,
@@ -168,6 +171,10 @@ async function start(
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
+    keepStart: (start) => {
+      const kept = appliance.keepStart(start)
+      if (start.count !== null && typeof kept === 'number') tell({ type: 'kept', count: kept })
+    },
     followMachine: () => appliance.followMachineClock(),
     endTrial: () => {
       trial = false

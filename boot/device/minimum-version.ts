@@ -2,7 +2,11 @@
  * The oldest version that this device still runs: what a released version says of itself once it is good. It can only
  * rise, so that an old image with a known weakness, signed as it is, has no way back onto the device.
  *
- * The record is sealed by the device key, and the device key is not given to a version that is older.
+ * The record is sealed by the device key, and the device key is not given to a version that is older. Where the TPM has a
+ * counter, it counts the starts that were good, and the record holds its value: one that was put back is of an earlier
+ * start, and nobody gets the key. So it is with the store, which firmware/last-start.ts looks after. Each start goes in
+ * this order, so that a power cut leaves record and store at the counter or ahead of it, never behind: the store takes the
+ * next value, then the record, then the counter. On trial nothing is counted: the store may have to be put back by us.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -12,9 +16,11 @@ import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
 import { isNewer, parseVersion } from '../../firmware/release/version.ts'
 import type { DeviceKey } from '../base/device-key-file.ts'
 import { writeDurably } from '../base/files.ts'
-import { SlotConflict } from '../versions/slot-error.ts'
+import type { Starts } from '../platform.ts'
+import { explain, SlotConflict } from '../versions/slot-error.ts'
+import type { Counter } from './key/device-key.ts'
 
-export interface MinimumVersion {
+export interface MinimumVersion extends Starts {
   /** The device key, unless the record stands against it. */
   guard(deviceKey: DeviceKey): DeviceKey
   /** Throws a SlotConflict for a version that is too old. */
@@ -30,29 +36,43 @@ export interface MinimumVersionOptions {
   /** What runs. */
   version: string
   rollbackFloor: string
+  /** Null: a record that was put back goes unnoticed. */
+  counter: Counter | null
+}
+
+interface Known {
+  sealKey: Uint8Array
+  minimum: string
+  /** At the counter's value, or ahead of it. */
+  count: number | null
 }
 
 const PURPOSE = 'coffer minimum version'
+// Each start that was not counted to its end leaves the store one further ahead. It bounds what a start wears of the TPM.
+const STEPS_MAX = 16
 
 export function createMinimumVersion(options: MinimumVersionOptions): MinimumVersion {
-  const { path, storeDirectory, version, rollbackFloor } = options
+  const { path, storeDirectory, version, rollbackFloor, counter } = options
   /** Set by the first `guard`. */
-  let known: { sealKey: Uint8Array; minimum: string } | null = null
-
+  let known: Known | null = null
   let isGood = false
+  let isCounted = counter === null
 
-  function write(sealKey: Uint8Array, minimum: string): void {
+  function write(next: Known): void {
+    const text = next.count === null ? next.minimum : `${next.minimum} ${next.count}`
     writeDurably(
       path,
-      seal(sealKey, Buffer.from(minimum), (bytes) => randomBytes(bytes)),
+      seal(next.sealKey, Buffer.from(text), (bytes) => randomBytes(bytes)),
     )
-    known = { sealKey, minimum }
+    known = next
   }
 
-  function read(sealKey: Uint8Array): string | null {
+  function read(sealKey: Uint8Array): Known | null {
     const message = unseal(sealKey, readFileSync(path))
-    const text = message === null ? '' : Buffer.from(message).toString()
-    return parseVersion(text) === null ? null : text
+    const [minimum = '', count] = message === null ? [] : Buffer.from(message).toString().split(' ')
+    return parseVersion(minimum) === null
+      ? null
+      : { sealKey, minimum, count: count === undefined ? null : Number(count) }
   }
 
   /** What stands against giving the key. */
@@ -60,12 +80,14 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
     if (known === null) {
       const sealKey = deriveSealKey(key, PURPOSE)
       if (existsSync(path)) {
-        const minimum = read(sealKey)
-        if (minimum === null) return 'the record of the oldest version allowed has been changed'
-        known = { sealKey, minimum }
+        const found = read(sealKey)
+        if (found === null) return 'the record of the oldest version allowed has been changed'
+        if (counter !== null && (found.count === null || found.count < counter.value))
+          return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
+        known = found
       } else if (existsSync(storeDirectory) && readdirSync(storeDirectory).length > 0)
         return 'the record of the oldest version allowed is missing'
-      else write(sealKey, rollbackFloor)
+      else write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
     }
     if (isNewer(known!.minimum, version)) return `version ${version} is ${tooOld(known!.minimum)}`
     if (isGood) raiseKnown()
@@ -73,8 +95,10 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
   }
 
   function raiseKnown(): void {
-    if (known !== null && isNewer(rollbackFloor, known.minimum)) write(known.sealKey, rollbackFloor)
+    if (known !== null && isNewer(rollbackFloor, known.minimum)) write({ ...known, minimum: rollbackFloor })
   }
+
+  const next = (): number => Math.max(known!.count!, counter!.value) + 1
 
   return {
     guard: (deviceKey) => {
@@ -91,6 +115,24 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
     raise: () => {
       isGood = true
       raiseKnown()
+    },
+    get last() {
+      return counter?.value
+    },
+    get current() {
+      return known === null ? null : { minimum: known.minimum, count: isCounted ? null : next() }
+    },
+    count: (held) => {
+      if (known === null || counter === null || isCounted) return null
+      if (held < next() || held > counter.value + STEPS_MAX)
+        return `the store holds ${held}, and the TPM ${counter.value}`
+      isCounted = true
+      try {
+        write({ ...known, count: held })
+      } catch (error) {
+        return explain(error)
+      }
+      return counter.raiseTo(held)
     },
   }
 }

@@ -76,6 +76,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     storeDirectory,
     version,
     rollbackFloor,
+    counter: keys.counter,
   })
   const variables = efiVariables()
   const loader = readBootLoader(variables)
@@ -119,6 +120,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     early,
     sharesTerminal: false,
     deviceKey: () => minimum.guard(keys.open()),
+    starts: minimum,
     applyNetwork: network.apply,
     applyNtp: (ntp, onTime) => {
       tellTime = onTime

@@ -59,6 +59,7 @@ export function openHost(
     early: null,
     sharesTerminal: true,
     deviceKey: () => openDeviceKey(disk.keyPath, storeDirectory),
+    starts: null, // what is on a host's disk, its owner can change as he likes
     applyNtp: () => {}, // as is its clock
     applyNetwork: () => {}, // the network of a host is its administrator's; the setting is kept and shown
     logTo: (print) => (lines) => print(lines.join('\n')), // in one piece: whoever reads it is woken once

@@ -11,6 +11,8 @@ import type { Log } from '../base/log.ts'
 import { ANYBODY, createTurns, INSIDE, type Place } from '../base/queue.ts'
 import { wipe } from '../base/secret.ts'
 import type { State } from '../base/states.ts'
+import { PRODUCT } from '../channel/product.ts'
+import type { LastStart } from '../channel/protocol.ts'
 import { Configuration } from '../configuration/configuration.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -23,6 +25,7 @@ import { openStore } from '../store/sqlite/file.ts'
 import type { Change, RecordStore, StoreFile } from '../store/store.ts'
 import { holdsRecords, openVault, type Vault } from '../store/vault.ts'
 import { deviceIdOf } from './device-id.ts'
+import { checkLastStart, keepLastStart } from './last-start.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
@@ -61,6 +64,10 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   deviceKey: Uint8Array | null
   /** Why the machine does not give the device key as it was started; the appliance then stays Locked, also unattended. */
   withheld?: string | undefined
+  /** Of the last start that was counted; absent where nothing counts. */
+  count?: number | undefined
+  /** Of this software. */
+  version?: string
   pool: CryptoPool
   log: Log
   openDomain: (records: RecordStore, services: DomainServices) => D
@@ -181,6 +188,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       if (this.#options.withheld) this.#stayLocked(this.#options.withheld)
       else {
         this.#disk = this.#openDisk()
+        checkLastStart(this.#disk, this.#options.version ?? PRODUCT.version, this.#options.count)
         this.#attempt('clearing up', () => this.backups.removeLeftovers())
         this.#restoreClock(this.#disk)
         await this.#boot(this.#disk)
@@ -314,6 +322,14 @@ export class Appliance<D extends OpenDomain = Operational> {
     const disk = this.#disk
     if (disk === undefined || !disk.device.readTimeOffsetMs()) return
     this.#attempt('storing the time', () => disk.store.transaction(() => disk.device.putTimeOffsetMs(0)))
+  }
+
+  /** Gives the count that the store now holds, on disk; undefined when it could not be written. */
+  keepStart(start: LastStart): number | null | undefined {
+    return this.#attempt('keeping this start in the store', () => {
+      if (this.#disk === undefined) throw unavailable()
+      return keepLastStart(this.#disk, start)
+    })
   }
 
   /** Counters flushed, log checkpointed, keys wiped. The appliance cannot be used afterwards; a second call does nothing. */

@@ -32,6 +32,8 @@ export type ToFirmware =
       /** Null when it is lost, or when the machine does not give it as it was started; `withheld` then says why. */
       deviceKey: Uint8Array | null
       withheld?: string
+      /** Of the last start that was counted: a store that holds less is of an earlier one. Absent where nothing counts. */
+      count?: number
       software: Software
     }
   /** The passphrase typed at the console; answered by `unlockResult`. */
@@ -42,6 +44,8 @@ export type ToFirmware =
   | { type: 'stop' }
   /** The trial is over: from now on requests are answered. */
   | { type: 'good' }
+  /** What runs is good, and so is this start: to be kept in the store. Answered by `kept` where there is a count. */
+  | ({ type: 'keep' } & LastStart)
   /** To each `request`, in their order, before it is performed. No problem: it happens, whatever happens to the power. */
   | { type: 'requestResult'; problem: string | null }
   /** The machine's clock has the time of a server: an offset to it would be wrong. */
@@ -71,6 +75,8 @@ export type ToBoot =
   /** At each start and after each change: SHA-256 of the public key of the TLS port, as `sha256//` and base64. */
   | { type: 'tlsKey'; fingerprint: string }
   | { type: 'slot'; step: SlotStep }
+  /** The store holds this count, on disk: what `keep` said or, where it held that already, one more than before. */
+  | { type: 'kept'; count: number }
 
 /** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
 export type SlotStep =
@@ -88,6 +94,14 @@ export type SlotStep =
 export interface SlotAnswer {
   problem: string | null
   conflict?: true
+}
+
+/** How far a device has come: nothing earlier is to follow. */
+export interface LastStart {
+  /** The oldest version that may still run. */
+  minimum: string
+  /** The next value of the counter; null where nothing counts, or this start is counted already. */
+  count: number | null
 }
 
 export const SLOT_WRITE_BYTES_MAX = 1024 * 1024 // of one message; what arrives over TLS comes in far smaller pieces

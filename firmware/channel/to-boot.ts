@@ -51,6 +51,10 @@ export function readMessage(value: unknown): ToBoot | null {
       const { fingerprint } = members
       return typeof fingerprint === 'string' && FINGERPRINT.test(fingerprint) ? { type: 'tlsKey', fingerprint } : null
     }
+    case 'kept': {
+      const { count } = members
+      return Number.isSafeInteger(count) ? { type: 'kept', count: count as number } : null
+    }
     case 'pong':
       return { type: 'pong' }
     default:

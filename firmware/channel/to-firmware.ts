@@ -21,6 +21,11 @@ export function readToFirmware(value: unknown): ToFirmware | null {
       if (problem !== null && typeof problem !== 'string') return null
       return { type: 'slotResult', problem, ...(conflict === true && { conflict }) }
     }
+    case 'keep': {
+      const { minimum, count } = members
+      if (typeof minimum !== 'string' || !isNullOr(count, Number.isSafeInteger)) return null
+      return { type: 'keep', minimum, count: count as number | null }
+    }
     case 'ping':
     case 'stop':
     case 'good':
@@ -31,7 +36,7 @@ export function readToFirmware(value: unknown): ToFirmware | null {
   }
 }
 
-function readStart({ settings, deviceKey, withheld, software }: Members): ToFirmware | null {
+function readStart({ settings, deviceKey, withheld, count, software }: Members): ToFirmware | null {
   const read = { settings: readSettings(settings), software: readSoftware(software) }
   const isComplete = read.settings !== null && read.software !== null
   if (!isComplete || !isNullOr(deviceKey, (key) => key instanceof Uint8Array)) return null
@@ -40,6 +45,7 @@ function readStart({ settings, deviceKey, withheld, software }: Members): ToFirm
     settings: read.settings!,
     deviceKey: deviceKey as Uint8Array | null,
     ...(typeof withheld === 'string' && { withheld }),
+    ...(Number.isSafeInteger(count) && { count: count as number }),
     software: read.software!,
   }
 }

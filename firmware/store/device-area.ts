@@ -21,8 +21,10 @@ export const NTP = 'ntp'
 export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const TIME_OFFSET = 'time offset'
+/** JSON, see last-start.ts. */
+export const LAST_START = 'last start'
 
-/** The configuration among the records: everything but the key slots. */
+/** The configuration among the records. */
 export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, NTP, LOGGING, VOCABULARY, TIME_OFFSET] as const
 
 const LENGTH_BYTES = 4

@@ -44,6 +44,8 @@ const MESSAGES: ToFirmware[] = [
   { type: 'ping' },
   { type: 'stop' },
   { type: 'good' },
+  { type: 'keep', minimum: '1.0', count: 7 },
+  { type: 'keep', minimum: '1.0', count: null },
   { type: 'unlock', passphrase: Uint8Array.of(1, 2, 3) },
   { type: 'requestResult', problem: null },
   { type: 'requestResult', problem: 'x' },
@@ -61,6 +63,7 @@ const MESSAGES: ToFirmware[] = [
     },
     deviceKey: new Uint8Array(32).fill(7),
     withheld: 'why',
+    count: 7,
     software: { trial: true, fallback: 'text' },
   },
 ]
@@ -126,6 +129,8 @@ test('passes over messages that are none of the protocol', () => {
     { ...MESSAGES.at(-1), software: {} },
     { ...MESSAGES.at(-1), settings: { port: -1 } },
     { type: 'requestResult', problem: 7 },
+    { type: 'keep', minimum: '1.0', count: 0.5 },
+    { type: 'keep', minimum: 1, count: null },
     { type: 'slotResult', problem: 7 },
   ])
     assert.equal(readToFirmware(value), null)

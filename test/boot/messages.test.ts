@@ -30,6 +30,7 @@ const MESSAGES: ToBoot[] = [
   { type: 'slot', step: { do: 'finish' } },
   { type: 'slot', step: { do: 'activate' } },
   { type: 'slot', step: { do: 'discard' } },
+  { type: 'kept', count: 7 },
   { type: 'pong' },
 ]
 

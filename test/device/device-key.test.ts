@@ -1,7 +1,7 @@
 /** The device key in a TPM, as the boot manager opens it at each start of a machine. */
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { type DeviceKeys, openDeviceKeys } from '../../boot/device/key/device-key.ts'
 import { createTpm } from '../../boot/tpm/command.ts'
 import { extendRegister, readRegisters } from '../../boot/tpm/registers.ts'
+import { withSealed } from '../../boot/tpm/sealed.ts'
+import { withStorageKey } from '../../boot/tpm/storage-key.ts'
 import type { Transport } from '../../boot/tpm/transport.ts'
 import { makeRig, onTpm, type Rig } from '../tpm/rig.ts'
 import { toolsFor } from '../tpm/tools.ts'
@@ -188,12 +190,52 @@ test('a damaged record is a failure of the disk, not of the machine', onTpm(), a
   assert.deepEqual(keyOf(await restart(disk, rig)), key)
 })
 
+test('a key that an older version has sealed, without a counter, opens as it did', onTpm(), async (t) => {
+  const [disk, rig] = [makeDisk(t), await makeRig(t)]
+  const key = randomBytes(32)
+  rig.use((tpm) =>
+    withStorageKey(tpm, (storageKey) => {
+      const registers = readRegisters(tpm, [7, 15])
+      withSealed(tpm, storageKey, key, { registers }, ({ name, keepAs }) => {
+        const handle = 0x8143c0f0
+        keepAs(handle)
+        const members = { handle, name, storageKeyName: storageKey.name, register7: registers.get(7) }
+        const text = JSON.stringify(members, (_, value) =>
+          value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value,
+        )
+        writeFileSync(disk.record, `${text}\n${createHash('sha256').update(text).digest('hex')}\n`)
+      })
+    }),
+  )
+  writeFileSync(join(disk.store, 'store.db'), '')
+  const keys = await restart(disk, rig)
+  assert.deepEqual(Buffer.from(keyOf(keys)), key)
+  assert.equal(keys.counter, null)
+})
+
+test('its counter goes up, stays over starts, and cannot be denied by the disk', onTpm(), async (t) => {
+  const { disk, rig, key } = await makeDevice(t)
+  const { counter } = await restart(disk, rig)
+  const first = counter!.value
+  assert.equal(counter!.raiseTo(first + 2), null)
+  assert.equal(counter!.value, first + 2)
+  assert.match(counter!.raiseTo(first) ?? '', /does not count/)
+  const keys = await restart(disk, rig)
+  assert.equal(keys.counter!.value, first + 2)
+  assert.deepEqual(keyOf(keys), key)
+  const [text = ''] = readFileSync(disk.record, 'utf8').split('\n')
+  const denied = JSON.stringify({ ...JSON.parse(text), counter: null })
+  writeFileSync(disk.record, `${denied}\n${createHash('sha256').update(denied).digest('hex')}\n`)
+  assert.match(refusedBy(await restart(disk, rig)).problem, /refuses Unseal: policyFail/)
+})
+
 test('a factory reset destroys it: the disk as it was before opens nothing', onTpm(), async (t) => {
   const { disk, rig, key } = await makeDevice(t)
   const record = readFileSync(disk.record)
   const keys = await restart(disk, rig)
   assert.equal(keys.erase(), null)
   assert.deepEqual(readdirSync(disk.directory), ['store'])
+  assert.equal(toolsFor(t, rig.swtpm).run('tpm2_getcap', 'handles-nv-index'), '')
   writeFileSync(disk.record, record) // from a copy of the disk
   assert.match(refusedBy(await restart(disk, rig)).problem, /does not hold it/)
   rmSync(disk.record)
@@ -211,7 +253,8 @@ test('a factory reset of a disk that no longer says which key is its own destroy
   const keys = await restart(disk, rig)
   assert.match(refusedBy(keys).problem, /damaged/)
   assert.equal(keys.erase(), null)
-  assert.equal(toolsFor(t, rig.swtpm).run('tpm2_getcap', 'handles-persistent'), '')
+  for (const kind of ['handles-persistent', 'handles-nv-index'])
+    assert.equal(toolsFor(t, rig.swtpm).run('tpm2_getcap', kind), '')
 })
 
 test('without a usable data partition no key is made, and the register is closed', onTpm(), async (t) => {
@@ -272,8 +315,10 @@ test(
       assert.match(opened.problem, /the TPM cannot be used: EIO/)
     }
     assert.ok(commands > 10, `${commands} commands`)
-    const kept = toolsFor(t, rig.swtpm).run('tpm2_getcap', 'handles-persistent').trim().split('\n')
-    assert.equal(kept.length, 1, kept.join())
+    for (const kind of ['handles-persistent', 'handles-nv-index']) {
+      const kept = toolsFor(t, rig.swtpm).run('tpm2_getcap', kind).trim().split('\n')
+      assert.equal(kept.length, 1, kept.join())
+    }
   },
 )
 

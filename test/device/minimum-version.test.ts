@@ -16,7 +16,7 @@ function device(t: TestContext) {
   const path = join(directory, 'minimum-version')
   const key = () => ({ key: new Uint8Array(32).fill(7) })
   const start = (version: string, rollbackFloor = '0.0') =>
-    createMinimumVersion({ path, storeDirectory, version, rollbackFloor })
+    createMinimumVersion({ path, storeDirectory, version, rollbackFloor, counter: null })
   const fillStore = () => writeFileSync(join(storeDirectory, 'coffer.db'), 'x')
   return { path, key, start, fillStore }
 }

@@ -79,6 +79,7 @@ function makeDevice(t: TestContext, { floors = {}, loader = (said) => said }: Op
         storeDirectory: store,
         version,
         rollbackFloor: floors[version] ?? '0.0',
+        counter: null,
       })
       const remount = (access: string) => {
         device.access = access

@@ -38,7 +38,7 @@ export async function makeProvisionedDisk(
   mkdirSync(content)
   cpSync(join(data, 'device.key'), join(content, 'device.key'))
   const path = join(content, 'minimum-version')
-  createMinimumVersion({ path, storeDirectory, version: OLDEST, rollbackFloor: OLDEST }).guard(
+  createMinimumVersion({ path, storeDirectory, version: OLDEST, rollbackFloor: OLDEST, counter: null }).guard(
     openDeviceKey(join(content, 'device.key'), storeDirectory),
   )
   cpSync(join(data, 'store'), storeDirectory, { recursive: true })

@@ -11,11 +11,29 @@ import { type DeviceKey, openDeviceKey } from '../../base/device-key-file.ts'
 import { syncDirectory } from '../../base/files.ts'
 import { createTpm, type Tpm } from '../../tpm/command.ts'
 import { openTpmDevice } from '../../tpm/transport.ts'
-import { closeRegister, evictAll, evictSealed, makeSealed, openSealed } from './sealed-key.ts'
+import {
+  closeRegister,
+  evictAll,
+  evictSealed,
+  makeSealed,
+  type OpenedCounter,
+  type OpenedKey,
+  openSealed,
+  raiseTo,
+} from './sealed-key.ts'
 import { readRecord } from './sealed-record.ts'
 import { refusalOf } from './sealed-refusal.ts'
 
+/** Counts up, and nobody counts back. */
+export interface Counter {
+  readonly value: number
+  /** Says what stood against it. */
+  raiseTo(value: number): string | null
+}
+
 export interface DeviceKeys {
+  /** That of the TPM which gave the key; null where the key is in a file, or the TPM has made none with it. */
+  readonly counter: Counter | null
   /** Asked at each start of the firmware. The caller wipes it. */
   open(): DeviceKey
   /** Part of a factory reset, with the data partition still mounted: nothing opens what was sealed. Says what stood against it. */
@@ -44,6 +62,7 @@ export function openDeviceKeys(
   const disk = { storeDirectory, problem, ...pathsIn(directory) }
   const held = openOnce(disk, openTpm)
   return {
+    counter: 'key' in held && held.counter !== null ? createCounter(held.counter, openTpm) : null,
     open: () => ('key' in held ? { key: held.key.slice() } : held),
     erase: () => eraseDeviceKey(directory, openTpm),
     wipe: () => {
@@ -70,6 +89,30 @@ export function eraseDeviceKey(directory: string, openTpm: OpenTpm = openOwnTpm)
   return problem
 }
 
+function createCounter({ handle, value }: OpenedCounter, openTpm: OpenTpm): Counter {
+  let known = value
+  return {
+    get value() {
+      return known
+    },
+    raiseTo: (wanted) => {
+      try {
+        const tpm = openTpm()
+        if (tpm === null) return 'the TPM is gone'
+        try {
+          raiseTo(tpm, { handle, value: known }, wanted)
+        } finally {
+          tpm.close()
+        }
+        known = wanted
+        return null
+      } catch (error) {
+        return refusalOf(error)
+      }
+    },
+  }
+}
+
 const openOwnTpm: OpenTpm = () => (existsSync(TPM_DEVICE) ? createTpm(openTpmDevice(TPM_DEVICE)) : null)
 
 const pathsIn = (directory: string) => ({ keyPath: `${directory}/device.key`, recordPath: `${directory}/device.tpm` })
@@ -82,8 +125,8 @@ interface Disk {
   recordPath: string
 }
 
-function openOnce(disk: Disk, openTpm: OpenTpm): DeviceKey {
-  let key: DeviceKey | null = null
+function openOnce(disk: Disk, openTpm: OpenTpm): OpenedKey {
+  let key: OpenedKey | null = null
   try {
     const tpm = openTpm()
     if (tpm === null) return withoutTpm(disk)
@@ -103,28 +146,33 @@ function openOnce(disk: Disk, openTpm: OpenTpm): DeviceKey {
   }
 }
 
-function withoutTpm({ problem, keyPath, recordPath, storeDirectory }: Disk): DeviceKey {
+function withoutTpm({ problem, keyPath, recordPath, storeDirectory }: Disk): OpenedKey {
   if (problem !== null) return { problem }
   if (existsSync(recordPath)) {
     if (!isEmpty(storeDirectory))
       return { problem: 'it is in the TPM of another machine, and this one has none', withheld: true }
     rmSync(recordPath)
   }
-  return openDeviceKey(keyPath, storeDirectory)
+  return fromFile(keyPath, storeDirectory)
 }
 
-function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Disk): DeviceKey {
+function withTpm(tpm: Tpm, { problem, keyPath, recordPath, storeDirectory }: Disk): OpenedKey {
   if (problem !== null) return { problem }
-  if (existsSync(keyPath)) return openDeviceKey(keyPath, storeDirectory)
+  if (existsSync(keyPath)) return fromFile(keyPath, storeDirectory)
   if (isEmpty(storeDirectory)) {
     // Whatever a start that was interrupted has left behind opens nothing.
     const left = existsSync(recordPath) ? readRecord(recordPath) : null
     if (left !== null && 'handle' in left) evictSealed(tpm, left)
     return makeSealed(tpm, recordPath)
   }
-  if (!existsSync(recordPath)) return openDeviceKey(keyPath, storeDirectory) // says that it is missing
+  if (!existsSync(recordPath)) return fromFile(keyPath, storeDirectory) // says that it is missing
   const record = readRecord(recordPath)
   return 'problem' in record ? record : openSealed(tpm, record)
+}
+
+function fromFile(keyPath: string, storeDirectory: string): OpenedKey {
+  const opened = openDeviceKey(keyPath, storeDirectory)
+  return 'key' in opened ? { ...opened, counter: null } : opened
 }
 
 /** When the disk no longer says which one is ours, all that Coffer keeps in this TPM go. */

@@ -1,5 +1,6 @@
 /**
- * The device key inside the TPM, given out while register 7 is what it was and register 15 is zero.
+ * The device key inside the TPM, given out while register 7 is what it was, register 15 is zero, and the counter is there
+ * that was made with the key. What that one counts, and to what end, is in minimum-version.ts.
  *
  * Register 7 holds the state of Secure Boot and the keys that vouched for what was started (TCG PC Client Platform
  * Firmware Profile, 3.3.4): it survives an update signed with the same key. Register 15 is one that neither firmware nor
@@ -9,10 +10,12 @@
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { DEVICE_KEY_BYTES, type DeviceKey } from '../../base/device-key-file.ts'
+import { MalformedError } from '../../tpm/bytes.ts'
 import type { Tpm } from '../../tpm/command.ts'
+import { counterUnder, makeCounter, raiseCounter, readCounter, removeCounter } from '../../tpm/counter.ts'
 import { randomOf } from '../../tpm/random.ts'
-import { extendRegister, type Registers, readRegisters } from '../../tpm/registers.ts'
-import { evict, nameUnder, unseal, withSealed } from '../../tpm/sealed.ts'
+import { extendRegister, readRegisters } from '../../tpm/registers.ts'
+import { type Conditions, evict, nameUnder, unseal, withSealed } from '../../tpm/sealed.ts'
 import { withStorageKey } from '../../tpm/storage-key.ts'
 import { type SealedRecord, writeRecord } from './sealed-record.ts'
 
@@ -24,25 +27,36 @@ const CLOSED = `register ${CLOSED_BY_US} of the TPM is closed until the machine 
 // Of the range for owners (TPM 2.0 Library Part 2, 7.5; TCG Registry of Reserved Handles). More than one, because a new
 // disk in the machine must not destroy the key of the one before.
 const FIRST_HANDLE = 0x8143c0f0
-const HANDLES = Array.from({ length: 8 }, (_, i) => FIRST_HANDLE + i)
+const FIRST_COUNTER = 0x0183c0f0
+const PLACES = Array.from({ length: 8 }, (_, i) => ({ handle: FIRST_HANDLE + i, counter: FIRST_COUNTER + i }))
+
+/** The counter of a key, as it was when the key was opened. */
+export interface OpenedCounter {
+  handle: number
+  value: number
+}
+
+/** The counter is null for keys of versions that made none. */
+export type OpenedKey = { key: Uint8Array; counter: OpenedCounter | null } | Exclude<DeviceKey, { key: Uint8Array }>
 
 /** Makes a key and has the TPM keep it. Throws an error of the TPM. */
-export function makeSealed(tpm: Tpm, recordPath: string): DeviceKey {
+export function makeSealed(tpm: Tpm, recordPath: string): OpenedKey {
   const registers = readRegisters(tpm, [SECURE_BOOT, CLOSED_BY_US])
   const register7 = registers.get(SECURE_BOOT)!
   if (!isZero(registers.get(CLOSED_BY_US)!)) return { problem: `it cannot be made: ${CLOSED}` }
-  const handle = freeHandle(tpm)
-  if (handle === null) return { problem: 'it cannot be made: the TPM is full of keys of earlier installations' }
+  const place = freePlace(tpm)
+  if (place === null) return { problem: 'it cannot be made: the TPM is full of keys of earlier installations' }
   const key = createHash('sha256')
     .update(randomBytes(DEVICE_KEY_BYTES))
     .update(randomOf(tpm, DEVICE_KEY_BYTES))
     .digest()
   try {
+    makeCounter(tpm, place.counter) // one that a power cut has left there goes
     const record = withStorageKey(tpm, (storageKey) =>
-      withSealed(tpm, storageKey, key, wanted(register7), ({ name, keepAs }) => {
-        const made = { handle, name, storageKeyName: storageKey.name, register7 }
+      withSealed(tpm, storageKey, key, conditions(register7, place.counter), ({ name, keepAs }) => {
+        const made = { ...place, name, storageKeyName: storageKey.name, register7 }
         writeRecord(recordPath, made) // first: after a power cut in between we know what is ours
-        keepAs(handle)
+        keepAs(place.handle)
         return made
       }),
     )
@@ -55,7 +69,8 @@ export function makeSealed(tpm: Tpm, recordPath: string): DeviceKey {
 }
 
 /** The key, or why this machine does not give it now. Throws an error of the TPM. */
-export function openSealed(tpm: Tpm, { handle, name, storageKeyName, register7 }: SealedRecord): DeviceKey {
+export function openSealed(tpm: Tpm, record: SealedRecord): OpenedKey {
+  const { handle, name, storageKeyName, register7, counter } = record
   const withhold = (problem: string) => ({ problem, withheld: true }) as const
   const found = nameUnder(tpm, handle)
   if (found === null || !equal(found, name))
@@ -64,22 +79,36 @@ export function openSealed(tpm: Tpm, { handle, name, storageKeyName, register7 }
   if (!isZero(registers.get(CLOSED_BY_US)!)) return withhold(CLOSED)
   if (!equal(registers.get(SECURE_BOOT)!, register7))
     return withhold('Secure Boot is not as it was when it was sealed: off, or with other keys (register 7 of the TPM)')
-  return withStorageKey(tpm, (storageKey) =>
-    equal(storageKey.name, storageKeyName)
-      ? { key: unseal(tpm, storageKey, { handle, name }, wanted(register7)) }
-      : withhold('the TPM answers with another storage key'),
-  )
+  return withStorageKey(tpm, (storageKey) => {
+    if (!equal(storageKey.name, storageKeyName)) return withhold('the TPM answers with another storage key')
+    const value = counter === null ? null : readCounter(tpm, storageKey, counterUnder(counter))
+    const key = unseal(tpm, storageKey, { handle, name }, conditions(register7, counter))
+    return { key, counter: counter === null ? null : { handle: counter, value: value! } }
+  })
+}
+
+/** Throws an error of the TPM, also when the counter does not get there. */
+export function raiseTo(tpm: Tpm, { handle, value }: OpenedCounter, wanted: number): void {
+  const counter = counterUnder(handle)
+  for (let left = wanted - value; left > 0; left--) raiseCounter(tpm, counter)
+  const reached = withStorageKey(tpm, (storageKey) => readCounter(tpm, storageKey, counter))
+  if (reached !== wanted) throw new MalformedError('a counter that does not count')
 }
 
 /** Destroys the key, if the TPM still has it. Throws an error of the TPM. */
-export function evictSealed(tpm: Tpm, { handle, name }: SealedRecord): void {
+export function evictSealed(tpm: Tpm, { handle, name, counter }: SealedRecord): void {
   const found = nameUnder(tpm, handle)
-  if (found !== null && equal(found, name)) evict(tpm, handle)
+  if (found === null || !equal(found, name)) return
+  evict(tpm, handle)
+  if (counter !== null) removeCounter(tpm, counter)
 }
 
 /** Destroys the keys of all installations in this TPM. Throws an error of the TPM. */
 export function evictAll(tpm: Tpm): void {
-  for (const handle of HANDLES) if (nameUnder(tpm, handle) !== null) evict(tpm, handle)
+  for (const { handle, counter } of PLACES) {
+    if (nameUnder(tpm, handle) !== null) evict(tpm, handle)
+    removeCounter(tpm, counter)
+  }
 }
 
 /** Whoever comes after us finds a register that opens nothing. */
@@ -87,13 +116,15 @@ export function closeRegister(tpm: Tpm): void {
   extendRegister(tpm, CLOSED_BY_US, createHash('sha256').update('Coffer: the device key is closed').digest())
 }
 
-const wanted = (register7: Uint8Array): Registers =>
-  new Map([
+const conditions = (register7: Uint8Array, counter: number | null): Conditions => ({
+  registers: new Map([
     [SECURE_BOOT, register7],
     [CLOSED_BY_US, ZERO],
-  ])
+  ]),
+  counter: counter === null ? undefined : counterUnder(counter),
+})
 
-const freeHandle = (tpm: Tpm): number | null => HANDLES.find((handle) => nameUnder(tpm, handle) === null) ?? null
+const freePlace = (tpm: Tpm) => PLACES.find(({ handle }) => nameUnder(tpm, handle) === null) ?? null
 
 /** Of what is no secret. */
 const equal = (one: Uint8Array, other: Uint8Array): boolean => Buffer.from(one).equals(other)

@@ -14,6 +14,8 @@ export interface SealedRecord {
   storageKeyName: Uint8Array
   /** What register 7 held when it was sealed. */
   register7: Uint8Array
+  /** Handle of the counter that was made with it; keys of versions before had none. */
+  counter: number | null
 }
 
 const hex = (bytes: number) => z.hex().length(2 * bytes)
@@ -23,10 +25,12 @@ const schema = z.strictObject({
   name: hex(NAME_BYTES),
   storageKeyName: hex(NAME_BYTES),
   register7: hex(32),
+  counter: z.int().nullable().default(null),
 })
 
-export function writeRecord(path: string, { handle, name, storageKeyName, register7 }: SealedRecord): void {
-  const members = { handle, name: toHex(name), storageKeyName: toHex(storageKeyName), register7: toHex(register7) }
+export function writeRecord(path: string, { handle, name, storageKeyName, register7, counter }: SealedRecord): void {
+  const texts = { name: toHex(name), storageKeyName: toHex(storageKeyName), register7: toHex(register7) }
+  const members = { handle, ...texts, counter }
   const text = JSON.stringify(members satisfies z.infer<typeof schema>)
   writeDurably(path, Buffer.from(`${text}\n${checksumOf(text)}\n`))
 }
@@ -36,8 +40,9 @@ export function readRecord(path: string): SealedRecord | { problem: string } {
   try {
     const [text = '', checksum] = readFileSync(path, 'utf8').split('\n')
     if (checksum !== checksumOf(text)) return { problem: `${path} is damaged` }
-    const { handle, name, storageKeyName, register7 } = schema.parse(JSON.parse(text))
-    return { handle, name: fromHex(name), storageKeyName: fromHex(storageKeyName), register7: fromHex(register7) }
+    const { handle, name, storageKeyName, register7, counter } = schema.parse(JSON.parse(text))
+    const bytes = { name: fromHex(name), storageKeyName: fromHex(storageKeyName), register7: fromHex(register7) }
+    return { handle, ...bytes, counter }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     return { problem: code === undefined ? `${path} is of another version` : `${path} cannot be read: ${code}` }

@@ -5,6 +5,7 @@ import { openDeviceKeys } from '../../../boot/device/key/device-key.ts'
 import { CLOSED_BY_US, SECURE_BOOT } from '../../../boot/device/key/sealed-key.ts'
 import { readRecord } from '../../../boot/device/key/sealed-record.ts'
 import { createTpm } from '../../../boot/tpm/command.ts'
+import { counterUnder } from '../../../boot/tpm/counter.ts'
 import { type Registers, readRegisters } from '../../../boot/tpm/registers.ts'
 import { unseal } from '../../../boot/tpm/sealed.ts'
 import { withStorageKey } from '../../../boot/tpm/storage-key.ts'
@@ -22,6 +23,7 @@ export function tryOnceMore(): void {
   const record = readRecord(RECORD)
   if ('problem' in record) throw new Error(record.problem)
   const tpm = createTpm(openTpmDevice(TPM))
+  const counter = counterUnder(record.counter!)
   const tries: Record<string, Registers> = {
     'the values it was sealed to': new Map([
       [SECURE_BOOT, record.register7],
@@ -32,7 +34,7 @@ export function tryOnceMore(): void {
   }
   for (const [what, registers] of Object.entries(tries)) {
     try {
-      withStorageKey(tpm, (storageKey) => unseal(tpm, storageKey, record, registers))
+      withStorageKey(tpm, (storageKey) => unseal(tpm, storageKey, record, { registers, counter }))
       console.log(`probe: ${what}: GIVEN`)
     } catch (error) {
       console.log(`probe: ${what}: ${(error as Error).message}`)
