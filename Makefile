@@ -54,7 +54,7 @@ BOUNDED = timeout --kill-after=30 60m
 SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2
 
 # Those that kill it hundreds of times, fuzz, fill disks and go through long tables.
-LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/hostile-sockets accept/matrix accept/queue audit/kill backup/kill \
+LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/forgetting accept/hostile-sockets accept/matrix accept/queue audit/kill backup/kill \
   backup/large backup/nethsm-clients crypto/forgetting crypto/rsa crypto/rsa-sizes device/esp-repair durability/* engine/* \
   engine/fast/* fuzz/* soak/* update/fuzz))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))

@@ -9,6 +9,7 @@ import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './base/a
 import { createClock, formatTime } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
+import { overwriteGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
 import type { Place } from './base/queue.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
@@ -18,6 +19,7 @@ import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
+import { scrubStack } from './crypto/engine/scrub.ts'
 import { createPool } from './crypto/pool/pool.ts'
 import { systemRandom } from './crypto/random.ts'
 import { fingerprintOf, makeTlsIdentity } from './crypto/tls/identity.ts'
@@ -168,6 +170,9 @@ async function start(
   tell({ type: 'listening', address: host, port: listener.port })
   tellState()
   appliance.onState(tellState)
+  appliance.onState((state) => {
+    if (state === 'Locked') setTimeout(wipeLeftovers, LEFTOVERS_MS).unref()
+  })
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
@@ -189,6 +194,15 @@ async function start(
       await syslog.close()
     },
   }
+}
+
+/** When the answer has been sent, and the requests that were refused are gone. */
+const LEFTOVERS_MS = 500
+
+/** What requests and keys have left on stack and heap. */
+function wipeLeftovers(): void {
+  scrubStack()
+  overwriteGarbage()
 }
 
 /** What an Administrator has set outranks the level that the boot manager gives. */

@@ -1,6 +1,7 @@
 /** Base64 as the contract (1.1) has it: RFC 4648 section 4 with padding, unused bits of the last character ignored. */
 
 import { CofferError } from './error.ts'
+import { newSecret } from './secret.ts'
 
 /** The runtime's decoder skips foreign characters and takes those of base64url. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
@@ -9,7 +10,7 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 export function readBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const length = decodedLength(text)
   if (length === null) return null
-  const bytes = new Uint8Array(length)
+  const bytes = newSecret(length)
   return decodeInto(text, bytes) === length ? bytes : null
 }
 

@@ -24,6 +24,8 @@ export interface Appliance {
   /** `path` is relative to `/api/v1`; a full target starts with `//`, e.g. `//docs`. */
   call(method: string, path: string, call?: Call): Promise<Reply>
   state(): Promise<string>
+  /** The boot manager, then the firmware. */
+  processes(): number[]
   /** Resident memory of both processes. */
   residentBytes(): number
   /** Everything both processes wrote so far. */
@@ -128,7 +130,8 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
     async state() {
       return (await appliance.call('GET', '/health/state')).json<{ state: string }>().state
     },
-    residentBytes: () => residentBytes(child.pid!),
+    processes: () => processesFrom(child.pid!),
+    residentBytes: () => processesFrom(child.pid!).reduce((sum, pid) => sum + residentBytes(pid), 0),
     ended,
     stop,
     restart: async () => {
@@ -199,12 +202,14 @@ function files(directory: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Of a process and its children, from proc(5). */
-function residentBytes(pid: number): number {
-  const kibibytes = Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0)
+/** A process and its children: proc(5). */
+function processesFrom(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return children.reduce((sum, child) => sum + residentBytes(Number(child)), kibibytes * 1024)
+  return [pid, ...children.flatMap((child) => processesFrom(Number(child)))]
 }
+
+const residentBytes = (pid: number): number =>
+  Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
 
 function freePort(): Promise<number> {
   return new Promise((done, fail) => {

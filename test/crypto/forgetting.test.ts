@@ -2,20 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork } from 'node:child_process'
-import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { FIRMWARE_ENVIRONMENT } from '../../boot/supervisor/firmware-process.ts'
-import { CURVES } from '../../firmware/crypto/algorithms.ts'
-import { parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
 import { isFast } from '../../firmware/crypto/engine/choice.ts'
-import { computeRsaKey, encodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
-import type { EcKeyType, KeyType, SignMode } from '../../firmware/crypto/types.ts'
+import { foreignKey, KINDS, nameOf } from './foreign-keys.ts'
 import { type Found, NOTHING, type Piece, search, type Traces, tracesOf } from './memory-search.ts'
 import { type Answer, CARELESS, disguise, type Order, undisguise } from './remembering-program.ts'
-import { numbersOf } from './rsa-keys.ts'
 
 class Program {
   readonly #child: ChildProcess
@@ -70,68 +65,8 @@ before(async () => {
 })
 after(() => program.end())
 
-interface Kind {
-  type: KeyType
-  mode: SignMode | 'AES_CBC'
-  bits?: number
-}
-
-const KINDS: readonly Kind[] = [
-  { type: 'RSA', mode: 'PSS_SHA256', bits: 1024 },
-  { type: 'RSA', mode: 'PSS_SHA256', bits: 2048 },
-  ...(Object.keys(CURVES) as EcKeyType[]).map((type) => ({ type, mode: 'ECDSA' }) as const),
-  { type: 'EC_P256K1', mode: 'BIP340' },
-  { type: 'Curve25519', mode: 'EdDSA' },
-  { type: 'Generic', mode: 'AES_CBC', bits: 256 },
-]
-
 const count = (pieces: readonly Piece[], name: string, what: Piece['what']): number =>
   pieces.filter((piece) => piece.name === name && piece.what === what).length
-
-const nameOf = ({ type, mode, bits }: Kind): string => `${type}${bits ?? ''} ${mode}`
-
-const OPENSSL_NAMES: Readonly<Record<EcKeyType, string>> = {
-  EC_P256: 'P-256',
-  EC_P384: 'P-384',
-  EC_P521: 'P-521',
-  EC_P256K1: 'secp256k1',
-  BrainpoolP256: 'brainpoolP256r1',
-  BrainpoolP384: 'brainpoolP384r1',
-  BrainpoolP512: 'brainpoolP512r1',
-}
-
-/** A key from elsewhere: what is imported, and what it is stored as. */
-function foreignKey({ type, bits }: Kind): { material: Uint8Array; stored: Uint8Array; pem: string } {
-  if (type === 'Generic') {
-    const stored = new Uint8Array(randomBytes(bits! / 8))
-    return { material: stored, stored, pem: '' }
-  }
-  const privateKey =
-    type === 'RSA'
-      ? rsaKey(bits!)
-      : type === 'Curve25519'
-        ? generateKeyPairSync('ed25519').privateKey
-        : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type] }).privateKey
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
-  return { material: Buffer.from(pem), stored: storedForm(type, privateKey), pem }
-}
-
-/** One prime less one has the factor four: Miller-Rabin then goes through numbers that tell of it. */
-function rsaKey(bits: number): KeyObject {
-  for (;;) {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: bits })
-    if (numbersOf(privateKey).p.at(-1)! % 4 === 1) return privateKey
-  }
-}
-
-function storedForm(type: KeyType, privateKey: KeyObject): Uint8Array {
-  if (type === 'RSA') {
-    const { p, q, e } = numbersOf(privateKey)
-    return encodeRsaPrivateKey(computeRsaKey(p, q, e)!)
-  }
-  const file = parsePrivateKeyPem(Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })))
-  return file.type === 'RSA' ? assert.fail() : file.data
-}
 
 test('nothing is left of keys of every type that were imported', async () => {
   const all: Traces[] = []

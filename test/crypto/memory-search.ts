@@ -36,14 +36,24 @@ export interface Found {
 
 export const NOTHING: Found = { pieces: [], factored: [] }
 
-/** Of a private key as it is stored, and of its PEM file if there is one. */
-export function tracesOf(name: string, type: KeyType, stored: Uint8Array, pem = ''): Traces {
+/** Of a private key as it is stored, of its PEM file if there is one, and of other texts that tell it. */
+export function tracesOf(
+  name: string,
+  type: KeyType,
+  stored: Uint8Array,
+  pem = '',
+  texts: readonly string[] = [],
+): Traces {
   const { secrets, windows, limbs }: Parts =
     type === 'RSA' ? rsaTraces(stored) : { secrets: bytesOf(type, stored), limbs: curveLimbs(type, stored) }
   const lines = secretLines(type, pem).map((line) => Buffer.from(line.slice(-PATTERN_BYTES)))
   return {
     name,
-    patterns: [...secrets.flatMap(patternsOf), ...(windows ? [windows] : []), ...lines],
+    patterns: [
+      ...[...secrets, ...texts.map((text) => Buffer.from(text))].flatMap(patternsOf),
+      ...(windows ? [windows] : []),
+      ...lines,
+    ],
     limbs: limbs.map((limb) => Math.abs(Number(limb))).filter(isDistinct),
     ...(type === 'RSA' && { modulus: toBigInt(decodeRsaPrivateKey(stored).n) }),
   }
@@ -55,6 +65,13 @@ function secretLines(type: KeyType, pem: string): string[] {
   if (type === 'RSA') return lines.slice(Math.ceil(lines.length / 3), -1)
   return type === 'Curve25519' ? lines : lines.slice(0, 1)
 }
+
+/** Of a text that is no key. */
+export const tracesOfText = (name: string, text: string): Traces => ({
+  name,
+  patterns: patternsOf(Buffer.from(text)),
+  limbs: [],
+})
 
 const PATTERN_BYTES = 16 // of a part suffice to know it again
 

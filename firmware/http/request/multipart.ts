@@ -1,6 +1,7 @@
 /** multipart/form-data, read as it arrives: RFC 7578, RFC 2046 section 5.1; contract sections 4.6 and 5 row 14. */
 
 import { CofferError } from '../../base/error.ts'
+import { newSecret } from '../../base/secret.ts'
 
 const PARTS_MAX = 4 // two are expected; enough to say that there are too many
 const PART_NAME_BYTES_MAX = 200
@@ -32,7 +33,13 @@ export async function* readParts(
   const more = async (): Promise<void> => {
     const { done, value } = await source.next()
     if (done) throw malformed()
-    held = held.length === 0 ? Buffer.from(value.buffer, value.byteOffset, value.length) : Buffer.concat([held, value])
+    hold(Buffer.concat([held, value]))
+  }
+
+  /** Instead of what is held, which may be a part of a key. */
+  const hold = (bytes: Buffer): void => {
+    held.fill(0)
+    held = bytes
   }
 
   /** Everything up to the delimiter, which is consumed. What may be its beginning is held back. */
@@ -75,13 +82,14 @@ export async function* readParts(
       if (held.toString('latin1', 0, 2) === '--') return // the last delimiter; what follows means nothing
       if (!/^[ \t]*$/.test((await takeLine('\r\n', PART_HEADER_BYTES_MAX)).toString('latin1'))) throw malformed()
       if (count === PARTS_MAX) throw new CofferError('invalid', 'The multipart body has too many parts')
-      held = Buffer.concat([Buffer.from('\r\n'), held]) // so that no header at all ends like some headers
+      hold(Buffer.concat([Buffer.from('\r\n'), held])) // so that no header at all ends like some headers
       const headers = await takeLine('\r\n\r\n', PART_HEADER_BYTES_MAX)
       delimited = false // the content may never be asked for
       yield { name: nameOf(headers), content: upToDelimiter() }
       if (!delimited) for await (const _rest of upToDelimiter());
     }
   } finally {
+    held.fill(0)
     await source.return?.()
   }
 }
@@ -95,10 +103,20 @@ export async function parseMultipart(body: Uint8Array, contentType: string): Pro
   for await (const { name, content } of readParts(chunks(), contentType)) {
     const pieces: Uint8Array[] = []
     for await (const piece of content) pieces.push(piece)
-    parts.push({ name, bytes: new Uint8Array(Buffer.concat(pieces)) })
+    parts.push({ name, bytes: whole(pieces) })
     for (const piece of pieces) piece.fill(0)
   }
   return parts
+}
+
+function whole(pieces: readonly Uint8Array[]): Uint8Array {
+  const bytes = newSecret(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return bytes
 }
 
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;"]*))\s*/gy
