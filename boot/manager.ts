@@ -70,8 +70,8 @@ export function run(platform: Platform): void {
     },
     onMessage: (message) => {
       if (ending) return
-      trial.hear(message)
-      hear(message)
+      trial.receive(message)
+      receive(message)
     },
     onCrash: (explanation, what) => {
       trial.crashed(`the firmware ${what}`)
@@ -92,7 +92,7 @@ export function run(platform: Platform): void {
     },
   })
 
-  function hear(message: ToBoot): void {
+  function receive(message: ToBoot): void {
     switch (message.type) {
       case 'listening':
         listening = message

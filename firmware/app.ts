@@ -75,7 +75,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
 ]
 
 /** Without a boot manager, in tests: whatever is asked for is as good as done. */
-const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, hear: () => {} }
+const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, receive: () => {} }
 
 export function createApp(options: AppOptions): Api {
   const { appliance, log, limiter, info, releaseKey = null } = options

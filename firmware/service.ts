@@ -9,9 +9,9 @@ import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './base/a
 import { createClock, formatTime } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
+import type { Place } from './base/fair-queue.ts'
 import { overwriteGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
-import type { Place } from './base/queue.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
 import { createBootManager } from './channel/boot-manager.ts'
 import type { BootChannel } from './channel/connect.ts'
@@ -103,7 +103,7 @@ async function start(
   const traffic = createTraffic()
   const tell = (message: ToBoot) => channel.send(message)
   const bootManager = createBootManager(tell)
-  channel.on('message', bootManager.hear)
+  channel.on('message', bootManager.receive)
   const { releaseKey } = settings
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
   const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey })

@@ -20,7 +20,7 @@ import {
   type Call,
   createClient,
   expectSuccess,
-  furnish,
+  fillStore,
   KEYS,
   makeKeys,
   median,
@@ -63,7 +63,7 @@ async function soak(seconds: number): Promise<void> {
     await bundleFor(join(directory, 'program'))
     server = await startCoffer(join(directory, 'program'), join(directory, 'data'))
     const { call, close } = createClient(server, CLIENTS + 1)
-    await furnish(call)
+    await fillStore(call)
     await makeKeys(call)
     const result = await run(server, call, seconds)
     close()

@@ -7,6 +7,7 @@ import type { Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { keepTime } from './clock.ts'
+import { limitLines } from './console-rate.ts'
 import { createDataPartition } from './data-partition.ts'
 import { readBootLoader } from './esp/boot-count.ts'
 import { efiVariables } from './esp/efi-variables.ts'
@@ -18,7 +19,6 @@ import { eraseDeviceKey, openDeviceKeys } from './key/device-key.ts'
 import { FIRMWARE_ID } from './launcher.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { createNetwork } from './network.ts'
-import { paceLines } from './pace.ts'
 import { readRelease } from './release.ts'
 import { openDeviceSlots } from './slots.ts'
 import { DiskError, findDisk } from './system/disk.ts'
@@ -126,7 +126,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       tellTime = onTime
       time.apply(ntp)
     },
-    logTo: paceLines,
+    logTo: limitLines,
     shownAddress: (address, configured) => configured?.ipAddress ?? address,
     prepare: (action) => {
       if (action === 'factoryReset') partition.condemn()

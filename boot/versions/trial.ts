@@ -22,7 +22,7 @@ export interface TrialOptions {
 export interface Trial {
   /** A firmware has been started. */
   begin(running: Pick<Running, 'trial' | 'counted'>): void
-  hear(message: ToBoot): void
+  receive(message: ToBoot): void
   /** It ended by itself. */
   crashed(explanation: string): void
   /** Nothing runs any more. */
@@ -74,7 +74,7 @@ export function createTrial({ slots, retry, onGood, readyMsMax = READY_MS_MAX }:
       if (watched !== null)
         deadline = setTimeout(() => fail(`it was not ready within ${readyMsMax / 1000} s`), readyMsMax)
     },
-    hear: (message) => {
+    receive: (message) => {
       if (watched === null) return
       if (message.type === 'listening') listening = true
       else if (message.type === 'state') enter(message)

@@ -2,13 +2,13 @@
 
 import { type AuditLog, openAuditLog } from '../audit/audit-log.ts'
 import { Backups } from '../backup/backups.ts'
-import { adopt } from '../backup/nethsm/adoption.ts'
+import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/waiting.ts'
 import { assertAdmitted } from '../base/admission.ts'
 import { type Clock, createClock, formatTime } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
+import { ANYBODY, createFairQueue, INSIDE, type Place } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
-import { ANYBODY, createTurns, INSIDE, type Place } from '../base/queue.ts'
 import { wipe } from '../base/secret.ts'
 import type { State } from '../base/states.ts'
 import { PRODUCT } from '../channel/product.ts'
@@ -121,7 +121,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly #services: DomainServices
   readonly #log: Log
   readonly #random: Random
-  readonly #derivations = createTurns(DERIVATIONS_MAX)
+  readonly #derivations = createFairQueue(DERIVATIONS_MAX)
   readonly #listeners: ((state: State) => void)[] = []
   readonly #eraListeners: (() => void)[] = []
   #era = {}
@@ -256,7 +256,7 @@ export class Appliance<D extends OpenDomain = Operational> {
         const disk = this.#expect('unlock')
         this.#attempt('keeping the domain key for backups', () => keepBeside(disk, beside))
         const vault = this.#openVault(disk.store, domainKey)
-        await this.#adopt(disk, vault)
+        await this.#importRecords(disk, vault)
         this.#admit('unlock', vault)
       } finally {
         if (this.#session === undefined) wipe(domainKey)
@@ -405,18 +405,18 @@ export class Appliance<D extends OpenDomain = Operational> {
     await this.#startUnattended(disk)
   }
 
-  /** Without waiting where nothing is to be adopted. Takes over the domain key. */
+  /** Without waiting where nothing is to be imported. Takes over the domain key. */
   #admitAfterAdoption(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
     const vault = this.#openVault(disk.store, domainKey)
     if (waiting(disk.device) === null) return this.#admit('unlock', vault)
-    return this.#adopt(disk, vault).then(() => this.#admit('unlock', vault))
+    return this.#importRecords(disk, vault).then(() => this.#admit('unlock', vault))
   }
 
   /** What a restored backup in the form of a NetHSM brought becomes records. The vault is closed where that fails. */
-  async #adopt({ store, device }: Disk, vault: Vault): Promise<void> {
+  async #importRecords({ store, device }: Disk, vault: Vault): Promise<void> {
     try {
       const onDamage = this.#noteDamage
-      await adopt({ store, device, records: vault, pool: this.#options.pool, onDamage })
+      await importRecords({ store, device, records: vault, pool: this.#options.pool, onDamage })
       this.#expect('unlock') // the store may have been closed meanwhile
     } catch (error) {
       vault.close()

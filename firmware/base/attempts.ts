@@ -1,7 +1,7 @@
 /** The limit on failed attempts: one per second for the prefix of a client's address and a name. Contract section 7.1. */
 
 import { CofferError } from './error.ts'
-import type { Place } from './queue.ts'
+import type { Place } from './fair-queue.ts'
 
 /** A failure blocks its pair for this long. */
 const WINDOW_MS = 1000
@@ -85,7 +85,7 @@ export function createAttemptLimiter(nowMs: () => number = () => performance.now
       else succeed(address, user)
       return result
     }
-    const place: Place = { rank: isKnown ? 'known' : 'stranger', prefix: prefixOf(address) }
+    const place: Place = { rank: isKnown ? 'known' : 'unknown', prefix: prefixOf(address) }
     let queue = queues.get(key)
     let turn: Promise<T | null>
     if (queue === undefined) {

@@ -13,7 +13,7 @@ export interface BootManager {
   /** Resolves when the step is done; throws `conflict` or `invalid` with what stood against it. */
   slot(step: SlotStep): Promise<void>
   /** Takes what comes from the boot manager. */
-  hear(message: ToFirmware): void
+  receive(message: ToFirmware): void
 }
 
 export function createBootManager(tell: (message: ToBoot) => void): BootManager {
@@ -36,7 +36,7 @@ export function createBootManager(tell: (message: ToBoot) => void): BootManager 
       const { problem, conflict } = await promise
       if (problem !== null) throw new CofferError(conflict ? 'conflict' : 'invalid', problem)
     },
-    hear: (message) => {
+    receive: (message) => {
       if (message.type === 'slotResult') waiting.shift()?.(message)
       else if (message.type === 'requestResult') requesting.shift()?.(message.problem)
     },

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
-import { createTurns, INSIDE } from '../base/queue.ts'
+import { createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import {
   checkChain,
   encodeCertificates,
@@ -32,7 +32,7 @@ export interface TlsServices {
 /** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
 export class TlsSettings {
   readonly #services: TlsServices
-  readonly #changes = createTurns(CHANGES_MAX)
+  readonly #changes = createFairQueue(CHANGES_MAX)
   #identity: TlsIdentity | undefined
 
   constructor(services: TlsServices) {

@@ -63,7 +63,7 @@ const CALLS: readonly [line: string, call?: Call][] = [
 /** One node refuses every other member, and the answer to an update needs one that is signed: test/update has it. */
 const ELSEWHERE = ['POST /cluster/members', 'POST /system/update']
 
-async function furnish(rig: Rig): Promise<void> {
+async function fillStore(rig: Rig): Promise<void> {
   const set = async (line: string, json: object) => assert.equal(await rig.status(line, { json }), 204, line)
   await set('PUT /config/network', NETWORK)
   await set('PUT /config/ntp', { ntpIP: '192.0.2.7', ntsName: 'time.example' })
@@ -99,7 +99,7 @@ const decode = (recorded: Recorded[]): string[] =>
 test('with `reference`, every answer has the members of the reference and no others', needsPython(), async (t) => {
   const fresh = await record(await openRig(t), [['GET /health/state', { as: null }]])
   const rig = await operationalRig(t)
-  await furnish(rig)
+  await fillStore(rig)
   assert.equal(await rig.status('PUT /config/vocabulary', { json: { members: 'reference' } }), 204)
   const recorded = [...fresh, ...(await record(rig, CALLS))]
   assert.deepEqual(decode(recorded), [String(recorded.length), ...ELSEWHERE])

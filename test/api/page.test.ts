@@ -49,7 +49,7 @@ function requestOf(words: readonly string[]): Example {
 }
 
 /** What the example speaks of, made anew. */
-async function furnish(rig: Rig, line: string): Promise<void> {
+async function fillStore(rig: Rig, line: string): Promise<void> {
   const make = async (line: string, call?: Call) => assert.ok((await rig.status(line, call)) < 400, line)
   for (const id of ['myKey1', 'myKey2']) await rig.call(`DELETE /keys/${id}`)
   const data = Buffer.alloc(16, 7).toString('base64')
@@ -94,7 +94,7 @@ test('every endpoint has an example, which does what the endpoint is for', async
   assert.equal(examples.length, DECLARATIONS.length)
   const lateness = ({ line }: Example) => LAST.indexOf(line)
   for (const { line, call } of examples.sort((a, b) => lateness(a) - lateness(b))) {
-    await furnish(rig, line)
+    await fillStore(rig, line)
     const { status, text } = await rig.call(line, call)
     const expected = ELSEWHEN.includes(line) ? 412 : (REFUSED[line] ?? 200)
     const isExpected = expected === 200 ? status < 300 : status === expected

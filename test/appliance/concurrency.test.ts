@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Place } from '../../firmware/base/queue.ts'
+import type { Place } from '../../firmware/base/fair-queue.ts'
 import { createRig, Notes, PROVISIONING, UNLOCK, utf8 } from './rig.ts'
 
 const settle = (promises: Promise<unknown>[]): Promise<string[]> =>
@@ -132,7 +132,7 @@ test('the owner unlocks within three derivations of a flood, from an address of 
   const appliance = await rig.open()
   await appliance.provision(PROVISIONING)
   const { scrypt } = rig.pool
-  for (const rank of ['stranger', 'known', 'console'] as const) {
+  for (const rank of ['unknown', 'known', 'console'] as const) {
     appliance.lock()
     let derivations = 0
     let flooding = true
@@ -147,7 +147,7 @@ test('the owner unlocks within three derivations of a flood, from an address of 
       }
     }
     // More of them than there are places to wait at: the owner must get one of those, too.
-    const flood = Array.from({ length: 40 }, (_, n) => guess({ rank: 'stranger', prefix: `192.0.2.${n}` }))
+    const flood = Array.from({ length: 40 }, (_, n) => guess({ rank: 'unknown', prefix: `192.0.2.${n}` }))
     while (derivations < 60) await new Promise(setImmediate)
     const before = derivations
     await appliance.unlock(UNLOCK, { rank, prefix: rank === 'console' ? 'console' : '198.51.100.1' })

@@ -8,7 +8,7 @@ import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
 import { needs, needsPython, PYTHON } from '../support/tools.ts'
-import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
+import { BACKUP, credentialsOf, fillStore, UNLOCK } from './fill-store.ts'
 
 const run = promisify(execFile)
 const ADMIN = credentialsOf('admin')
@@ -23,7 +23,7 @@ const start = (t: TestContext, data = makeDataDirectory(t)): Coffer =>
 
 async function startFurnished(t: TestContext): Promise<Coffer> {
   const data = makeDataDirectory(t)
-  await furnish(data, 60)
+  await fillStore(data, 60)
   const coffer = start(t, data)
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
   return coffer

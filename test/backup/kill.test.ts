@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import { basic } from '../accept/client.ts'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
-import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
+import { BACKUP, credentialsOf, fillStore, UNLOCK } from './fill-store.ts'
 import { digestStore, filesOf } from './rig.ts'
 
 const KILLS = 50
@@ -27,7 +27,7 @@ before(async () => {
 test(`${KILLS} kills during restores leave the old or the new state`, { timeout: 600_000 }, async (t) => {
   const data = makeDataDirectory(t)
   const store = join(data, 'store')
-  await furnish(data, KEYS)
+  await fillStore(data, KEYS)
   const start = () => startCoffer(t, { program, data, settings: SETTINGS })
   let coffer = start()
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
@@ -140,7 +140,7 @@ test(`${ADOPTION_KILLS} kills between a restore and its end, in the form of a Ne
   timeout: 600_000,
 }, async (t) => {
   const made = makeDataDirectory(t)
-  await furnish(made, KEYS)
+  await fillStore(made, KEYS)
   const source = startCoffer(t, { program, data: made, settings: SETTINGS })
   const unlock = (coffer: Coffer) => coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
   await expect(204, unlock(source))

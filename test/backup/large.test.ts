@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import { basic, request } from '../accept/client.ts'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
-import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
+import { BACKUP, credentialsOf, fillStore, UNLOCK } from './fill-store.ts'
 import { digestStore } from './rig.ts'
 
 const KEYS = 10_000
@@ -31,7 +31,7 @@ test(`${KEYS} keys are saved in bounded memory while keys are used, and restored
   timeout: 600_000,
 }, async (t) => {
   const data = makeDataDirectory(t)
-  await furnish(data, KEYS, CERTIFICATE_BYTES)
+  await fillStore(data, KEYS, CERTIFICATE_BYTES)
   const coffer = startCoffer(t, { program, data, settings: SETTINGS })
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
 

@@ -12,7 +12,7 @@ import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
-import { BACKUP, furnish, UNLOCK } from './furnish.ts'
+import { BACKUP, fillStore, UNLOCK } from './fill-store.ts'
 
 const program = resolve(import.meta.dirname, '../../tools/backup-list.ts')
 const directory = mkdtempSync(join(tmpdir(), 'coffer-list-'))
@@ -26,7 +26,7 @@ const file = (name: string, content: string | Uint8Array) => {
 let backup: Buffer
 before(async () => {
   const data = join(directory, 'data')
-  const deviceKey = await furnish(data, 60)
+  const deviceKey = await fillStore(data, 60)
   const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const appliance = await openAppliance({
     dataDirectory: join(data, 'store'),

@@ -9,7 +9,7 @@ import { before, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { buildForTests, type Coffer, expect, makeDataDirectory, startCoffer, stateOf } from '../boot/coffer.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
-import { BACKUP, credentialsOf, furnish, UNLOCK } from './furnish.ts'
+import { BACKUP, credentialsOf, fillStore, UNLOCK } from './fill-store.ts'
 
 const run = promisify(execFile)
 const ADMIN = credentialsOf('admin')
@@ -171,7 +171,7 @@ test('the published reader reads our backups, and who has both passphrases all t
   timeout: 180_000,
 }, async (t) => {
   const data = makeDataDirectory(t)
-  await furnish(data, 60)
+  await fillStore(data, 60)
   const coffer = start(t, data)
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
   const network = { ipAddress: '10.1.2.3', netmask: '255.255.240.0', gateway: '10.1.0.1' }

@@ -137,9 +137,9 @@ test('a hundred guesses from one prefix wait behind somebody else, and behind wh
   const { domain, derivations } = await createDomainRig(t, pool)
   const derived: number[] = []
   const note = () => derived.push(derivations.length)
-  const flood = { rank: 'stranger', prefix: '192.0.2.1' } as const
+  const flood = { rank: 'unknown', prefix: '192.0.2.1' } as const
   const guesses = Array.from({ length: 100 }, (_, n) => domain.authenticate(`user${n}`, utf8('a guess of them'), flood))
-  const elsewhere = domain.authenticate('admin', utf8(ADMIN), { rank: 'stranger', prefix: '192.0.2.2' })
+  const elsewhere = domain.authenticate('admin', utf8(ADMIN), { rank: 'unknown', prefix: '192.0.2.2' })
   assert.deepEqual(await elsewhere, admin)
   note()
   await domain.users.create(admin, 'one', newUser('the first one'))

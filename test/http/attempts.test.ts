@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createAttemptLimiter, prefixOf, UNLOCK_USER } from '../../firmware/base/attempts.ts'
 import { CofferError } from '../../firmware/base/error.ts'
-import type { Place } from '../../firmware/base/queue.ts'
+import type { Place } from '../../firmware/base/fair-queue.ts'
 
 const limited = (error: unknown) => error instanceof CofferError && error.code === 'tooManyAttempts'
 
@@ -171,12 +171,12 @@ test('a pair that was right before is known, and so is whoever unlocks from its 
   const limiter = createAttemptLimiter(() => 0)
   const place = async (address: string, user: string): Promise<Place> =>
     (await limiter.attempt(address, user, (p) => p))!
-  assert.deepEqual(await place('a', 'u'), { rank: 'stranger', prefix: 'a' })
+  assert.deepEqual(await place('a', 'u'), { rank: 'unknown', prefix: 'a' })
   assert.deepEqual(await place('a', 'u'), { rank: 'known', prefix: 'a' })
   assert.deepEqual(await place('a', UNLOCK_USER), { rank: 'known', prefix: 'a' })
-  assert.deepEqual(await place('a', 'v'), { rank: 'stranger', prefix: 'a' })
-  assert.deepEqual(await place('b', 'u'), { rank: 'stranger', prefix: 'b' })
-  assert.equal((await place('c', UNLOCK_USER)).rank, 'stranger')
+  assert.deepEqual(await place('a', 'v'), { rank: 'unknown', prefix: 'a' })
+  assert.deepEqual(await place('b', 'u'), { rank: 'unknown', prefix: 'b' })
+  assert.equal((await place('c', UNLOCK_USER)).rank, 'unknown')
 })
 
 test('of attempts to unlock one runs and one waits for each prefix', async () => {

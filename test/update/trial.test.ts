@@ -25,12 +25,12 @@ test('a version is good once it listens and has opened its store, if there is an
   for (const state of ['Unprovisioned', 'Operational'] as const) {
     const { calls, trial } = stage()
     trial.begin(TRIAL)
-    trial.hear({ type: 'state', state })
+    trial.receive({ type: 'state', state })
     assert.deepEqual(calls, [])
-    trial.hear(LISTENING)
+    trial.receive(LISTENING)
     assert.deepEqual(calls, [])
-    trial.hear({ type: 'state', state })
-    trial.hear({ type: 'state', state: 'Failed' })
+    trial.receive({ type: 'state', state })
+    trial.receive({ type: 'state', state: 'Failed' })
     trial.crashed('it crashed')
     assert.deepEqual(calls, ['good', 'told'])
   }
@@ -39,26 +39,26 @@ test('a version is good once it listens and has opened its store, if there is an
 test('where people unlock it the trial goes on until somebody has, however long that takes', async () => {
   const { calls, trial } = stage(50)
   trial.begin(TRIAL)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'state', state: 'Locked' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'state', state: 'Locked' })
   await wait(100)
   assert.deepEqual(calls, [])
-  trial.hear({ type: 'state', state: 'Operational' })
+  trial.receive({ type: 'state', state: 'Operational' })
   assert.deepEqual(calls, ['good', 'told'])
 })
 
 test('a version that dies at the unlock, or cannot read what it opened, is tried again', () => {
   for (const fail of [
     (trial: Trial) => trial.crashed('it ended'),
-    (trial: Trial) => trial.hear({ type: 'state', state: 'Locked', reason: 'it ended' }),
-    (trial: Trial) => trial.hear({ type: 'state', state: 'Operational', reason: 'it ended' }),
+    (trial: Trial) => trial.receive({ type: 'state', state: 'Locked', reason: 'it ended' }),
+    (trial: Trial) => trial.receive({ type: 'state', state: 'Operational', reason: 'it ended' }),
   ]) {
     const { calls, trial } = stage()
     trial.begin(TRIAL)
-    trial.hear(LISTENING)
-    trial.hear({ type: 'state', state: 'Locked' })
+    trial.receive(LISTENING)
+    trial.receive({ type: 'state', state: 'Locked' })
     fail(trial)
-    trial.hear({ type: 'state', state: 'Operational' })
+    trial.receive({ type: 'state', state: 'Operational' })
     assert.deepEqual(calls, ['it ended', 'retry'])
   }
 })
@@ -69,8 +69,8 @@ test('a good version beside another one: its start is over once it is ready, in 
     trial.begin(COUNTED)
     trial.crashed('it crashed')
     trial.begin(COUNTED)
-    trial.hear(LISTENING)
-    trial.hear({ type: 'state', state, reason: 'The disk failed' })
+    trial.receive(LISTENING)
+    trial.receive({ type: 'state', state, reason: 'The disk failed' })
     trial.crashed('it crashed')
     assert.deepEqual(calls, ['good'])
   }
@@ -84,7 +84,7 @@ test('a good version beside another one that does not get ready, or crashes thre
   const { calls, trial } = stage()
   for (const expected of [[], [], ['it crashed', 'retry']]) {
     trial.begin(COUNTED)
-    trial.hear(LISTENING)
+    trial.receive(LISTENING)
     trial.crashed('it crashed')
     assert.deepEqual(calls, expected)
   }
@@ -93,25 +93,25 @@ test('a good version beside another one that does not get ready, or crashes thre
 test('a version that cannot open the store is stopped and tried again', () => {
   const { calls, trial } = stage()
   trial.begin(TRIAL)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'state', state: 'Failed', reason: 'The store is of a newer version' })
-  trial.hear({ type: 'state', state: 'Operational' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'state', state: 'Failed', reason: 'The store is of a newer version' })
+  trial.receive({ type: 'state', state: 'Operational' })
   assert.deepEqual(calls, ['The store is of a newer version', 'retry'])
 })
 
 test('a version that the machine gives no device key is not good, although it is Locked like others', () => {
   const { calls, trial } = stage()
   trial.begin(TRIAL)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'state', state: 'Locked', reason: 'The device key is withheld: Secure Boot is off' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'state', state: 'Locked', reason: 'The device key is withheld: Secure Boot is off' })
   assert.deepEqual(calls, ['The device key is withheld: Secure Boot is off', 'retry'])
 })
 
 test('a version that neither crashes nor becomes ready is stopped and tried again', async () => {
   const { calls, trial } = stage(50)
   trial.begin(TRIAL)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'pong' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'pong' })
   await wait(100)
   assert.deepEqual(calls, ['it was not ready within 0.05 s', 'retry'])
 })
@@ -129,15 +129,15 @@ test('a version that cannot be marked good is tried again', () => {
     throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
   })
   trial.begin(TRIAL)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'state', state: 'Operational' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'state', state: 'Operational' })
   assert.deepEqual(calls, ['the disk is full', 'retry'])
   const good = stage(60_000, () => {
     throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
   })
   good.trial.begin(COUNTED)
-  good.trial.hear(LISTENING)
-  good.trial.hear({ type: 'state', state: 'Operational' })
+  good.trial.receive(LISTENING)
+  good.trial.receive({ type: 'state', state: 'Operational' })
   assert.deepEqual(good.calls, [], 'a good one goes on; its next start counts')
 })
 
@@ -145,8 +145,8 @@ test('a version that is alone is left alone', async () => {
   const { calls, trial } = stage(20)
   trial.begin(TRIAL)
   trial.begin(ALONE)
-  trial.hear(LISTENING)
-  trial.hear({ type: 'state', state: 'Failed' })
+  trial.receive(LISTENING)
+  trial.receive({ type: 'state', state: 'Failed' })
   trial.crashed('it crashed')
   await wait(50)
   assert.deepEqual(calls, [])

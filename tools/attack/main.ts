@@ -34,7 +34,7 @@ try {
   await withTarget('fresh', (target) => attempt(target, takeover(backup, BACKUP_PASSPHRASE)))
   await withTarget('furnished', async (target) => {
     await provision(target)
-    await furnish(target)
+    await fillStore(target)
     const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }
     for (const attack of [...ATTACKS, flood]) await attempt(target, attack)
   })
@@ -78,7 +78,7 @@ async function withTarget<T>(name: string, use: (target: Target) => Promise<T>):
   }
 }
 
-async function furnish(target: Target): Promise<void> {
+async function fillStore(target: Target): Promise<void> {
   await addUser(target, OPERATOR, 'Operator')
   await addUser(target, LATE, 'Operator')
   await addUser(target, BACKUP, 'Backup')

@@ -16,7 +16,7 @@ import {
   bundleFor,
   cpuUs,
   createClient,
-  furnish,
+  fillStore,
   isInstalled,
   KEYS,
   mainThreadUs,
@@ -92,7 +92,7 @@ async function measureAll(): Promise<void> {
     for (const kind of ['coffer', 'nodeCrypto'] as const) {
       servers[kind] = await startCoffer(join(directory, kind), join(directory, `${kind}-data`))
       const { call, close } = createClient(servers[kind])
-      await furnish(call)
+      await fillStore(call)
       await makeKeys(call)
       close()
     }

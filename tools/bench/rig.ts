@@ -135,7 +135,7 @@ export async function expectSuccess(answering: Promise<Answer>): Promise<Answer>
 }
 
 /** Provisions, and makes the operator. */
-export async function furnish(call: Call): Promise<void> {
+export async function fillStore(call: Call): Promise<void> {
   const [, adminPassphrase] = ADMIN.split(':')
   const [id, passphrase] = OPERATOR.split(':')
   const provision = { unlockPassphrase: UNLOCK_PASSPHRASE, adminPassphrase, systemTime: new Date().toISOString() }

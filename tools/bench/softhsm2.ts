@@ -14,7 +14,7 @@ import {
   type BenchKey,
   bundleFor,
   createClient,
-  furnish,
+  fillStore,
   isInstalled,
   KEYS,
   makeKeys,
@@ -63,7 +63,7 @@ async function measureAll(): Promise<void> {
     const server = await startCoffer(join(directory, 'coffer'), join(directory, 'data'))
     try {
       const { call, close } = createClient(server)
-      await furnish(call)
+      await fillStore(call)
       await makeKeys(call)
       close()
       const rows: Row[] = []

@@ -6,7 +6,7 @@
 
 import { copySecret, newSecret, ownsMemory, releaseSecret } from '../../base/secret.ts'
 
-export interface Parcel {
+export interface MessageBatch {
   /** A byte array stands as its length where it is part of `bytes`. */
   fields: unknown[]
   bytes: Uint8Array<ArrayBuffer>
@@ -38,7 +38,7 @@ export class Packer {
   }
 
   /** What was added, and the memory to move along with it. To be called once. */
-  close(): [parcel: Parcel, moved: ArrayBuffer[]] {
+  close(): [batch: MessageBatch, moved: ArrayBuffer[]] {
     const bytes = newSecret(this.#length)
     let at = 0
     for (const part of this.#short) {
@@ -52,29 +52,29 @@ export class Packer {
 
 /** Reads what was added in the same order. */
 export class Unpacker {
-  readonly #parcel: Parcel
+  readonly #batch: MessageBatch
   #field = 0
   #byte = 0
 
-  constructor(parcel: Parcel) {
-    this.#parcel = parcel
+  constructor(batch: MessageBatch) {
+    this.#batch = batch
   }
 
   get isEmpty(): boolean {
-    return this.#field === this.#parcel.fields.length
+    return this.#field === this.#batch.fields.length
   }
 
   take(): unknown {
-    return this.#parcel.fields[this.#field++]
+    return this.#batch.fields[this.#field++]
   }
 
-  /** Short ones lie in the parcel's memory. */
+  /** Short ones lie in the batch's memory. */
   takeBytes(): Uint8Array | undefined {
     const field = this.take() as number | Uint8Array | undefined
     if (typeof field !== 'number') return field
     const start = this.#byte
     this.#byte += field
-    return this.#parcel.bytes.subarray(start, this.#byte)
+    return this.#batch.bytes.subarray(start, this.#byte)
   }
 }
 

@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../../base/error.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost, SignMode } from '../types.ts'
-import type { Packer, Parcel, Unpacker } from './message-encoding.ts'
+import type { MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 
 export type Task =
   | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array }
@@ -26,8 +26,8 @@ export interface Request {
   evict?: number
 }
 
-/** A parcel holds requests. */
-export type ToWorker = Parcel | { forget: number } | 'close'
+/** A batch holds requests. */
+export type ToWorker = MessageBatch | { forget: number } | 'close'
 
 export type FromWorker = 'ready' | Tested | Replies
 
@@ -37,7 +37,7 @@ export interface Tested {
   wrong: string[]
 }
 
-export interface Replies extends Parcel {
+export interface Replies extends MessageBatch {
   /** How long the operations in it took together. */
   tookMs: number
   /** A check of its memory failed: it answers what it has been given, and is to be replaced. */

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { copySecret as copy } from '../../base/secret.ts'
 import type { CryptoPool, KeyHandle, KeyPair } from '../types.ts'
 import type { Task } from './messages.ts'
-import { Lane } from './worker-queue.ts'
+import { WorkerQueue } from './worker-queue.ts'
 
 export interface PoolOptions {
   /** Threads that use keys; default: one per core. */
@@ -26,7 +26,7 @@ const USE_JOBS_MAX = 2048
 const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
 
 /**
- * Three lanes, none of which can hold up another for longer than the scheduler's time slice:
+ * Three queues, none of which can hold up another for longer than the scheduler's time slice:
  * - `use` signs, decrypts and makes everything that takes milliseconds; one thread per core; only these hold opened keys;
  * - `derive` runs scrypt, a tenth to half a second each, one after the other appliance-wide (contract 7.1);
  * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when first needed.
@@ -44,7 +44,7 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     if (wrong.length > 0) wrongBefore = wrong
     for (const listener of listeners) listener(wrong)
   }
-  const use = new Lane({
+  const use = new WorkerQueue({
     ...shared,
     name: 'use',
     threads: Math.max(1, workers),
@@ -52,8 +52,8 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     signs: true,
     onTested,
   })
-  const derive = new Lane({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
-  const search = new Lane({
+  const derive = new WorkerQueue({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
+  const search = new WorkerQueue({
     ...shared,
     name: 'search',
     threads: 1,
@@ -61,16 +61,16 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     startsLate: true,
     nice: SEARCH_NICE,
   })
-  const lanes = [use, derive, search]
+  const queues = [use, derive, search]
   const start = (): void => {
     use.start()
     derive.start()
   }
   if (!startLater) start()
 
-  const bytesOf = (lane: Lane, task: Task, key?: KeyHandle): Promise<Uint8Array> =>
-    lane.run(task, key) as Promise<Uint8Array>
-  const pairOf = (lane: Lane, task: Task): Promise<KeyPair> => lane.run(task) as Promise<KeyPair>
+  const bytesOf = (queue: WorkerQueue, task: Task, key?: KeyHandle): Promise<Uint8Array> =>
+    queue.run(task, key) as Promise<Uint8Array>
+  const pairOf = (queue: WorkerQueue, task: Task): Promise<KeyPair> => queue.run(task) as Promise<KeyPair>
 
   // The copies are wiped here or in the worker.
   return {
@@ -104,11 +104,11 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     forget: (ref) => use.forget(ref),
     forgetAll: () => {
       Atomics.add(new Int32Array(epoch), 0, 1)
-      for (const lane of lanes) lane.forgetAll()
+      for (const queue of queues) queue.forgetAll()
     },
     close: async () => {
       Atomics.add(new Int32Array(epoch), 0, 1)
-      await Promise.all(lanes.map((lane) => lane.close()))
+      await Promise.all(queues.map((queue) => queue.close()))
     },
   }
 }

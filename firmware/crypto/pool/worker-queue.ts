@@ -1,4 +1,4 @@
-/** One lane of the crypto pool: a bounded queue in front of worker threads that are replaced when they die. */
+/** One queue of the crypto pool: bounded, in front of worker threads that are replaced when they die. */
 
 import { Worker } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
@@ -77,7 +77,7 @@ const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a
 const PAUSE_MS = 1_000
 const CLOSE_MS = 500 // to end an operation and wipe; one that takes longer, with the largest primes, is ended without
 
-export class Lane {
+export class WorkerQueue {
   readonly #options: LaneOptions
   readonly #epoch: Int32Array
   readonly #threads = new Set<Thread>()
@@ -354,8 +354,8 @@ function depart({ worker, outbox }: Thread): void {
   if (outbox.length === 0) return
   const packer = new Packer()
   for (const request of outbox.splice(0)) packRequest(packer, request)
-  const [parcel, moved] = packer.close()
-  worker.postMessage(parcel satisfies ToWorker, moved)
+  const [batch, moved] = packer.close()
+  worker.postMessage(batch satisfies ToWorker, moved)
 }
 
 /** In order with the requests before it. */

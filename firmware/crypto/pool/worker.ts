@@ -12,7 +12,7 @@ import { type Random, systemRandom } from '../random.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { KeyPair } from '../types.ts'
 import { knownAnswers } from './known-answers.ts'
-import { Packer, type Parcel, Unpacker } from './message-encoding.ts'
+import { type MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 import {
   type FromWorker,
   packReply,
@@ -83,8 +83,8 @@ function serve(port: MessagePort): void {
   }
 
   /** Short operations are answered together, for waking the main thread costs as much as one; long ones one by one. */
-  const answerAll = (parcel: Parcel): void => {
-    const requests = new Unpacker(parcel)
+  const answerAll = (batch: MessageBatch): void => {
+    const requests = new Unpacker(batch)
     let packer = new Packer()
     let firstMs = performance.now()
     let startedMs = firstMs

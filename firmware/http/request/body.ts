@@ -14,17 +14,17 @@ export interface BodyLimits {
   /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
   totalBytesMax: number
   /** A body of a request without credentials, however quickly it comes. */
-  strangerMs: number
+  anonymousMs: number
   /** The same for one that is streamed. */
-  strangerStreamMs: number
+  anonymousStreamMs: number
 }
 
 export const BODY_LIMITS: BodyLimits = {
   graceMs: 10_000,
   bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
   totalBytesMax: 320 * 1024 * 1024, // four of the largest
-  strangerMs: 30_000, // two passphrases and a time
-  strangerStreamMs: 600_000, // the backup of a million keys at 2 MB/s
+  anonymousMs: 30_000, // two passphrases and a time
+  anonymousStreamMs: 600_000, // the backup of a million keys at 2 MB/s
 }
 
 const PACE_CHECK_MS = 500

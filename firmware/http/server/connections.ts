@@ -16,7 +16,7 @@ const DESCRIPTORS_KEPT = 512
 
 const CHECKED_FROM = 64 // so many fit in any case; to ask for the limit takes milliseconds
 
-type Standing = 'handshake' | 'stranger' | 'user'
+type Standing = 'handshake' | 'anonymous' | 'user'
 
 export interface Connections {
   /** False when there is no place for it; may end another one. */
@@ -51,7 +51,7 @@ export function createConnections(connectionsMax: number): Connections {
 
   function admit(socket: Socket): boolean {
     const name = prefixOf((socket.remoteAddress ?? '').replace(/^::ffff:/, ''))
-    const by = { handshake: new Set<Held>(), stranger: new Set<Held>(), user: new Set<Held>() }
+    const by = { handshake: new Set<Held>(), anonymous: new Set<Held>(), user: new Set<Held>() }
     const prefix = prefixes.get(name) ?? { name, size: 0, by }
     if (held.size >= Math.min(connectionsMax, CHECKED_FROM)) {
       max ??= Math.min(connectionsMax, descriptorsMax() - DESCRIPTORS_KEPT)
@@ -69,7 +69,7 @@ export function createConnections(connectionsMax: number): Connections {
 
   /** False when all that could be given up is users'. */
   function makeRoom(among: readonly Prefix[]): boolean {
-    for (const standing of ['handshake', 'stranger'] as const) {
+    for (const standing of ['handshake', 'anonymous'] as const) {
       const largest = among.reduce((a, b) => (b.by[standing].size > a.by[standing].size ? b : a))
       const [oldest] = largest.by[standing]
       if (oldest === undefined) continue
@@ -99,7 +99,7 @@ export function createConnections(connectionsMax: number): Connections {
     admit,
     secured: (socket, onUser) => {
       const one = held.get(nameOf(socket))
-      if (one !== undefined) move(one, 'stranger')
+      if (one !== undefined) move(one, 'anonymous')
       onLogin.set(socket, () => {
         if (one !== undefined) move(one, 'user')
         onUser()
@@ -117,7 +117,7 @@ export function createConnections(connectionsMax: number): Connections {
 const onLogin = new WeakMap<Duplex, () => void>()
 
 /** Somebody has logged in on this connection. */
-export function greet(socket: Duplex): void {
+export function markAuthenticated(socket: Duplex): void {
   const tell = onLogin.get(socket)
   if (tell === undefined) return
   onLogin.delete(socket)

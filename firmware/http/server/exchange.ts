@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Context } from 'hono'
-import { greet } from './connections.ts'
+import { markAuthenticated } from './connections.ts'
 
 /** What the listener passes along with a request; absent in tests without sockets. */
 export interface Connection {
@@ -23,7 +23,7 @@ export interface Exchange {
   /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
   openBody(): Readable
   /** Somebody has logged in: the connection is a user's from now on. */
-  greet(): void
+  markAuthenticated(): void
   /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
@@ -38,7 +38,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       address: '',
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
-      greet: () => {},
+      markAuthenticated: () => {},
       cut: () => {},
     }
   }
@@ -54,7 +54,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       if (incoming.headers.expect !== undefined) outgoing?.writeContinue()
       return incoming
     },
-    greet: () => greet(incoming.socket),
+    markAuthenticated: () => markAuthenticated(incoming.socket),
     cut: () => void outgoing?.destroy(),
   }
 }

@@ -17,7 +17,7 @@ import type { Connection } from './exchange.ts'
 import { createCommonHeaders } from './headers.ts'
 import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
 import { createPipelining, readAsStream } from './pipelining.ts'
-import { createDoor } from './plain.ts'
+import { createPlainHttpDetector } from './plain.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
 
@@ -58,7 +58,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   const commonHeaders = createCommonHeaders(now)
   const connections = createConnections(limits.connectionsMax)
   const pipelining = createPipelining(limits)
-  const strangers = createShare(log)
+  const anonymous = createShare(log)
   const secured = new Set<Socket>()
   let closing = false
 
@@ -126,11 +126,11 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       client.unanswered.delete(outgoing)
       client.idleSinceMs = performance.now()
       if (incoming.complete) setTimed(socket, client, false)
-      const lines = client.isUser ? log : strangers.lines()
+      const lines = client.isUser ? log : anonymous.lines()
       if (!isLogged) lines?.info('access', line)
       if (outgoing.headersSent) record(lines, outgoing.statusCode, (performance.now() - started) / 1000)
       pipelining.proceed(socket)
-      if (client.unanswered.size === 0) client.parting?.()
+      if (client.unanswered.size === 0) client.whenAnswered?.()
     })
     const answer = (): void => {
       if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
@@ -151,7 +151,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     if (client.broken) return
     client.broken = true
     pipelining.stop(socket as Socket)
-    const lines = client.isUser ? log : strangers.lines()
+    const lines = client.isUser ? log : anonymous.lines()
     const reply = (await unknownMethodReply(error, lines)) ?? parserErrorReply(error)
     const insideBody = client.last !== undefined && !client.last.complete
     const answeredBody = insideBody && client.unanswered.size === 0
@@ -164,7 +164,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
       record(lines, reply.status, 0)
     }
     if (client.unanswered.size === 0 || insideBody) part()
-    else client.parting = part
+    else client.whenAnswered = part
   }
 
   /** The path and the state of the appliance come before the method: contract section 1.7. */
@@ -190,7 +190,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   server.on('checkContinue', onRequest)
   server.on('checkExpectation', onRequest) // RFC 9110 section 10.1.1 lets a server ignore what it does not know
   server.on('connect', ({ method, socket }: IncomingMessage) => {
-    const lines = clientOf(socket).isUser ? log : strangers.lines()
+    const lines = clientOf(socket).isUser ? log : anonymous.lines()
     lines?.info('access', `request ${method}`)
     pipelining.stop(socket)
     answerRaw(socket, refusal(501, 'Unknown method'), commonHeaders())
@@ -204,11 +204,11 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     else socket.destroy()
   })
   const [shakeHands] = server.listeners('connection') as [(socket: Socket) => void]
-  const greet = createDoor({
+  const handleConnection = createPlainHttpDetector({
     limits,
     now,
     onPlain: ({ method, target }, status) => {
-      const lines = strangers.lines()
+      const lines = anonymous.lines()
       lines?.info('access', `request ${method} ${pathOf(target)} without TLS`)
       record(lines, status, 0)
     },
@@ -216,7 +216,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   })
   server.off('connection', shakeHands)
   server.on('connection', (socket: Socket) => {
-    if (connections.admit(socket)) greet(socket)
+    if (connections.admit(socket)) handleConnection(socket)
     else socket.destroy()
   })
   server.on('secureConnection', (socket) => {
@@ -286,7 +286,7 @@ interface Client {
   /** Somebody has logged in on it. */
   isUser: boolean
   /** The last answer, to be sent when all others are. */
-  parting: (() => void) | undefined
+  whenAnswered: (() => void) | undefined
 }
 
 const clients = new WeakMap<Duplex, Client>()
@@ -301,7 +301,7 @@ function clientOf(socket: Duplex): Client {
       last: undefined,
       broken: false,
       isUser: false,
-      parting: undefined,
+      whenAnswered: undefined,
     }
     clients.set(socket, client)
   }

@@ -6,7 +6,7 @@ import type { ListenerLimits } from './limits.ts'
 import type { OnceOptions } from './redirect.ts'
 import { createOnceServer, secureUri } from './redirect.ts'
 
-export interface DoorOptions extends Pick<OnceOptions, 'now'> {
+export interface DetectorOptions extends Pick<OnceOptions, 'now'> {
   limits: ListenerLimits
   /** Hears of each answer to a client of plain HTTP. */
   onPlain: (asked: { method: string; target: string }, status: number) => void
@@ -17,7 +17,12 @@ export interface DoorOptions extends Pick<OnceOptions, 'now'> {
  * Takes a new connection: TLS begins with a record of type 22 (RFC 8446 section 5.1), which is no letter, and a method of
  * HTTP with a letter.
  */
-export function createDoor({ limits, now, onPlain, shakeHands }: DoorOptions): (socket: Socket) => void {
+export function createPlainHttpDetector({
+  limits,
+  now,
+  onPlain,
+  shakeHands,
+}: DetectorOptions): (socket: Socket) => void {
   const plain = createOnceServer({
     limits,
     now,

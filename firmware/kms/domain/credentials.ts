@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { CofferError } from '../../base/error.ts'
-import { ANYBODY, createTurns, type Place } from '../../base/queue.ts'
+import { ANYBODY, createFairQueue, type Place } from '../../base/fair-queue.ts'
 import type { Context } from './context.ts'
 import { matchesPassphrase, type PassphraseDigest, renewDigest } from './passphrase.ts'
 import type { Caller } from './roles.ts'
@@ -30,7 +30,7 @@ export class Credentials {
   readonly #key: Uint8Array
   /** By user id, least recently used first. */
   readonly #remembered = new Map<string, Remembered>()
-  readonly #turns = createTurns(WAITING_MAX)
+  readonly #turns = createFairQueue(WAITING_MAX)
   /** Derivations under way, by mac and place: equal requests at the same time share one. */
   readonly #underWay = new Map<string, Promise<boolean>>()
   /** What took the place of a digest of a NetHSM's: who waited for the same derivation is not turned away. */

@@ -13,7 +13,7 @@ export interface KeyEntry extends KeyMetadata {
 }
 
 /** The keys of one namespace. */
-export interface Shelf {
+export interface NamespaceKeys {
   readonly namespace: Namespace
   readonly entries: Map<string, KeyEntry>
   readonly ids: SortedIds
@@ -28,7 +28,7 @@ export const nextRef = (): number => ++lastRef
 
 export class KeyIndex {
   readonly #context: Context
-  readonly #shelves = new Map<Namespace, Shelf>()
+  readonly #namespaces = new Map<Namespace, NamespaceKeys>()
 
   constructor(context: Context) {
     this.#context = context
@@ -56,27 +56,32 @@ export class KeyIndex {
       }
       ofNamespace.set(entry.id, entry)
     }
-    for (const [namespace, ofNamespace] of entries) this.#addShelf(namespace, ofNamespace)
+    for (const [namespace, ofNamespace] of entries) this.#add(namespace, ofNamespace)
   }
 
-  /** The shelf of a namespace that exists; empty before its first key. */
-  shelf(namespace: Namespace): Shelf {
-    return this.#shelves.get(namespace) ?? this.#addShelf(namespace, new Map())
+  /** Those of a namespace that exists; empty before its first key. */
+  of(namespace: Namespace): NamespaceKeys {
+    return this.#namespaces.get(namespace) ?? this.#add(namespace, new Map())
   }
 
   /** False once the namespace was deleted, even if one of the same name was created since. */
-  holds(shelf: Shelf): boolean {
-    return this.#shelves.get(shelf.namespace) === shelf
+  holds(namespaceKeys: NamespaceKeys): boolean {
+    return this.#namespaces.get(namespaceKeys.namespace) === namespaceKeys
   }
 
   drop(namespace: Namespace): void {
-    this.#shelves.delete(namespace)
+    this.#namespaces.delete(namespace)
   }
 
-  #addShelf(namespace: Namespace, entries: Map<string, KeyEntry>): Shelf {
-    const shelf = { namespace, entries, ids: new SortedIds(entries.keys()), version: this.#context.nextVersion() }
-    this.#shelves.set(namespace, shelf)
-    return shelf
+  #add(namespace: Namespace, entries: Map<string, KeyEntry>): NamespaceKeys {
+    const namespaceKeys = {
+      namespace,
+      entries,
+      ids: new SortedIds(entries.keys()),
+      version: this.#context.nextVersion(),
+    }
+    this.#namespaces.set(namespace, namespaceKeys)
+    return namespaceKeys
   }
 }
 

@@ -43,7 +43,7 @@ export class KeyUse {
 
   sign(actor: Actor, id: string, mode: SignMode, message: Input): Promise<Uint8Array> {
     return this.#use(actor, id, 'sign', async (key) =>
-      lend(message, (input) => {
+      useAndWipe(message, (input) => {
         assertPermitted(key.mechanisms, 'sign', mode)
         return this.#context.pool.sign(this.#keys.handle(key), mode, input)
       }),
@@ -53,7 +53,7 @@ export class KeyUse {
   /** `iv`: 16 bytes for AES_CBC, ignored for other modes. */
   decrypt(actor: Actor, id: string, mode: DecryptMode, encrypted: Input, iv: Input | null): Promise<Uint8Array> {
     return this.#use(actor, id, 'decrypt', async (key) =>
-      lend(encrypted, (input) => {
+      useAndWipe(encrypted, (input) => {
         const vector = iv?.()
         assertPermitted(key.mechanisms, 'decrypt', mode)
         if (mode !== 'AES_CBC') return this.#context.pool.decrypt(this.#keys.handle(key), mode, input)
@@ -71,7 +71,7 @@ export class KeyUse {
     iv: Input | null,
   ): Promise<{ encrypted: Uint8Array; iv: Uint8Array }> {
     return this.#use(actor, id, 'encrypt', async (key) => {
-      const [encrypted, vector] = lend(message, (input) => {
+      const [encrypted, vector] = useAndWipe(message, (input) => {
         const vector = iv?.() ?? this.#context.random(IV_BYTES)
         assertPermitted(key.mechanisms, 'encrypt', mode)
         return [this.#context.pool.encrypt(this.#keys.handle(key), mode, input, checkedIv(vector)), vector] as const
@@ -136,7 +136,7 @@ export class KeyUse {
 
 const otherTags = () => new CofferError('forbidden', 'Your tags do not allow you to use this key')
 
-function lend<T>(input: Input, use: (bytes: Uint8Array) => T): T {
+function useAndWipe<T>(input: Input, use: (bytes: Uint8Array) => T): T {
   const bytes = input()
   try {
     return use(bytes)

@@ -16,7 +16,7 @@ import type { Change } from '../../store/store.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import { generatedId, keyName } from './identifiers.ts'
-import { type KeyEntry, KeyIndex, nextRef, type Shelf } from './key-index.ts'
+import { type KeyEntry, KeyIndex, type NamespaceKeys, nextRef } from './key-index.ts'
 import { type CertificateType, decodePublic, encodeKey, type KeyMetadata } from './key-record.ts'
 import type { Caller } from './roles.ts'
 
@@ -84,21 +84,21 @@ export class Keys {
 
   /** Of all but the count of operations. */
   contentVersion(namespace: Namespace, id: string): string | null {
-    const entry = this.#index.shelf(namespace).entries.get(id)
+    const entry = this.#index.of(namespace).entries.get(id)
     return entry === undefined ? null : this.#context.versionText(entry.version)
   }
 
   certificateVersion(namespace: Namespace, id: string): string | null {
-    const entry = this.#index.shelf(namespace).entries.get(id)
+    const entry = this.#index.of(namespace).entries.get(id)
     return entry === undefined || entry.certificate === null ? null : this.#context.versionText(entry.version)
   }
 
   listVersion(namespace: Namespace): string {
-    return this.#context.versionText(this.#index.shelf(namespace).version)
+    return this.#context.versionText(this.#index.of(namespace).version)
   }
 
   list(namespace: Namespace, { prefix = '', label, usableWith }: KeyFilter): string[] {
-    const { ids, entries } = this.#index.shelf(namespace)
+    const { ids, entries } = this.#index.of(namespace)
     const selected = ids.startingWith(prefix)
     if (label === undefined && usableWith === undefined) return selected
     return selected.filter((id) => isSelected(entries.get(id)!, { label, usableWith }))
@@ -109,7 +109,7 @@ export class Keys {
    * there may be more: a page looks at a bounded number of keys, however few of them are selected.
    */
   page(namespace: Namespace, filter: KeyFilter, after: string, limit: number): KeyPage {
-    const { ids, entries } = this.#index.shelf(namespace)
+    const { ids, entries } = this.#index.of(namespace)
     const isFiltered = filter.label !== undefined || filter.usableWith !== undefined
     const lookedAt = isFiltered ? PAGE_SCAN_MAX : limit + 1
     const candidates = ids.after(after, filter.prefix ?? '', lookedAt)
@@ -209,16 +209,16 @@ export class Keys {
   ): Promise<string> {
     for (const mechanism of mechanisms)
       if (!mechanismFits(mechanism, type)) throw new CofferError('invalid', `${mechanism} does not fit ${type} keys`)
-    const shelf = this.#index.shelf(caller.namespace)
+    const namespaceKeys = this.#index.of(caller.namespace)
     const id = wanted ?? generatedId(this.#context.random)
-    this.#assertFree(shelf, id)
+    this.#assertFree(namespaceKeys, id)
     const pair = await make()
     try {
       this.#context.assertOpen()
-      if (!this.#index.holds(shelf)) throw new CofferError('forbidden', 'The namespace was deleted')
-      this.#assertFree(shelf, id)
+      if (!this.#index.holds(namespaceKeys)) throw new CofferError('forbidden', 'The namespace was deleted')
+      this.#assertFree(namespaceKeys, id)
       const metadata: KeyMetadata = {
-        namespace: shelf.namespace,
+        namespace: namespaceKeys.namespace,
         id,
         type,
         typeName,
@@ -228,14 +228,14 @@ export class Keys {
         operations: 0,
         certificate: null,
       }
-      const name = keyName(shelf.namespace, id)
+      const name = keyName(namespaceKeys.namespace, id)
       this.#context.records.commit([
         { collection: 'keys', name, value: encodeKey(metadata, pair.public) },
         { collection: 'privateKeys', name, value: pair.private },
       ])
-      shelf.entries.set(id, { ...metadata, ref: nextRef(), version: this.#context.nextVersion() })
-      shelf.ids.insert(id)
-      this.#listChanged(shelf)
+      namespaceKeys.entries.set(id, { ...metadata, ref: nextRef(), version: this.#context.nextVersion() })
+      namespaceKeys.ids.insert(id)
+      this.#listChanged(namespaceKeys)
       this.#log(caller, `created ${id} (${metadata.typeName}) by ${caller.userId}`)
     } finally {
       pair.private.fill(0)
@@ -243,25 +243,25 @@ export class Keys {
     return id
   }
 
-  #assertFree(shelf: Shelf, id: string): void {
+  #assertFree(namespaceKeys: NamespaceKeys, id: string): void {
     if (id === RESERVED_ID) throw new CofferError('invalid', `A key cannot be called ${RESERVED_ID}`)
-    if (this.#find(shelf, id) !== undefined) throw new CofferError('conflict', 'The key already exists')
+    if (this.#find(namespaceKeys, id) !== undefined) throw new CofferError('conflict', 'The key already exists')
   }
 
   remove(caller: Caller, id: string): void {
-    const shelf = this.#index.shelf(caller.namespace)
+    const namespaceKeys = this.#index.of(caller.namespace)
     const entry = this.#entry(caller.namespace, id)
     this.#context.records.commit(removal(entry))
-    shelf.entries.delete(id)
-    shelf.ids.remove(id)
-    this.#listChanged(shelf)
+    namespaceKeys.entries.delete(id)
+    namespaceKeys.ids.remove(id)
+    this.#listChanged(namespaceKeys)
     this.#forget(entry)
     this.#log(caller, `removed ${id} by ${caller.userId}`)
   }
 
   /** Every key of a namespace, in one transaction with `also`. */
   removeAll(namespace: Namespace, also: readonly Change[]): void {
-    const entries = [...this.#index.shelf(namespace).entries.values()]
+    const entries = [...this.#index.of(namespace).entries.values()]
     this.#context.records.commit([...entries.flatMap(removal), ...also])
     this.#index.drop(namespace)
     for (const entry of entries) this.#forget(entry)
@@ -270,9 +270,9 @@ export class Keys {
   /** Throws `conflict` when the target is taken, also by the key itself. */
   move(caller: Caller, id: string, newId: string): void {
     const { records } = this.#context
-    const shelf = this.#index.shelf(caller.namespace)
+    const namespaceKeys = this.#index.of(caller.namespace)
     const entry = this.#entry(caller.namespace, id)
-    this.#assertFree(shelf, newId)
+    this.#assertFree(namespaceKeys, newId)
     const [from, to] = [keyName(entry.namespace, id), keyName(entry.namespace, newId)]
     const privateKey = this.#read('privateKeys', entry)
     try {
@@ -287,12 +287,12 @@ export class Keys {
       privateKey.fill(0)
     }
     this.#counted.delete(entry)
-    shelf.entries.delete(id)
-    shelf.ids.remove(id)
+    namespaceKeys.entries.delete(id)
+    namespaceKeys.ids.remove(id)
     entry.id = newId
-    shelf.entries.set(newId, entry)
-    shelf.ids.insert(newId)
-    this.#changed(shelf, entry)
+    namespaceKeys.entries.set(newId, entry)
+    namespaceKeys.ids.insert(newId)
+    this.#changed(namespaceKeys, entry)
     this.#log(caller, `moved ${id} to ${newId} by ${caller.userId}`)
   }
 
@@ -397,16 +397,16 @@ export class Keys {
     this.#context.records.commit([{ collection: 'keys', name: keyName(entry.namespace, entry.id), value }, ...also])
     Object.assign(entry, change)
     this.#counted.delete(entry)
-    this.#changed(this.#index.shelf(caller.namespace), entry)
+    this.#changed(this.#index.of(caller.namespace), entry)
   }
 
-  #changed(shelf: Shelf, entry: KeyEntry): void {
+  #changed(namespaceKeys: NamespaceKeys, entry: KeyEntry): void {
     entry.version = this.#context.nextVersion()
-    this.#listChanged(shelf)
+    this.#listChanged(namespaceKeys)
   }
 
-  #listChanged(shelf: Shelf): void {
-    shelf.version = this.#context.nextVersion()
+  #listChanged(namespaceKeys: NamespaceKeys): void {
+    namespaceKeys.version = this.#context.nextVersion()
   }
 
   #forget(entry: KeyEntry): void {
@@ -415,17 +415,17 @@ export class Keys {
   }
 
   #holds(entry: Readonly<KeyEntry>): boolean {
-    return this.#index.shelf(entry.namespace).entries.get(entry.id) === entry
+    return this.#index.of(entry.namespace).entries.get(entry.id) === entry
   }
 
-  #find({ namespace, entries }: Shelf, id: string): KeyEntry | undefined {
+  #find({ namespace, entries }: NamespaceKeys, id: string): KeyEntry | undefined {
     const entry = entries.get(id)
     if (entry === undefined && this.#context.records.isDamaged('keys', keyName(namespace, id))) throw damaged('key')
     return entry
   }
 
   #entry(namespace: Namespace, id: string): KeyEntry {
-    const entry = this.#find(this.#index.shelf(namespace), id)
+    const entry = this.#find(this.#index.of(namespace), id)
     if (entry === undefined) throw noSuchKey()
     return entry
   }

@@ -1,6 +1,6 @@
 /** The appliance while it is Operational: users, namespaces and keys over one opened store. */
 
-import type { Place } from '../../base/queue.ts'
+import type { Place } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
 import type { Change, RecordStore } from '../../store/store.ts'

@@ -1,7 +1,7 @@
 /** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
 
 import type { z } from 'zod'
-import type { Place } from '../../base/queue.ts'
+import type { Place } from '../../base/fair-queue.ts'
 import type { State } from '../../base/states.ts'
 import { BODY_BYTES_MAX, type Upload } from '../../http/request/body.ts'
 import type { Part } from '../../http/request/multipart.ts'

@@ -8,9 +8,9 @@ import { Hono } from 'hono'
 import { actAdmitted, type Check } from '../../base/admission.ts'
 import type { AttemptLimiter } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
+import type { Place } from '../../base/fair-queue.ts'
 import { matchSchema, parseText, readText } from '../../base/json.ts'
 import type { Log } from '../../base/log.ts'
-import type { Place } from '../../base/queue.ts'
 import type { State } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
 import {
@@ -136,7 +136,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const { address } = exchange
     const access = accessIn(declaration, state)
     if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
-    const caller = access === 'public' ? nobody : await authenticate(exchange, attempt)
+    const caller = access === 'public' ? NO_CALLER : await authenticate(exchange, attempt)
     const request: Request<S, unknown, unknown, unknown> = {
       services,
       caller,
@@ -169,9 +169,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const { body } = declaration
     try {
       if (body !== undefined) {
-        const { strangerMs, strangerStreamMs } = bodyLimits
-        const ofStranger = body.kind === 'stream' ? strangerStreamMs : strangerMs
-        const terms = { check, withinMs: access === 'public' ? ofStranger : Number.POSITIVE_INFINITY }
+        const { anonymousMs, anonymousStreamMs } = bodyLimits
+        const ofAnonymous = body.kind === 'stream' ? anonymousStreamMs : anonymousMs
+        const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
         request.body = await readBody(declaration, body, exchange, bytesMax, terms)
         check()
         const late = meetResource(exchange, declaration, request)
@@ -236,7 +236,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const caller = await options.limiter.attempt(address, userId, verify, recall)
     if (caller !== null) {
       attempt.caller = caller
-      exchange.greet()
+      exchange.markAuthenticated()
       return caller
     }
     options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
@@ -325,7 +325,7 @@ const MULTIPART_TYPE = 'multipart/form-data'
 const CONDITIONS = ['if-match', 'if-none-match'] as const
 
 /** Public endpoints get this; no handler of theirs may ask who calls. */
-const nobody = undefined as unknown as Caller
+const NO_CALLER = undefined as unknown as Caller
 
 function add<S>(resource: Resource<S>, declaration: Declaration<S>): void {
   if (resource.has(declaration.method)) throw new Error(`Declared twice: ${declaration.method} ${declaration.path}`)

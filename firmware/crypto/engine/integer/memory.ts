@@ -1,6 +1,6 @@
 /**
- * The memory of the plain arithmetic as a workbench: numbers are put into slots, worked on, taken out, and the bench is
- * cleared. Nothing stays on it between two operations.
+ * The memory of the integer arithmetic: numbers are put into slots, worked on and taken out, and the slots are cleared.
+ * Nothing stays in it between two operations.
  */
 
 import { copySecret } from '../../../base/secret.ts'
@@ -29,7 +29,7 @@ const FREE = 5
 
 /** Slots for the numbers of one operation. */
 export function slots<Name extends string>(...names: Name[]): Record<Name, number> {
-  if (FREE + names.length >= SLOTS_MAX) throw new Error('the workbench is full')
+  if (FREE + names.length >= SLOTS_MAX) throw new Error('no slot is left')
   return Object.fromEntries(names.map((name, i) => [name, slot(FREE + i)])) as Record<Name, number>
 }
 

@@ -4,7 +4,7 @@ import { ofThisRequest } from './admission.ts'
 import { CofferError } from './error.ts'
 
 /** In the order of their turns: the console, whoever was right before, and everybody else. */
-const RANKS = ['console', 'known', 'stranger'] as const
+const RANKS = ['console', 'known', 'unknown'] as const
 
 /** Who waits. */
 export interface Place {
@@ -14,12 +14,12 @@ export interface Place {
 }
 
 /** Nothing is known of him, not even where he is. */
-export const ANYBODY: Place = { rank: 'stranger', prefix: '' }
+export const ANYBODY: Place = { rank: 'unknown', prefix: '' }
 
 /** For what only those may ask for who have been let in already. */
 export const INSIDE: Place = { rank: 'known', prefix: 'inside' }
 
-export interface Turns {
+export interface FairQueue {
   /**
    * Settles as the task does. Among those of one rank, the prefix that had no turn for the longest time has the next. When
    * too many wait, the last in line is refused, `busy`: of the prefix from which most wait.
@@ -36,7 +36,7 @@ interface Waiting {
 /** Prefixes remembered with their last turn: minutes of derivations. */
 const PREFIXES_MAX = 4096
 
-export function createTurns(waitingMax: number): Turns {
+export function createFairQueue(waitingMax: number): FairQueue {
   const waiting: Waiting[] = [] // in order of arrival
   const lastTurns = new Map<string, number>() // by prefix, oldest first
   let turn = 0

@@ -10,7 +10,7 @@ const NOTICE_MS = 1000
 export type Print = (text: string) => void
 
 /** Prints what the pace allows, and says how many lines it has left out as soon as it can. */
-export function paceLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {
+export function limitLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {
   let credit = BURST_LINES
   let creditAtMs = now()
   let leftOut = 0

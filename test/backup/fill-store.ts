@@ -27,7 +27,11 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
  * Every tenth key has a certificate, of a few hundred bytes or of `certificateBytes`. Returns the device key. Users `admin`, `signer`, `saver` (Backup) and `team~chief`; every
  * third key lies in the namespace `team`.
  */
-export async function furnish(dataDirectory: string, keyCount: number, certificateBytes?: number): Promise<Uint8Array> {
+export async function fillStore(
+  dataDirectory: string,
+  keyCount: number,
+  certificateBytes?: number,
+): Promise<Uint8Array> {
   const deviceKey = new Uint8Array(randomBytes(32))
   const storeDirectory = join(dataDirectory, 'store')
   mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })

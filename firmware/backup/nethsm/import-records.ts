@@ -22,7 +22,7 @@ import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './w
 
 const BATCH = 64 // entries; keys among them are checked side by side
 
-export interface AdoptionServices {
+export interface ImportServices {
   store: StoreFile
   device: DeviceArea
   records: RecordStore & { readonly domainKey: Uint8Array }
@@ -32,7 +32,7 @@ export interface AdoptionServices {
 }
 
 /** Throws `storage`, and `unavailable` when the store was closed meanwhile. */
-export async function adopt({ store, device, records, pool, onDamage }: AdoptionServices): Promise<void> {
+export async function importRecords({ store, device, records, pool, onDamage }: ImportServices): Promise<void> {
   const counts = waiting(device)
   if (counts === null) return
   const keys = storeKeysOf(records.domainKey)
@@ -41,12 +41,12 @@ export async function adopt({ store, device, records, pool, onDamage }: Adoption
       const end = Math.min(done + BATCH, counts.all)
       const entries = Array.from({ length: end - done }, (_, n) => readWaiting(device, done + n))
       const outcomes = await Promise.allSettled(entries.map((entry) => recordsOf(entry, keys, pool)))
-      const adopted = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
-      const changes = adopted.flatMap(({ changes }) => changes)
+      const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
+      const changes = imported.flatMap(({ changes }) => changes)
       try {
         store.transaction(() => {
           records.commit(changes)
-          for (const { clusterCa } of adopted) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
+          for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
           for (let index = done; index < end; index++) removeEntry(device, index)
           putCounts(device, { all: counts.all, done: end })
         })

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { paceLines } from '../../boot/device/pace.ts'
+import { limitLines } from '../../boot/device/console-rate.ts'
 
 test('a quiet log is shown whole, a loud one at the pace of the line with a count of the rest', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let nowMs = 0
   const shown: string[] = []
-  const print = paceLines(
+  const print = limitLines(
     (text) => shown.push(text),
     () => nowMs,
   )
@@ -33,7 +33,7 @@ test('under steady noise some lines of each second are shown', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let nowMs = 0
   let shown = 0
-  const print = paceLines(
+  const print = limitLines(
     () => shown++,
     () => nowMs,
   )

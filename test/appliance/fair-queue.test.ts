@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CofferError } from '../../firmware/base/error.ts'
-import { createTurns, type Place } from '../../firmware/base/queue.ts'
+import { createFairQueue, type Place } from '../../firmware/base/fair-queue.ts'
 
 const busy = (error: unknown) => error instanceof CofferError && error.code === 'busy'
-const stranger = (prefix: string): Place => ({ rank: 'stranger', prefix })
+const stranger = (prefix: string): Place => ({ rank: 'unknown', prefix })
 
 /** Tasks that end when they are told to; `begun` has their names in the order in which they had their turns. */
 function createLine(waitingMax = 100) {
-  const turns = createTurns(waitingMax)
+  const turns = createFairQueue(waitingMax)
   const begun: string[] = []
   let end = (): void => {}
   const ask = (place: Place, name: string = place.prefix): Promise<string> =>
@@ -30,7 +30,7 @@ function createLine(waitingMax = 100) {
 }
 
 test('tasks run one at a time, and settle as they do', async () => {
-  const turns = createTurns(10)
+  const turns = createFairQueue(10)
   let running = 0
   const task = async (n: number) => {
     assert.equal(++running, 1)
