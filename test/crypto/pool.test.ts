@@ -113,7 +113,7 @@ test('refusals come back as they were made', () =>
     await assert.rejects(pool.encrypt(generic, 'AES_CBC', block, block), code('invalid', '16, 24 or 32'))
     await assert.rejects(pool.importRaw('EC_P256', new Uint8Array(32)), code('invalid', 'data'))
     const cost = { N: 3, r: 1, p: 1 }
-    await assert.rejects(pool.scrypt(block, block, cost), code('invalid', 'costs'))
+    await assert.rejects(pool.scrypt(block, block, cost), code('invalid', 'scrypt parameters'))
   }))
 
 test('a damaged stored key fails by itself, quotes nothing and leaves the worker working', () =>
