@@ -32,7 +32,8 @@ import { userDeclarations } from './kms/api/users.ts'
 import { documentDeclarations } from './kms/documents/documents.ts'
 import type { Auditor } from './kms/pipeline/auditor.ts'
 import type { Declaration } from './kms/pipeline/endpoint.ts'
-import { type Api, BASE_PATH, createApi } from './kms/pipeline/pipeline.ts'
+import { BASE_PATH } from './kms/pipeline/endpoint.ts'
+import { type Api, createApi } from './kms/pipeline/pipeline.ts'
 import { createStager } from './release/stager.ts'
 
 export interface AppOptions {

@@ -8,8 +8,8 @@ import { STATES, type State } from '../../firmware/base/states.ts'
 import { base64Text, id, label, passphrase, tags, timestamp, userId } from '../../firmware/kms/api/schema.ts'
 import { documentDeclarations } from '../../firmware/kms/documents/documents.ts'
 import type { Caller } from '../../firmware/kms/domain/roles.ts'
-import { endpoint, longJson } from '../../firmware/kms/pipeline/endpoint.ts'
-import { type Api, type ApiOptions, BASE_PATH, createApi } from '../../firmware/kms/pipeline/pipeline.ts'
+import { BASE_PATH, endpoint, longJson } from '../../firmware/kms/pipeline/endpoint.ts'
+import { type Api, type ApiOptions, createApi } from '../../firmware/kms/pipeline/pipeline.ts'
 
 /** What the handlers work on. */
 export interface Sample {

@@ -7,6 +7,9 @@ import { BODY_BYTES_MAX, type Upload } from '../../http/request/body.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
 
+/** Of every path of the API. */
+export const BASE_PATH = '/api/v1'
+
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /** Who may call. `publicIn` lists the states in which no credentials are asked for; contract section 3. */

@@ -9,42 +9,24 @@ import { actAdmitted, type Check } from '../../base/admission.ts'
 import type { AttemptLimiter } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Place } from '../../base/fair-queue.ts'
-import { matchSchema, parseText, readText } from '../../base/json.ts'
+import { matchSchema } from '../../base/json.ts'
 import type { Log } from '../../base/log.ts'
 import type { State } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
-import {
-  bodyReply,
-  emptyReply,
-  JSON_TYPE,
-  jsonReply,
-  type Reply,
-  type StreamedReply,
-  streamReply,
-  toResponse,
-} from '../../http/reply.ts'
-import {
-  BODY_LIMITS,
-  type BodyLimits,
-  createBodyReader,
-  release,
-  type Terms,
-  tooLarge,
-} from '../../http/request/body.ts'
+import { emptyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
+import { BODY_LIMITS, type BodyLimits, createBodyReader, tooLarge } from '../../http/request/body.ts'
 import { etagOf, judge, type Presence } from '../../http/request/conditions.ts'
-import { createLongJsonReader } from '../../http/request/long-json.ts'
-import { acceptable, mediaType } from '../../http/request/media.ts'
-import { parseMultipart } from '../../http/request/multipart.ts'
+import { mediaType } from '../../http/request/media.ts'
 import { refuseForeignPage } from '../../http/request/origin.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
-import type { Access, Body, Declaration, LongJsonBody, Request, Result } from './endpoint.ts'
-import { bodyBytesMax } from './endpoint.ts'
-
-export const BASE_PATH = '/api/v1'
+import { checkType, createBodies, wipeIn } from './bodies.ts'
+import { type Access, BASE_PATH, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
+import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
+import { readQuery, splitTarget } from './target.ts'
 
 /** A longer request target is answered with 414; contract section 1.5. */
 const TARGET_MAX = 2000
@@ -81,8 +63,9 @@ export type Api = Hono<{ Bindings: Connection }>
 /** Every path of the TLS port: `/api/v1/...` of the declarations, the others, and 404 for the rest. */
 export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyLimits = { ...BODY_LIMITS, ...options.bodyLimits }
-  const bodies = createBodyReader(bodyLimits)
-  options.onEra?.(bodies.recheck)
+  const bodyReader = createBodyReader(bodyLimits)
+  const bodies = createBodies(bodyReader)
+  options.onEra?.(bodyReader.recheck)
   const routes = createRoutes<Resource<S>>()
   const addAt = (path: string, declaration: Declaration<S>) =>
     add(
@@ -172,7 +155,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         const { anonymousMs, anonymousStreamMs } = bodyLimits
         const ofAnonymous = body.kind === 'stream' ? anonymousStreamMs : anonymousMs
         const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
-        request.body = await readBody(declaration, body, exchange, bytesMax, terms)
+        request.body = await bodies.read(body, exchange, terms, () => {
+          if (declaration.attemptsAs !== undefined) limiter.fail(address, declaration.attemptsAs)
+        })
         check()
         const late = meetResource(exchange, declaration, request)
         if ('status' in late) return late
@@ -249,50 +234,6 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
-  async function readBody(
-    declaration: Declaration<S>,
-    body: Body<unknown>,
-    exchange: Exchange,
-    bytesMax: number,
-    terms: Terms,
-  ) {
-    const contentType = exchange.header('content-type')
-    if (body.kind === 'stream') return body.open(bodies.stream(exchange.openBody, terms), contentType ?? '')
-    if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
-    const bytes = await bodies.read(exchange.openBody(), bytesMax, terms)
-    terms.check() // before anything is said of what is in it
-    const type = mediaType(contentType)
-    if (body.kind === 'raw') return body.parse(bytes, type)
-    try {
-      if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
-        return body.parts(await parseMultipart(bytes, contentType!))
-      const text = readText(bytes)
-      release(bytes) // before there is a copy more
-      const value = parseText(text)
-      try {
-        return matchSchema(body.schema, value, 'body')
-      } catch (error) {
-        if (declaration.attemptsAs !== undefined) options.limiter.fail(exchange.address, declaration.attemptsAs)
-        throw error
-      }
-    } finally {
-      release(bytes)
-    }
-  }
-
-  async function readLongJson(body: LongJsonBody<unknown>, exchange: Exchange, terms: Terms): Promise<unknown> {
-    const reader = createLongJsonReader(body.names, body.long)
-    try {
-      await bodies.feed(exchange.openBody(), body.bytesMax, reader.take, terms)
-      terms.check()
-      const { fields, bytes } = reader.end()
-      return body.value(matchSchema(body.schema, fields, 'body'), bytes)
-    } catch (error) {
-      reader.wipe()
-      throw error
-    }
-  }
-
   /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
   async function handle(
     declaration: Declaration<S>,
@@ -319,8 +260,6 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 type Resource<S> = Map<string, Declaration<S>>
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
-
-const MULTIPART_TYPE = 'multipart/form-data'
 
 const CONDITIONS = ['if-match', 'if-none-match'] as const
 
@@ -358,67 +297,6 @@ const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public
 const whoMay = ({ roles, scope }: Access): string =>
   `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`
 
-function checkType(body: Body<unknown>, type: string): void {
-  const types = bodyTypes(body)
-  if (!types.includes(type)) throw new RequestError(415, `The content type must be ${types.join(' or ')}`)
-}
-
-function bodyTypes(body: Body<unknown>): readonly string[] {
-  switch (body.kind) {
-    case 'json':
-    case 'longJson':
-      return [JSON_TYPE]
-    case 'jsonOrMultipart':
-      return [JSON_TYPE, MULTIPART_TYPE]
-    case 'raw':
-    case 'stream':
-      return body.types
-  }
-}
-
-/** Types of the answer the client takes; empty for an answer without a body. */
-function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
-  if ('empty' in answers) return []
-  const offered =
-    'types' in answers
-      ? answers.types
-      : [JSON_TYPE, ...(answers.textType === undefined ? [] : [mediaType(answers.textType)])]
-  const types = acceptable(offered, accept)
-  if (types.length === 0) throw new RequestError(406, `The answer has type ${offered.join(' or ')}`)
-  return types
-}
-
-/** With its parameters, that of the text which the client likes better than JSON, if it does. */
-function textType<S>({ answers }: Declaration<S>, [best]: readonly string[]): string | undefined {
-  const type = 'json' in answers ? answers.textType : undefined
-  return type !== undefined && best === mediaType(type) ? type : undefined
-}
-
-function splitTarget(target: string): [path: string, query: string] {
-  const end = target.indexOf('?')
-  return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
-}
-
-/** Names and values of the query; the last of one name wins. */
-function readQuery(text: string): Record<string, string> {
-  const query: Record<string, string> = Object.create(null)
-  for (const pair of text.split('&')) {
-    if (pair === '') continue
-    const end = pair.indexOf('=')
-    const [name, value] = end === -1 ? [pair, ''] : [pair.slice(0, end), pair.slice(end + 1)]
-    query[decodeQuery(name)] = decodeQuery(value)
-  }
-  return query
-}
-
-function decodeQuery(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
-  } catch {
-    throw new CofferError('invalid', 'query: bad percent-encoding')
-  }
-}
-
 function conditions<S>(
   exchange: Exchange,
   { method, version: declared }: Declaration<S>,
@@ -438,13 +316,6 @@ function conditions<S>(
   }
 }
 
-function responseHeaders<S>({ method, noCache }: Declaration<S>, etag: string | undefined): Record<string, string> {
-  return {
-    ...(etag !== undefined && method === 'GET' && { etag }),
-    ...(noCache && { 'cache-control': 'no-cache' }),
-  }
-}
-
 /** An answer to a change only says that it was made. */
 const givesOut = (result: Result): boolean => result.status === 200 && ('json' in result || 'bytes' in result)
 
@@ -459,34 +330,4 @@ function whileAdmitted(result: Result, check: Check): Result {
     }
   }
   return { ...result, stream: checked() }
-}
-
-/** Passphrases and keys in a body nobody needs any more; handlers may have wiped theirs already. */
-function wipeIn(value: unknown): void {
-  if (value instanceof Uint8Array) {
-    if (!(value.buffer as ArrayBuffer).detached) value.fill(0)
-  } else if (Array.isArray(value)) value.forEach(wipeIn)
-  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
-    Object.values(value).forEach(wipeIn)
-}
-
-function replyOf(
-  result: Result,
-  types: readonly string[],
-  textType: string | undefined,
-  headers: Record<string, string>,
-  onFailure: (error: unknown) => void,
-): Reply | StreamedReply {
-  if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
-  if ('bytes' in result) {
-    const bytes = result.bytes as Uint8Array<ArrayBuffer>
-    return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
-  }
-  if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
-  if ('json' in result && result.json !== undefined) {
-    const text = 'text' in result ? result.text : undefined
-    if (textType === undefined || text === undefined) return jsonReply(result.status, result.json, headers)
-    return bodyReply(result.status, text(), textType, headers)
-  }
-  return emptyReply(result.status, headers)
 }

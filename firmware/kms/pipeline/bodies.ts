@@ -1,0 +1,91 @@
+/** Bodies of requests, as their declarations have them: checks 8 and 14 of contract section 1.7. */
+
+import { matchSchema, parseText, readText } from '../../base/json.ts'
+import { RequestError } from '../../http/errors.ts'
+import { JSON_TYPE } from '../../http/reply.ts'
+import { type BodyReader, release, type Terms } from '../../http/request/body.ts'
+import { createLongJsonReader } from '../../http/request/long-json.ts'
+import { mediaType } from '../../http/request/media.ts'
+import { parseMultipart } from '../../http/request/multipart.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import { type Body, bodyBytesMax, type LongJsonBody } from './endpoint.ts'
+
+const MULTIPART_TYPE = 'multipart/form-data'
+
+export interface Bodies {
+  /**
+   * What the declaration makes of the body. Throws `invalid`, and what the reader throws; `onMismatch` is called for a
+   * body that is JSON, but fails its schema.
+   */
+  read(body: Body<unknown>, exchange: Exchange, terms: Terms, onMismatch: () => void): Promise<unknown>
+}
+
+export function createBodies(reader: BodyReader): Bodies {
+  async function read(body: Body<unknown>, exchange: Exchange, terms: Terms, onMismatch: () => void): Promise<unknown> {
+    const contentType = exchange.header('content-type')
+    if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType ?? '')
+    if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
+    const bytes = await reader.read(exchange.openBody(), bodyBytesMax(body), terms)
+    terms.check() // before anything is said of what is in it
+    const type = mediaType(contentType)
+    if (body.kind === 'raw') return body.parse(bytes, type)
+    try {
+      if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
+        return body.parts(await parseMultipart(bytes, contentType!))
+      const text = readText(bytes)
+      release(bytes) // before there is a copy more
+      const value = parseText(text)
+      try {
+        return matchSchema(body.schema, value, 'body')
+      } catch (error) {
+        onMismatch()
+        throw error
+      }
+    } finally {
+      release(bytes)
+    }
+  }
+
+  async function readLongJson(body: LongJsonBody<unknown>, exchange: Exchange, terms: Terms): Promise<unknown> {
+    const parser = createLongJsonReader(body.names, body.long)
+    try {
+      await reader.feed(exchange.openBody(), body.bytesMax, parser.take, terms)
+      terms.check()
+      const { fields, bytes } = parser.end()
+      return body.value(matchSchema(body.schema, fields, 'body'), bytes)
+    } catch (error) {
+      parser.wipe()
+      throw error
+    }
+  }
+
+  return { read }
+}
+
+/** Throws a RequestError. */
+export function checkType(body: Body<unknown>, type: string): void {
+  const types = bodyTypes(body)
+  if (!types.includes(type)) throw new RequestError(415, `The content type must be ${types.join(' or ')}`)
+}
+
+function bodyTypes(body: Body<unknown>): readonly string[] {
+  switch (body.kind) {
+    case 'json':
+    case 'longJson':
+      return [JSON_TYPE]
+    case 'jsonOrMultipart':
+      return [JSON_TYPE, MULTIPART_TYPE]
+    case 'raw':
+    case 'stream':
+      return body.types
+  }
+}
+
+/** Passphrases and keys in a body nobody needs any more; handlers may have wiped theirs already. */
+export function wipeIn(value: unknown): void {
+  if (value instanceof Uint8Array) {
+    if (!(value.buffer as ArrayBuffer).detached) value.fill(0)
+  } else if (Array.isArray(value)) value.forEach(wipeIn)
+  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
+    Object.values(value).forEach(wipeIn)
+}

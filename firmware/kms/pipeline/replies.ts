@@ -1,0 +1,63 @@
+/** Answers to requests, as their declarations have them: check 10 of contract section 1.7, and what is sent. */
+
+import { RequestError } from '../../http/errors.ts'
+import {
+  bodyReply,
+  emptyReply,
+  JSON_TYPE,
+  jsonReply,
+  type Reply,
+  type StreamedReply,
+  streamReply,
+} from '../../http/reply.ts'
+import { acceptable, mediaType } from '../../http/request/media.ts'
+import { BASE_PATH, type Declaration, type Result } from './endpoint.ts'
+
+/** Types of the answer the client takes; empty for an answer without a body. */
+export function answerTypes<S>({ answers }: Declaration<S>, accept: string | undefined): readonly string[] {
+  if ('empty' in answers) return []
+  const offered =
+    'types' in answers
+      ? answers.types
+      : [JSON_TYPE, ...(answers.textType === undefined ? [] : [mediaType(answers.textType)])]
+  const types = acceptable(offered, accept)
+  if (types.length === 0) throw new RequestError(406, `The answer has type ${offered.join(' or ')}`)
+  return types
+}
+
+/** With its parameters, that of the text which the client likes better than JSON, if it does. */
+export function textType<S>({ answers }: Declaration<S>, [best]: readonly string[]): string | undefined {
+  const type = 'json' in answers ? answers.textType : undefined
+  return type !== undefined && best === mediaType(type) ? type : undefined
+}
+
+export function responseHeaders<S>(
+  { method, noCache }: Declaration<S>,
+  etag: string | undefined,
+): Record<string, string> {
+  return {
+    ...(etag !== undefined && method === 'GET' && { etag }),
+    ...(noCache && { 'cache-control': 'no-cache' }),
+  }
+}
+
+export function replyOf(
+  result: Result,
+  types: readonly string[],
+  textType: string | undefined,
+  headers: Record<string, string>,
+  onFailure: (error: unknown) => void,
+): Reply | StreamedReply {
+  if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
+  if ('bytes' in result) {
+    const bytes = result.bytes as Uint8Array<ArrayBuffer>
+    return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
+  }
+  if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
+  if ('json' in result && result.json !== undefined) {
+    const text = 'text' in result ? result.text : undefined
+    if (textType === undefined || text === undefined) return jsonReply(result.status, result.json, headers)
+    return bodyReply(result.status, text(), textType, headers)
+  }
+  return emptyReply(result.status, headers)
+}

@@ -1,0 +1,28 @@
+/** The target of a request: its path as sent, and its query. RFC 9112 section 3.2.1. */
+
+import { CofferError } from '../../base/error.ts'
+
+export function splitTarget(target: string): [path: string, query: string] {
+  const end = target.indexOf('?')
+  return end === -1 ? [target, ''] : [target.slice(0, end), target.slice(end + 1)]
+}
+
+/** Names and values of the query; the last of one name wins. */
+export function readQuery(text: string): Record<string, string> {
+  const query: Record<string, string> = Object.create(null)
+  for (const pair of text.split('&')) {
+    if (pair === '') continue
+    const end = pair.indexOf('=')
+    const [name, value] = end === -1 ? [pair, ''] : [pair.slice(0, end), pair.slice(end + 1)]
+    query[decodeQuery(name)] = decodeQuery(value)
+  }
+  return query
+}
+
+function decodeQuery(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new CofferError('invalid', 'query: bad percent-encoding')
+  }
+}
