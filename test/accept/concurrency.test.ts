@@ -7,6 +7,7 @@ import { ADMIN, type Appliance, addUser, credentialsOf, delay, expect, startProv
 
 const CLIENTS = 64
 const RUN_MS = 30_000
+const RUN_MS_MORE_MAX = 120_000 // where little was signed by then
 const SETTLE_MS_MAX = 60_000 // for what is under way when the time is over
 const CONTESTED = 12
 const LOCKED_WAIT_MS = 50 // 64 clients that ask without pause would mostly measure how fast 412 is
@@ -62,6 +63,9 @@ describe('concurrency', () => {
     for (const id of shared) await expect(204, appliance.call('PUT', `/keys/${id}`, { as: ADMIN, json: ed25519('') }))
     const mine: Map<string, Known>[] = []
     const deadline = Date.now() + RUN_MS
+    // A busy computer takes longer to sign enough; by then nobody locks any more.
+    const isSignedEnough = () => (counts.get('sign 200') ?? 0) > SIGNED_MIN
+    const goesOn = () => Date.now() < deadline || (!isSignedEnough() && Date.now() < deadline + RUN_MS_MORE_MAX)
 
     /** 412 comes with locking and is no answer to the question; everything else has to be one of `allowed`. */
     const ask = async (what: string, allowed: number[], pending: Promise<Reply>): Promise<Reply | undefined> => {
@@ -93,7 +97,7 @@ describe('concurrency', () => {
       const deleted = new Set<string>()
       mine.push(keys)
       let serial = 0
-      while (Date.now() < deadline) {
+      while (goesOn()) {
         const as = pick(administrators)
         const operator = pick(operators)
         const own = [...keys.keys()]
@@ -182,13 +186,13 @@ describe('concurrency', () => {
 
     await Promise.race([
       Promise.all([...Array.from({ length: CLIENTS }, (_, number) => client(number)), locking()]),
-      delay(RUN_MS + SETTLE_MS_MAX).then(() => assert.fail('requests are still unanswered')),
+      delay(RUN_MS + RUN_MS_MORE_MAX + SETTLE_MS_MAX).then(() => assert.fail('requests are still unanswered')),
     ])
 
     for (const [kind, count] of [...counts].sort()) t.diagnostic(`${kind}: ${count}`)
     assert.deepEqual(problems.slice(0, 20), [], `${problems.length} problems`)
     assert(locks >= 2, `${locks} locks`)
-    assert((counts.get('sign 200') ?? 0) > SIGNED_MIN, 'hardly anything was signed')
+    assert(isSignedEnough(), 'hardly anything was signed')
 
     const check = async () => {
       const listed = (await expect(200, appliance.call('GET', '/keys', { as: ADMIN }))).json<{ id: string }[]>()
