@@ -49,7 +49,7 @@ for (const mode of [0o644, 0o640, 0o660, 0o602]) {
     const path = join(directory, 'device.key')
     writeFileSync(path, '')
     chmodSync(path, mode)
-    assert.match(check(directory).join(), /device\.key was open to other users .*Whoever has read device\.key before/)
+    assert.match(check(directory).join(), /device\.key was open to other users .*Anyone who read device\.key before/)
     assert.equal(modeOf(path), 0o600)
   })
 }
