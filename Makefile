@@ -55,8 +55,8 @@ SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurr
 
 # Those that kill it hundreds of times, fuzz, fill disks and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/forgetting accept/hostile-sockets accept/matrix accept/queue audit/kill backup/kill \
-  backup/large backup/nethsm-clients crypto/forgetting crypto/rsa crypto/rsa-sizes device/esp-repair durability/* engine/* \
-  engine/fast/* fuzz/* soak/* update/fuzz))
+  backup/large backup/nethsm-clients crypto/forgetting crypto/rsa crypto/rsa-sizes boot/device/esp-repair durability/* crypto/engine/* \
+  crypto/engine/float/* fuzz/* release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
 
 test: test-short test-image-quick
@@ -85,7 +85,7 @@ run/%.test.ts:
 
 test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
-	  'test/engine/**/*.test.ts' test/update/fuzz.test.ts 'test/fuzz/*.test.ts'
+	  'test/crypto/engine/**/*.test.ts' test/release/fuzz.test.ts 'test/fuzz/*.test.ts'
 
 build: dist/firmware.js
 

@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { archive, type Entry, head, member } from '../update/archives.ts'
+import { archive, type Entry, head, member } from '../release/archives.ts'
 import type { Call, Reply } from './client.ts'
 import { ADMIN, type Appliance, addUser, expect, provision, startAppliance, UNLOCK } from './harness.ts'
 

@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Call, openRig, operationalRig, type Rig } from '../api/rig.ts'
 import { setBackupPassphrase } from '../backup/rig.ts'
+import { type Call, openRig, operationalRig, type Rig } from '../kms/api/rig.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
 
 const program = join(import.meta.dirname, 'strict.py')
@@ -60,7 +60,7 @@ const CALLS: readonly [line: string, call?: Call][] = [
   ['GET /cluster/members'],
 ]
 
-/** One node refuses every other member, and the answer to an update needs one that is signed: test/update has it. */
+/** One node refuses every other member, and the answer to an update needs one that is signed: test/release has it. */
 const ELSEWHERE = ['POST /cluster/members', 'POST /system/update']
 
 async function fillStore(rig: Rig): Promise<void> {

@@ -10,7 +10,7 @@ import {
   parseCertificates,
 } from '../../firmware/crypto/encoding/certificates.ts'
 import { decodeBody, encodePem, splitPem } from '../../firmware/crypto/encoding/pem.ts'
-import { type Issued, Workshop } from '../config/authority.ts'
+import { type Issued, Workshop } from '../configuration/authority.ts'
 import { fileNeeds } from '../support/tools.ts'
 
 await fileNeeds('openssl')

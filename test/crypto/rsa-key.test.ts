@@ -19,7 +19,7 @@ import {
   type RsaPrivateKey,
   rsaFromPrimes,
 } from '../../firmware/crypto/rsa/private-key.ts'
-import { inverseOf } from '../engine/differential.ts'
+import { inverseOf } from './engine/differential.ts'
 import { opensslKey, toBigInt, toBytes } from './rsa-keys.ts'
 
 const bytesOf = (value: bigint) => toBytes(value, Math.ceil(value.toString(16).length / 2))

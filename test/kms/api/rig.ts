@@ -1,0 +1,160 @@
+/** The whole application over a temporary store, called without sockets. Passphrases are cheap to derive here. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { createApp } from '../../../firmware/app.ts'
+import { type Appliance, openAppliance } from '../../../firmware/appliance/appliance.ts'
+import { type AttemptLimiter, createAttemptLimiter } from '../../../firmware/base/attempts.ts'
+import { createLog, type Entry, type Log } from '../../../firmware/base/log.ts'
+import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { systemRandom } from '../../../firmware/crypto/random.ts'
+import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
+import type { CryptoPool, ScryptCost } from '../../../firmware/crypto/types.ts'
+import { firstAdministrator, openDomain } from '../../../firmware/kms/domain/operational.ts'
+import type { Role } from '../../../firmware/kms/domain/roles.ts'
+
+export const UNLOCK = 'unlock passphrase'
+export const ADMIN = 'admin passphrase'
+const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
+const DEVICE_KEY = new Uint8Array(32).fill(7)
+
+export interface Call {
+  /** `name` with the passphrase that `Rig.user` gave it; null for none. */
+  as?: string | null
+  json?: unknown
+  body?: string | Uint8Array<ArrayBuffer> | FormData | ReadableStream
+  headers?: Record<string, string>
+}
+
+export interface Answer {
+  status: number
+  headers: Headers
+  bytes: Uint8Array<ArrayBuffer>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into member by member
+  json: any
+}
+
+export class Rig {
+  readonly pool: CryptoPool
+  readonly appliance: Appliance
+  readonly entries: Entry[]
+  readonly limiter: AttemptLimiter
+  readonly #app: ReturnType<typeof createApp>
+  readonly dataDirectory: string
+  readonly #passphrases = new Map([['admin', ADMIN]])
+  /** Ends everything and removes the store. */
+  readonly close: () => Promise<void>
+  /** What the clock of the limit on attempts shows. */
+  nowMs = 0
+
+  constructor(pool: CryptoPool, appliance: Appliance, log: Log, entries: Entry[], dataDirectory: string) {
+    this.pool = pool
+    this.appliance = appliance
+    this.entries = entries
+    this.dataDirectory = dataDirectory
+    this.close = async () => {
+      appliance.close()
+      await pool.close()
+      rmSync(dataDirectory, { recursive: true })
+    }
+    this.limiter = createAttemptLimiter(() => this.nowMs)
+    const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
+    this.#app = createApp({ appliance, log, limiter: this.limiter, info, releaseKey: new Uint8Array(32) })
+  }
+
+  async call(line: string, { as = 'admin', json, body, headers = {} }: Call = {}): Promise<Answer> {
+    const [method = '', path = ''] = line.split(' ')
+    const content = body ?? (json === undefined ? undefined : JSON.stringify(json))
+    const type = json === undefined || body !== undefined ? {} : { 'content-type': 'application/json' }
+    const passphrase = this.#passphrases.get(as ?? '') ?? 'not a passphrase'
+    const authorization = as === null ? {} : { authorization: basic(as, passphrase) }
+    const response = await this.#app.request(`/api/v1${path}`, {
+      method,
+      headers: { ...type, ...authorization, ...headers },
+      ...(content !== undefined && { body: content, duplex: 'half' }),
+    })
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    const text = new TextDecoder().decode(bytes)
+    const isJson = response.headers.get('content-type') === 'application/json'
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      text,
+      json: isJson ? JSON.parse(text) : undefined,
+    }
+  }
+
+  /** The status alone. */
+  async status(line: string, call?: Call): Promise<number> {
+    return (await this.call(line, call)).status
+  }
+
+  /** Creates a user; `as` must be allowed to. */
+  async user(id: string, role: Role, as = 'admin'): Promise<void> {
+    const passphrase = `passphrase of ${id}`
+    this.#passphrases.set(id, passphrase)
+    const { status, text } = await this.call(`PUT /users/${id}`, { as, json: { realName: id, role, passphrase } })
+    if (status !== 201) throw new Error(`user ${id}: ${status} ${text}`)
+  }
+
+  /** From now on `as: id` uses this passphrase. */
+  use(id: string, passphrase: string): void {
+    this.#passphrases.set(id, passphrase)
+  }
+
+  /** Generates an Ed25519 key, whose making takes no time. */
+  async key(id: string, more: object = {}, as = 'admin'): Promise<void> {
+    const json = { id, type: 'Curve25519', mechanisms: ['EdDSA_Signature'], ...more }
+    const { status, text } = await this.call('POST /keys/generate', { as, json })
+    if (status !== 201) throw new Error(`key ${id}: ${status} ${text}`)
+  }
+}
+
+export const basic = (user: string, passphrase: string): string =>
+  `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
+
+/** A fresh appliance, Unprovisioned. */
+async function makeRig(deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY): Promise<Rig> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
+  const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
+  const entries: Entry[] = []
+  const log = createLog('debug', (entry) => entries.push(entry))
+  const appliance = await openAppliance({
+    dataDirectory,
+    deviceKey,
+    pool,
+    log,
+    openDomain: (records, deps) => openDomain(records, { ...deps, passphraseCost: CHEAP }),
+    firstAdministrator: (passphrase, deps) => firstAdministrator(passphrase, { ...deps, passphraseCost: CHEAP }),
+    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+    unlockCost: CHEAP,
+  })
+  return new Rig(pool, appliance, log, entries, dataDirectory)
+}
+
+/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
+export async function makeOperationalRig(): Promise<Rig> {
+  const rig = await makeRig()
+  const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
+  const { status, text } = await rig.call('POST /provision', { as: null, json })
+  if (status !== 204) throw new Error(`provision: ${status} ${text}`)
+  await rig.user('operator', 'Operator')
+  await rig.user('metrics', 'Metrics')
+  await rig.user('backup', 'Backup')
+  return rig
+}
+
+/** Without a device key it is Failed. */
+export const openRig = (context: TestContext, deviceKey?: Uint8Array<ArrayBuffer> | null): Promise<Rig> =>
+  closing(context, makeRig(deviceKey))
+export const operationalRig = (context: TestContext): Promise<Rig> => closing(context, makeOperationalRig())
+
+async function closing(context: TestContext, made: Promise<Rig>): Promise<Rig> {
+  const rig = await made
+  context.after(rig.close)
+  return rig
+}

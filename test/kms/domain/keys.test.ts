@@ -1,0 +1,239 @@
+/** Rules of keys that need races, a failing disk or many keys to show. Contract sections 3.2, 4.6, 6.2. */
+
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import type { CryptoPool } from '../../../firmware/crypto/types.ts'
+import { encodeKey } from '../../../firmware/kms/domain/key-record.ts'
+import type { Operational } from '../../../firmware/kms/domain/operational.ts'
+import type { Caller } from '../../../firmware/kms/domain/roles.ts'
+import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
+import { utf8 } from '../../store/rig.ts'
+import { admin, code, createDomainRig, ED25519, newUser } from './rig.ts'
+
+const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
+after(() => pool.close())
+
+const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }
+const operator = { caller: { userId: 'operator', namespace: '', role: 'Operator' }, address: '192.0.2.1' } as const
+
+const generate = ({ keys }: Operational, id: string, caller = admin) => keys.generate(caller, id, ED25519, 'Curve25519')
+const sign = ({ keyUse }: Operational, id: string) => keyUse.sign(operator, id, 'EdDSA', () => utf8('message'))
+
+test('of two generations of one key at the same time, one wins', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  const results = await Promise.allSettled([generate(domain, 'one'), generate(domain, 'one')])
+  assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  assert(results.every((result) => result.status === 'fulfilled' || code('conflict')(result.reason)))
+  assert.deepEqual(domain.keys.list('', {}), ['one'])
+})
+
+test('a key moved onto the id of one being generated keeps it', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  await generate(domain, 'first')
+  const publicKey = domain.keys.publicKey('', 'first')
+  const generation = generate(domain, 'second')
+  domain.keys.move(admin, 'first', 'second')
+  await assert.rejects(generation, code('conflict'))
+  assert.deepEqual(domain.keys.publicKey('', 'second'), publicKey)
+})
+
+test('a key being generated when its namespace goes is not made, even if the name returns', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  rig.domain.namespaces.create(admin, 'ns')
+  const generation = generate(rig.domain, 'one', boss)
+  rig.domain.namespaces.remove(admin, 'ns', rig.domain.keys)
+  rig.domain.namespaces.create(admin, 'ns')
+  await assert.rejects(generation, code('forbidden'))
+  assert.deepEqual(rig.domain.keys.list('ns', {}), [])
+  assert.deepEqual(rig.reopen().keys.list('ns', {}), [])
+})
+
+test('a key being generated or imported at a lock is not made', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  const generation = generate(rig.domain, 'one')
+  const data = new Uint8Array(32).fill(1)
+  const imported = rig.domain.keys.importFields(admin, 'two', ED25519, 'Curve25519', { data })
+  rig.reopen()
+  await assert.rejects(generation, code('unavailable'))
+  await assert.rejects(imported, code('unavailable'))
+  assert.deepEqual(data, new Uint8Array(32))
+  assert.deepEqual(rig.domain.keys.list('', {}), [])
+})
+
+test('imported secrets are wiped whatever comes of them', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  const good = new Uint8Array(32).fill(1)
+  await domain.keys.importFields(admin, 'one', ED25519, 'Curve25519', { data: good })
+  const short = new Uint8Array(31).fill(1)
+  await assert.rejects(domain.keys.importFields(admin, 'two', ED25519, 'Curve25519', { data: short }), code('invalid'))
+  const pem = utf8('-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n')
+  await assert.rejects(domain.keys.importPem(admin, 'three', ED25519, pem), code('invalid'))
+  for (const bytes of [good, short, pem]) assert(bytes.every((byte) => byte === 0))
+})
+
+test('a failing disk changes nothing in memory', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  const { keys } = rig.domain
+  await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(rig.domain, 'one')
+  keys.addTag(admin, 'one', 'tag')
+  const before = { ...keys.get('', 'one') }
+  const version = keys.listVersion('')
+  rig.fail(true)
+  await assert.rejects(generate(rig.domain, 'two'), code('storage'))
+  assert.throws(() => keys.setLabel(admin, 'one', 'x'), code('storage'))
+  assert.throws(() => keys.addTag(admin, 'one', 'x'), code('storage'))
+  assert.throws(() => keys.removeTag(admin, 'one', 'tag'), code('storage'))
+  assert.throws(() => keys.move(admin, 'one', 'two'), code('storage'))
+  assert.throws(() => keys.remove(admin, 'one'), code('storage'))
+  assert.throws(() => keys.setCertificate(admin, 'one', 'application/octet-stream', utf8('x')), code('storage'))
+  assert.deepEqual({ ...keys.get('', 'one') }, before)
+  assert.equal(keys.listVersion(''), version)
+  assert.deepEqual(keys.list('', {}), ['one'])
+  rig.fail(false)
+  keys.removeTag(admin, 'one', 'tag')
+  await sign(rig.domain, 'one')
+  rig.fail(true)
+  assert.throws(() => rig.domain.flush(), code('storage'))
+  rig.fail(false)
+  assert.equal(rig.reopen().keys.get('', 'one').operations, 1)
+})
+
+test('counts stop at what 31 bits hold', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(rig.domain, 'one')
+  const publicKey = rig.domain.keys.publicKey('', 'one')
+  const key = { ...rig.domain.keys.get('', 'one'), operations: 2 ** 31 - 2 }
+  rig.reopen(() => {
+    rig.storeRig.vault(rig.store).commit([{ collection: 'keys', name: 'one', value: encodeKey(key, publicKey) }])
+  })
+  for (let i = 0; i < 3; i++) await sign(rig.domain, 'one')
+  assert.equal(rig.domain.keys.get('', 'one').operations, 2147483647)
+  assert.equal(rig.reopen().keys.get('', 'one').operations, 2147483647)
+})
+
+test('a key deleted or moved while it waits to be used is used no more, or under its new id', async (t) => {
+  // The workers open no key before its first use: that is when the private key is read.
+  let release = () => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const waiting: CryptoPool = {
+    ...pool,
+    sign(key, mode, message) {
+      const copy = message.slice()
+      return gate.then(() => pool.sign(key, mode, copy))
+    },
+  }
+  const { domain } = await createDomainRig(t, waiting)
+  await domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(domain, 'deleted')
+  await generate(domain, 'moved')
+  const ofDeleted = sign(domain, 'deleted')
+  const ofMoved = sign(domain, 'moved')
+  domain.keys.remove(admin, 'deleted')
+  domain.keys.move(admin, 'moved', 'elsewhere')
+  release()
+  await assert.rejects(ofDeleted, code('notFound'))
+  assert.equal((await ofMoved).length, 64)
+  assert.equal(domain.keys.get('', 'elsewhere').operations, 1)
+})
+
+test('an Operator deleted since he came uses no key', async (t) => {
+  const { domain } = await createDomainRig(t, pool)
+  await domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(domain, 'one')
+  domain.users.remove(admin, 'operator')
+  await assert.rejects(sign(domain, 'one'), code('forbidden'))
+})
+
+test('damaged keys are neither missing nor replaced, and the others work', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(rig.domain, 'good')
+  const slots = (table: string) =>
+    (databaseOf(rig.store).prepare(`SELECT slot FROM "${table}"`).safeIntegers().all() as { slot: bigint }[]).map(
+      (row) => row.slot,
+    )
+  const [goodSlot] = slots('keys')
+  const [goodPrivate] = slots('privateKeys')
+  await generate(rig.domain, 'bad')
+  rig.reopen(() => {
+    databaseOf(rig.store).prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(goodSlot)
+  })
+  const { keys } = rig.domain
+  assert.deepEqual(keys.list('', {}), ['good'])
+  assert.throws(() => keys.get('', 'bad'), code('storage'))
+  await assert.rejects(generate(rig.domain, 'bad'), code('storage'))
+  assert.throws(() => keys.move(admin, 'good', 'bad'), code('storage'))
+  assert.throws(() => keys.remove(admin, 'bad'), code('storage'))
+  assert.equal((await sign(rig.domain, 'good')).length, 64)
+  assert.equal(slots('keys').length, 2)
+
+  rig.reopen(() => {
+    databaseOf(rig.store).prepare('UPDATE "privateKeys" SET sealed = zeroblob(20) WHERE slot = ?').run(goodPrivate)
+  })
+  await assert.rejects(sign(rig.domain, 'good'), code('storage'))
+  assert.equal(rig.domain.keys.get('', 'good').operations, 1)
+})
+
+test('one unreadable record does not keep the counts of the others from the disk', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  await rig.domain.users.create(admin, 'operator', newUser('operator passphrase'))
+  await generate(rig.domain, 'good')
+  const slots = databaseOf(rig.store).prepare('SELECT slot FROM keys').safeIntegers().get() as { slot: bigint }
+  await generate(rig.domain, 'bad')
+  await sign(rig.domain, 'good')
+  await sign(rig.domain, 'bad')
+  databaseOf(rig.store).prepare('UPDATE keys SET sealed = zeroblob(20) WHERE slot <> ?').run(slots.slot)
+  rig.domain.flush()
+  assert(
+    rig.entries.some(
+      ({ level, message }) => level === 'error' && /operations of bad could not be stored/.test(message),
+    ),
+  )
+  assert.equal(rig.reopen().keys.get('', 'good').operations, 1)
+})
+
+test('deleting a namespace removes keys, private keys and certificates of that namespace alone', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  rig.domain.namespaces.create(admin, 'ns')
+  await generate(rig.domain, 'one')
+  for (const id of ['one', 'two']) await generate(rig.domain, id, boss)
+  rig.domain.keys.setCertificate(boss, 'one', 'application/octet-stream', utf8('certificate'))
+  const rows = (table: string) =>
+    (databaseOf(rig.store).prepare(`SELECT count(*) AS n FROM "${table}"`).get() as { n: number }).n
+  assert.deepEqual(['keys', 'privateKeys', 'certificates', 'namespaces'].map(rows), [3, 3, 1, 1])
+  rig.domain.namespaces.remove(admin, 'ns', rig.domain.keys)
+  assert.deepEqual(['keys', 'privateKeys', 'certificates', 'namespaces'].map(rows), [1, 1, 0, 0])
+  assert.deepEqual(rig.reopen().keys.list('', {}), ['one'])
+})
+
+test('20,000 keys open and are listed in order', async (t) => {
+  const rig = await createDomainRig(t, pool)
+  const publicKey = { modulus: new Uint8Array(256).fill(1), publicExponent: Uint8Array.of(1, 0, 1) }
+  const ids = Array.from({ length: 20_000 }, (_, i) => `key-${(i * 7919) % 20_000}`)
+  rig.storeRig.vault(rig.store).commit(
+    ids.map((id) => ({
+      collection: 'keys',
+      name: id,
+      value: encodeKey(
+        {
+          ...{ namespace: '', id, type: 'RSA', typeName: 'RSA', mechanisms: ['RSA_Signature_PKCS1'] },
+          ...{ tags: ['a'], label: id, operations: 3, certificate: null },
+        },
+        publicKey,
+      ),
+    })),
+  )
+  const { keys } = rig.reopen()
+  assert.deepEqual(keys.list('', {}), [...ids].sort())
+  assert.deepEqual(keys.list('', { label: 'key-777' }), ['key-777'])
+  assert.deepEqual(
+    keys.list('', { prefix: 'key-1999' }),
+    [...ids].sort().filter((id) => id.startsWith('key-1999')),
+  )
+  assert.deepEqual(keys.publicKey('', 'key-5'), publicKey)
+})

@@ -1,0 +1,99 @@
+/** The domain over a real sealed store and a real pool; derivations are counted and cheap. */
+
+import type { TestContext } from 'node:test'
+import { createClock } from '../../../firmware/base/clock.ts'
+import { CofferError } from '../../../firmware/base/error.ts'
+import { createLog, type Entry } from '../../../firmware/base/log.ts'
+import { systemRandom } from '../../../firmware/crypto/random.ts'
+import type { CryptoPool, ScryptCost } from '../../../firmware/crypto/types.ts'
+import type { NewKey } from '../../../firmware/kms/domain/keys.ts'
+import { firstAdministrator, type Operational, openDomain } from '../../../firmware/kms/domain/operational.ts'
+import type { Caller, Role } from '../../../firmware/kms/domain/roles.ts'
+import type { Change, RecordStore, StoreFile } from '../../../firmware/store/store.ts'
+import { createStoreRig, type StoreRig, utf8 } from '../../store/rig.ts'
+
+export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
+export const ADMIN = 'admin passphrase'
+export const admin: Caller = { userId: 'admin', namespace: '', role: 'Administrator' }
+
+export interface DomainRig {
+  store: StoreFile
+  storeRig: StoreRig
+  domain: Operational
+  entries: Entry[]
+  derivations: ScryptCost[]
+  /** What is remembered ages by this clock. */
+  nowMs: number
+  /** The disk fails from now on, or works again. */
+  fail(failing: boolean): void
+  /** As a lock and an unlock do it; `prepare` runs between. */
+  reopen(prepare?: () => void): Operational
+}
+
+export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise<DomainRig> {
+  const storeRig = createStoreRig(t)
+  const store = storeRig.open()
+  const entries: Entry[] = []
+  const derivations: ScryptCost[] = []
+  let failing = false
+  const counting: CryptoPool = {
+    ...pool,
+    scrypt: (passphrase, salt, cost) => {
+      derivations.push(cost)
+      return pool.scrypt(passphrase, salt, cost)
+    },
+  }
+  const deps = {
+    pool: counting,
+    random: systemRandom,
+    log: createLog('debug', (entry) => entries.push(entry)),
+    clock: createClock(),
+    passphraseCost: CHEAP,
+    monotonicMs: () => rig.nowMs,
+  }
+  const open = (): Operational => {
+    const vault = storeRig.vault(store)
+    const records: RecordStore = {
+      get: vault.get,
+      list: vault.list,
+      isDamaged: vault.isDamaged,
+      commit: (changes: readonly Change[]) => {
+        if (failing) throw new CofferError('storage', 'The disk is full')
+        vault.commit(changes)
+      },
+    }
+    return openDomain(records, deps)
+  }
+  storeRig.vault(store).commit(await firstAdministrator(utf8(ADMIN), deps))
+  derivations.length = 0
+  const rig: DomainRig = {
+    store,
+    storeRig,
+    domain: open(),
+    entries,
+    derivations,
+    nowMs: 0,
+    fail: (value) => {
+      failing = value
+    },
+    reopen: (prepare) => {
+      rig.domain.flush()
+      rig.domain.close()
+      prepare?.()
+      rig.domain = open()
+      return rig.domain
+    },
+  }
+  return rig
+}
+
+export const newUser = (passphrase: string, role: Role = 'Operator') => ({
+  realName: 'Someone',
+  role,
+  passphrase: utf8(passphrase),
+})
+
+export const ED25519: NewKey = { mechanisms: ['EdDSA_Signature'], tags: [], label: '' }
+
+export const code = (expected: string) => (error: unknown) =>
+  error instanceof CofferError && (error.code === expected || `expected ${expected}, not ${error.code}`) === true
