@@ -26,6 +26,7 @@ import { fingerprintOf, makeTlsIdentity } from './crypto/tls/identity.ts'
 import { refusal } from './http/errors.ts'
 import { toResponse } from './http/reply.ts'
 import { listenTls } from './http/server/listener.ts'
+import { overwriteParserBuffer } from './http/server/parser-buffer.ts'
 import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
@@ -171,7 +172,7 @@ async function start(
   tellState()
   appliance.onState(tellState)
   appliance.onState((state) => {
-    if (state === 'Locked') setTimeout(wipeLeftovers, LEFTOVERS_MS).unref()
+    if (state === 'Locked') setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
   })
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
@@ -199,8 +200,11 @@ async function start(
 /** When the answer has been sent, and the requests that were refused are gone. */
 const LEFTOVERS_MS = 500
 
-/** What requests and keys have left on stack and heap. */
-function wipeLeftovers(): void {
+/** What requests and keys have left on stack and heap, and in the buffer of Node's parsers. */
+async function wipeLeftovers(log: Log): Promise<void> {
+  await overwriteParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
+    log.error('general', `what requests left in a buffer was not overwritten: ${code}`),
+  )
   scrubStack()
   overwriteGarbage()
 }

@@ -16,7 +16,7 @@ import { createConnections } from './connections.ts'
 import type { Connection } from './exchange.ts'
 import { createCommonHeaders } from './headers.ts'
 import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
-import { createPipelining, readAsStream } from './pipelining.ts'
+import { createPipelining } from './pipelining.ts'
 import { createPlainHttpDetector } from './plain.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
@@ -223,10 +223,6 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     const client = clientOf(socket)
     connections.secured(socket, () => {
       client.isUser = true
-    })
-    const parse = readAsStream(socket, (bytes) => {
-      parse(bytes)
-      bytes.fill(0) // Node's own buffer for this, which all connections share, nobody could wipe
     })
     secured.add(socket)
     socket.on('close', () => secured.delete(socket))

@@ -120,7 +120,7 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
  * its own is read as a stream. Read natively, which is faster, TLS records already decrypted reach the parser after it was
  * paused, and the client gets 400 for good requests.
  */
-export function readAsStream(socket: Socket, onData: (bytes: Buffer) => void): (bytes: Buffer) => void {
+function readAsStream(socket: Socket, onData: (bytes: Buffer) => void): (bytes: Buffer) => void {
   const parse = socket.listeners('data')[0] as (bytes: Buffer) => void
   socket.on('data', onData)
   socket.off('data', parse)
