@@ -53,10 +53,11 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 BOUNDED = timeout --kill-after=30 60m
 SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2
 
-# Those that kill it hundreds of times, fuzz, fill disks and go through long tables.
-LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/forgetting accept/hostile-sockets accept/matrix accept/queue audit/kill backup/kill \
-  backup/large backup/nethsm-clients crypto/forgetting crypto/rsa crypto/rsa-sizes boot/device/esp-repair durability/* crypto/engine/* \
-  crypto/engine/float/* fuzz/* release/fuzz tools/soak))
+# Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
+LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
+  accept/hostile-sockets accept/matrix accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large \
+  backup/nethsm-clients boot/device/esp-repair crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* \
+  crypto/engine/float/* durability/* fuzz/* release/appliance release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
 
 test: test-short test-image-quick
