@@ -1,0 +1,137 @@
+/** Narrow terms as clients send them, read into terms that cannot be wrong by themselves; contract section 5.2. */
+
+import { z } from 'zod'
+
+const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query
+const PARTIES_MAX = 1000 // of one conversation; the largest that can be sent to is smaller
+
+/** `BAD_NARROW` of contract 1.4: `desc` says what is wrong with which term. */
+export class NarrowError extends Error {
+  readonly desc: string
+
+  constructor(desc: string) {
+    super(`Invalid narrow operator: ${desc}`)
+    this.name = 'NarrowError'
+    this.desc = desc
+  }
+}
+
+const operand = z.union([z.string(), z.int(), z.array(z.union([z.int(), z.string()])).max(PARTIES_MAX)])
+
+/** Either form of a term; the JSON of every parameter `narrow`. */
+export const narrowShape = z
+  .array(
+    z.union([
+      z.object({ operator: z.string(), operand, negated: z.boolean().default(false) }),
+      z.tuple([z.string(), operand]),
+    ]),
+  )
+  .max(TERMS_MAX)
+export type NarrowShape = z.output<typeof narrowShape>
+
+export const IS_OPERANDS = ['dm', 'starred', 'unread', 'mentioned', 'alerted', 'resolved', 'followed', 'muted'] as const
+export const HAS_OPERANDS = ['attachment', 'image', 'link', 'reaction'] as const
+const IN_OPERANDS = ['home', 'all'] as const
+const CHANNELS_OPERANDS = ['public', 'web-public'] as const
+
+/** A user or channel by id, or by e-mail or name. Digits alone are an id: a name cannot stand in for another's id. */
+export type Named = number | string
+
+type Bare =
+  | { operator: 'channel'; operand: Named }
+  | { operator: 'channels'; operand: (typeof CHANNELS_OPERANDS)[number] }
+  | { operator: 'topic'; operand: string }
+  | { operator: 'sender'; operand: Named | 'me' }
+  | { operator: 'dm'; operand: readonly Named[] }
+  | { operator: 'dm-including' | 'group-pm-with'; operand: Named }
+  | { operator: 'is'; operand: (typeof IS_OPERANDS)[number] }
+  | { operator: 'has'; operand: (typeof HAS_OPERANDS)[number] }
+  | { operator: 'in'; operand: (typeof IN_OPERANDS)[number] }
+  | { operator: 'search'; operand: string }
+  | { operator: 'id' | 'near' | 'with' | 'mentions'; operand: number }
+export type Term = Bare & { negated: boolean }
+export type Operator = Bare['operator']
+
+/** Names of before, which published clients still send. */
+const ALIASES: Readonly<Record<string, Operator>> = {
+  stream: 'channel',
+  streams: 'channels',
+  from: 'sender',
+  'pm-with': 'dm',
+}
+const NEVER_NEGATED: ReadonlySet<Operator> = new Set(['near', 'with'])
+
+type Operand = z.output<typeof operand>
+type Reading = (operand: Operand, operator: string) => Bare
+
+const READINGS: Readonly<Record<Operator, Reading>> = {
+  channel: (given, as) => ({ operator: 'channel', operand: named(given, as) }),
+  channels: (given, as) => ({ operator: 'channels', operand: oneOf(CHANNELS_OPERANDS, given, as) }),
+  topic: (given, as) => ({ operator: 'topic', operand: text(given, as) }),
+  sender: (given, as) => ({ operator: 'sender', operand: named(given, as) }),
+  dm: (given, as) => ({ operator: 'dm', operand: parties(given, as) }),
+  'dm-including': (given, as) => ({ operator: 'dm-including', operand: named(given, as) }),
+  'group-pm-with': (given, as) => ({ operator: 'group-pm-with', operand: named(given, as) }),
+  is: (given, as) => ({ operator: 'is', operand: oneOf(IS_OPERANDS, given === 'private' ? 'dm' : given, as) }),
+  has: (given, as) => ({ operator: 'has', operand: oneOf(HAS_OPERANDS, given, as) }),
+  in: (given, as) => ({ operator: 'in', operand: oneOf(IN_OPERANDS, given, as) }),
+  search: (given, as) => ({ operator: 'search', operand: text(given, as) }),
+  id: (given, as) => ({ operator: 'id', operand: id(given, as) }),
+  near: (given, as) => ({ operator: 'near', operand: id(given, as) }),
+  with: (given, as) => ({ operator: 'with', operand: id(given, as) }),
+  mentions: (given, as) => ({ operator: 'mentions', operand: id(given, as) }),
+}
+
+/** Throws NarrowError for an unknown operator, an operand that it does not take, and a negation that has no meaning. */
+export function readTerms(narrow: NarrowShape): Term[] {
+  return narrow.map((given) => {
+    const {
+      operator: as,
+      operand,
+      negated,
+    } = Array.isArray(given) ? { operator: given[0], operand: given[1], negated: false } : given
+    const operator = Object.hasOwn(ALIASES, as) ? ALIASES[as]! : as
+    if (!isOperator(operator)) throw new NarrowError(`unknown ${as} operator`)
+    if (negated && NEVER_NEGATED.has(operator)) throw new NarrowError(`${as} cannot be negated`)
+    return { ...READINGS[operator](operand, as), negated }
+  })
+}
+
+const isOperator = (name: string): name is Operator => Object.hasOwn(READINGS, name)
+
+const bad = (operator: string) => new NarrowError(`invalid operand of ${operator}`)
+
+function text(given: Operand, operator: string): string {
+  if (typeof given !== 'string' || given.includes('\0')) throw bad(operator)
+  return given
+}
+
+function named(given: Operand, operator: string): Named {
+  const name = typeof given === 'string' ? (numeric(given) ?? given.trim()) : given
+  if (Array.isArray(name) || name === '' || (typeof name === 'number' && name < 0)) throw bad(operator)
+  return name
+}
+
+function id(given: Operand, operator: string): number {
+  const name = named(given, operator)
+  if (typeof name !== 'number') throw bad(operator)
+  return name
+}
+
+/** A list of ids or e-mails, one of them, or e-mails with commas between them; each once. */
+function parties(given: Operand, operator: string): Named[] {
+  const list = typeof given === 'string' ? given.split(',') : Array.isArray(given) ? given : [given]
+  if (list.length === 0 || list.length > PARTIES_MAX) throw bad(operator)
+  return [...new Set(list.map((party) => named(party, operator)))]
+}
+
+function oneOf<const T extends string>(values: readonly T[], given: Operand, operator: string): T {
+  if (!values.includes(given as T)) throw new NarrowError(`unknown operand of ${operator}`)
+  return given as T
+}
+
+function numeric(given: string): number | undefined {
+  const trimmed = given.trim()
+  const value = Number(trimmed)
+  return /^\d{1,16}$/.test(trimmed) && Number.isSafeInteger(value) ? value : undefined
+}
