@@ -1,0 +1,71 @@
+/** Names of uploaded files: what a user calls one, and the path by which it is fetched; contract 2.5 (Attachment), E130. */
+
+import type { Random } from '../../../crypto/random.ts'
+
+const NAME_CHARACTERS_MAX = 200 // longer ones are cut; a message links them by this name
+const EXTENSION_CHARACTERS_MAX = 20
+const SPREAD_BYTES = 1
+const SECRET_BYTES = 18 // 24 characters that nobody guesses, though rights are checked as well
+const UNNAMED = 'uploaded-file'
+const PATH_CHARACTERS_MAX = 400
+
+/** The path of an upload below `/user_uploads/`: realm, two hex digits, 24 random characters, file name. */
+export function newPathId(realmId: number, name: string, random: Random): string {
+  const spread = Buffer.from(random(SPREAD_BYTES)).toString('hex')
+  const secret = Buffer.from(random(SECRET_BYTES)).toString('base64url')
+  return `${realmId}/${spread}/${secret}/${safeName(name)}`
+}
+
+const PATH_ID = /^\d+\/[0-9a-f]{2}\/[\w-]{24}\/(?!\.+$)[\p{L}\p{M}\p{N}_.-]+$/u
+
+/** The path if it has the form of one of ours; a slash too many or `..` never has. */
+export const asPathId = (path: string): string | null =>
+  path.length <= PATH_CHARACTERS_MAX && PATH_ID.test(path) ? path : null
+
+/**
+ * What is kept of a file's name in its path: letters, digits, dots and dashes of any script, its extension at the end.
+ * It needs no quoting in a URL that a browser writes, in Markdown or in a header.
+ */
+export function safeName(name: string): string {
+  const safe = (/[^/\\]*$/.exec(name)?.[0] ?? '')
+    .normalize('NFKC')
+    .replace(/[^\p{L}\p{M}\p{N}_.\s-]/gu, '')
+    .replace(/[-\s]+/g, '-')
+    .replace(/^-|-$/g, '')
+  return /^\.*$/.test(safe) ? UNNAMED : shortened(safe)
+}
+
+function shortened(name: string): string {
+  const characters = [...name]
+  if (characters.length <= NAME_CHARACTERS_MAX) return name
+  const dot = characters.lastIndexOf('.')
+  const extension = dot > 0 && characters.length - dot <= EXTENSION_CHARACTERS_MAX ? characters.slice(dot) : []
+  return [...characters.slice(0, NAME_CHARACTERS_MAX - extension.length), ...extension].join('')
+}
+
+/** The name to show: as the user wrote it, without the folders and control characters some browsers send along. */
+export function shownName(name: string): string {
+  const shown = (/[^/\\]*$/.exec(name)?.[0] ?? '').replace(/\p{Cc}/gu, '').trim()
+  return shown === '' ? UNNAMED : shortened(shown)
+}
+
+const LINK = /\/user_uploads\/(\d+\/[0-9a-f]{2}\/[\w-]{24}\/[^\s()[\]"'<>?#\\]+)/g
+
+/** The uploads that a text refers to, each once, in order: a message that does so claims them (contract 6.4). */
+export function linkedPathIds(text: string): string[] {
+  const found = new Set<string>()
+  for (const [, path = ''] of text.matchAll(LINK)) {
+    const pathId = asPathId(decoded(path))
+    if (pathId !== null) found.add(pathId)
+  }
+  return [...found]
+}
+
+/** As it came where the percent signs mean nothing. */
+export function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
