@@ -1,0 +1,100 @@
+/** Roles of accounts, and the system groups that follow from them. Contract section 2.1. */
+
+export const ROLES = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const
+export type Role = (typeof ROLES)[keyof typeof ROLES]
+
+export const isRole = (value: number): value is Role => (Object.values(ROLES) as number[]).includes(value)
+
+/** Whether who has `role` may what `least` may: a smaller number is a higher role. */
+export const atLeast = (role: Role, least: Role): boolean => role <= least
+
+/** Flags of a role in user objects. */
+export const roleFlags = (role: Role) => ({
+  is_owner: role === ROLES.owner,
+  is_admin: atLeast(role, ROLES.administrator),
+  is_guest: role === ROLES.guest,
+})
+
+/** From the widest to the narrowest: each but the first is a subgroup of the one before it. `role:nobody` stands apart. */
+export const NESTED_SYSTEM_GROUPS = [
+  'role:internet',
+  'role:everyone',
+  'role:members',
+  'role:fullmembers',
+  'role:moderators',
+  'role:administrators',
+  'role:owners',
+] as const
+export const SYSTEM_GROUPS = [...NESTED_SYSTEM_GROUPS, 'role:nobody'] as const
+export type SystemGroupName = (typeof SYSTEM_GROUPS)[number]
+
+export const SYSTEM_GROUP_DESCRIPTIONS: Record<SystemGroupName, string> = {
+  'role:internet': 'Everyone on the Internet',
+  'role:everyone': 'Everyone in this organization, including guests',
+  'role:members': 'Members of this organization, not including guests',
+  'role:fullmembers': 'Members of this organization, not including new accounts and guests',
+  'role:moderators': 'Moderators, administrators and owners of this organization',
+  'role:administrators': 'Administrators of this organization, including owners',
+  'role:owners': 'Owners of this organization',
+  'role:nobody': 'Nobody',
+}
+
+/** What decides which system groups hold an account. */
+export interface Standing {
+  role: Role
+  /** When the account was made, in seconds of UNIX time. */
+  joined: number
+}
+
+/** When a member is one for long enough. */
+export interface WaitingPeriod {
+  /** The realm's `waiting_period_threshold`. */
+  days: number
+  /** Now, in seconds of UNIX time. */
+  now: number
+}
+
+const DAY_SECONDS = 86_400
+
+/** A full member is a member of the waiting period, or anyone from moderator up. */
+export function isFullMember({ role, joined }: Standing, { days, now }: WaitingPeriod): boolean {
+  if (role === ROLES.guest) return false
+  return role !== ROLES.member || now - joined >= days * DAY_SECONDS
+}
+
+/** Whether `account` is in the system group, directly or through a subgroup. */
+export function inSystemGroup(group: SystemGroupName, account: Standing, period: WaitingPeriod): boolean {
+  switch (group) {
+    case 'role:internet':
+    case 'role:everyone':
+      return true
+    case 'role:members':
+      return account.role !== ROLES.guest
+    case 'role:fullmembers':
+      return isFullMember(account, period)
+    case 'role:moderators':
+      return atLeast(account.role, ROLES.moderator)
+    case 'role:administrators':
+      return atLeast(account.role, ROLES.administrator)
+    case 'role:owners':
+      return account.role === ROLES.owner
+    case 'role:nobody':
+      return false
+  }
+}
+
+/** The system groups that list `account` among their direct members. A full member is in that of members, too. */
+export function directSystemGroups(account: Standing, period: WaitingPeriod): SystemGroupName[] {
+  switch (account.role) {
+    case ROLES.owner:
+      return ['role:owners']
+    case ROLES.administrator:
+      return ['role:administrators']
+    case ROLES.moderator:
+      return ['role:moderators']
+    case ROLES.member:
+      return isFullMember(account, period) ? ['role:members', 'role:fullmembers'] : ['role:members']
+    case ROLES.guest:
+      return ['role:everyone']
+  }
+}
