@@ -398,6 +398,34 @@ test('parts of a form come as bytes in their order, whatever type they say', asy
   )
 })
 
+test('files of a form come with the names that clients give them, as many as the caller expects', async () => {
+  const heads: readonly [head: string, fileName: string | undefined][] = [
+    [named('parameter'), undefined],
+    [`${named('file')}; filename="a (1).png"`, 'a (1).png'],
+    [`${named('file')}; filename="été.png"`, 'été.png'],
+    [`${named('file')}; filename*=utf-8''%C3%A9t%C3%A9.png`, 'été.png'],
+    [`${named('file')}; filename="ascii.png"; filename*=UTF-8'fr'%C3%A9.png`, 'é.png'],
+    [`${named('file')}; filename="plain.png"; filename*=UTF-8''%C3`, 'plain.png'],
+    [`${named('file')}; filename=""`, ''],
+  ]
+  const body = utf8(multipart(...heads.map(([head]): [string, string] => [head, 'x'])))
+  async function* chunks() {
+    yield body
+  }
+  const read = async (partsMax: number) => {
+    const names: (string | undefined)[] = []
+    for await (const { fileName } of readParts(chunks(), TYPE, partsMax)) names.push(fileName)
+    return names
+  }
+  assert.deepEqual(
+    await read(heads.length),
+    heads.map(([, fileName]) => fileName),
+  )
+  await assert.rejects(read(heads.length - 1), withCode('invalid'))
+  const long = utf8(multipart([`${named('file')}; filename="${'x'.repeat(1025)}"`, 'x']))
+  await assert.rejects(parseMultipart(long, TYPE), withCode('invalid'))
+})
+
 test('malformed forms are refused, never waited for', { timeout: 20_000 }, async () => {
   const whole = multipart([named('a'), 'one'], [named('b'), 'two'])
   const refused = (text: string, type = TYPE) => assert.rejects(parseMultipart(utf8(text), type), withCode('invalid'))

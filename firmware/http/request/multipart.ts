@@ -3,8 +3,9 @@
 import { CofferError } from '../../base/error.ts'
 import { newSecret } from '../../base/secret.ts'
 
-const PARTS_MAX = 4 // two are expected; enough to say that there are too many
+const PARTS_MAX = 4 // the key service expects two; enough to say that there are too many
 const PART_NAME_BYTES_MAX = 200
+const FILE_NAME_BYTES_MAX = 1024 // no file system has longer ones
 const PART_HEADER_BYTES_MAX = 4096
 const BOUNDARY_MAX = 70 // RFC 2046 section 5.1.1
 
@@ -16,14 +17,20 @@ export interface Part {
 /** A part of which only its name has been read. */
 export interface ArrivingPart {
   name: string
+  /** The name of the file that it is, as the client gave it; absent where it is none. */
+  fileName?: string
   /** Read it before asking for the next part; what is left is skipped then. */
   content: AsyncIterable<Uint8Array>
 }
 
-/** The parts in order of arrival, as bytes whatever their type. Throws `invalid`, and what `chunks` throws. */
+/**
+ * The parts in order of arrival, at most `partsMax` of them, as bytes whatever their type. Throws `invalid`, and what
+ * `chunks` throws.
+ */
 export async function* readParts(
   chunks: AsyncIterable<Uint8Array>,
   contentType: string,
+  partsMax = PARTS_MAX,
 ): AsyncGenerator<ArrivingPart, void> {
   const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`)
   const source = chunks[Symbol.asyncIterator]()
@@ -81,11 +88,11 @@ export async function* readParts(
       while (held.length < 2) await more()
       if (held.toString('latin1', 0, 2) === '--') return // the last delimiter; what follows means nothing
       if (!/^[ \t]*$/.test((await takeLine('\r\n', PART_HEADER_BYTES_MAX)).toString('latin1'))) throw malformed()
-      if (count === PARTS_MAX) throw new CofferError('invalid', 'The multipart body has too many parts')
+      if (count === partsMax) throw new CofferError('invalid', 'The multipart body has too many parts')
       hold(Buffer.concat([Buffer.from('\r\n'), held])) // so that no header at all ends like some headers
       const headers = await takeLine('\r\n\r\n', PART_HEADER_BYTES_MAX)
       delimited = false // the content may never be asked for
-      yield { name: nameOf(headers), content: upToDelimiter() }
+      yield { ...namesOf(headers), content: upToDelimiter() }
       if (!delimited) for await (const _rest of upToDelimiter());
     }
   } finally {
@@ -140,14 +147,31 @@ function boundaryOf(contentType: string): string {
   return boundary
 }
 
-/** The field's name of `content-disposition: form-data; name="..."`. */
-function nameOf(headers: Buffer): string {
+/** Of `content-disposition: form-data; name="..."; filename="..."`. */
+function namesOf(headers: Buffer): { name: string; fileName?: string } {
   for (const line of headers.toString('utf8').split('\r\n')) {
     const disposition = /^content-disposition:\s*form-data\s*(?=;)(.*)$/i.exec(line)?.[1]
-    const name = disposition === undefined ? undefined : parametersOf(disposition).get('name')
-    if (name !== undefined && Buffer.byteLength(name) <= PART_NAME_BYTES_MAX) return name
+    if (disposition === undefined) continue
+    const parameters = parametersOf(disposition)
+    const name = parameters.get('name')
+    if (name === undefined || Buffer.byteLength(name) > PART_NAME_BYTES_MAX) break
+    const fileName = extended(parameters.get('filename*')) ?? parameters.get('filename')
+    if (fileName === undefined) return { name }
+    if (Buffer.byteLength(fileName) > FILE_NAME_BYTES_MAX) break
+    return { name, fileName }
   }
   throw malformed()
+}
+
+/** RFC 8187: RFC 7578 section 4.2 forbids it here, and Python's clients send names that are not ASCII so. */
+function extended(value: string | undefined): string | undefined {
+  const encoded = /^utf-8'[^']*'(.*)$/i.exec(value ?? '')?.[1]
+  if (encoded === undefined) return undefined
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return undefined
+  }
 }
 
 const malformed = () => new CofferError('invalid', 'The multipart body is malformed')
