@@ -1,0 +1,39 @@
+/** A picture of few colours as PNG. W3C PNG, third edition, sections 5 and 11: IHDR, PLTE, IDAT, IEND. */
+
+import { crc32, deflateSync } from 'node:zlib'
+
+export type Colour = readonly [red: number, green: number, blue: number]
+
+const SIGNATURE = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a)
+const INDEXED = 3
+const NO_FILTER = 0
+
+/** `pixel` gives the number of a colour; there may be 256. */
+export function png(sizePx: number, colours: readonly Colour[], pixel: (x: number, y: number) => number): Uint8Array {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(sizePx, 0)
+  header.writeUInt32BE(sizePx, 4)
+  header[8] = 8 // bits a pixel
+  header[9] = INDEXED
+  const rows = new Uint8Array(sizePx * (sizePx + 1))
+  for (let y = 0; y < sizePx; y++) {
+    rows[y * (sizePx + 1)] = NO_FILTER
+    for (let x = 0; x < sizePx; x++) rows[y * (sizePx + 1) + 1 + x] = pixel(x, y)
+  }
+  return Buffer.concat([
+    SIGNATURE,
+    chunk('IHDR', header),
+    chunk('PLTE', Uint8Array.from(colours.flat())),
+    chunk('IDAT', deflateSync(rows)),
+    chunk('IEND', new Uint8Array()),
+  ])
+}
+
+function chunk(type: string, data: Uint8Array): Uint8Array {
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+  const framed = Buffer.alloc(body.length + 8)
+  framed.writeUInt32BE(data.length, 0)
+  body.copy(framed, 4)
+  framed.writeUInt32BE(crc32(body), body.length + 4)
+  return framed
+}

@@ -1,0 +1,47 @@
+/** Names of people, bots and their addresses. Contract sections 2.2, 3.5 and 9. */
+
+const NAME_CHARACTERS = [2, 100] as const
+const ADDRESS_CHARACTERS_MAX = 254 // RFC 5321 section 4.5.3.1.3, without its brackets
+const LOCAL_PART_CHARACTERS_MAX = 64 // RFC 5321 section 4.5.3.1.1
+const SHORT_NAME_CHARACTERS_MAX = 60 // what `-bot` is added to is a local part
+
+/** What Markdown and mentions would read as theirs. */
+const RESERVED = /[*`\\>"@]/
+const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
+
+/** A mention may end in `|` and an id (`@**Name|7**`), so no name does. */
+const ENDS_LIKE_A_MENTION = /\|\d+$/
+
+/** A full name as it is kept, trimmed and in one form of Unicode; null when nobody may be called so. */
+export function fullName(given: string): string | null {
+  const name = given.normalize('NFC').trim()
+  const [least, most] = NAME_CHARACTERS
+  const length = [...name].length
+  if (length < least || length > most) return null
+  return CONTROL.test(name) || RESERVED.test(name) || ENDS_LIKE_A_MENTION.test(name) ? null : name
+}
+
+// A dot-string (RFC 5321 section 4.1.2) at a host that names itself in letters, digits and dashes, or in brackets.
+const LOCAL_PART = /^[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{M}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u
+const HOST =
+  /^(?=.{1,253}$)([\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?)(\.[\p{L}\p{N}]([\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?)*$/u
+
+/** An address as it is kept; null when it is none. No mail is sent to it. */
+export function address(given: string): string | null {
+  const text = given.normalize('NFC').trim()
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, at)
+  if (at < 1 || text.length > ADDRESS_CHARACTERS_MAX || local.length > LOCAL_PART_CHARACTERS_MAX) return null
+  return LOCAL_PART.test(local) && HOST.test(text.slice(at + 1)) ? text : null
+}
+
+/** Two addresses that differ in case only are one account's. */
+export const addressKey = (email: string): string => email.toLowerCase()
+
+/** The local part of a bot's address; null when the short name is none. */
+export function botLocalPart(shortName: string): string | null {
+  const name = shortName.trim()
+  if (name === '' || name.length > SHORT_NAME_CHARACTERS_MAX || !/^[A-Za-z0-9_.-]+$/.test(name)) return null
+  const local = `${name}-bot`
+  return LOCAL_PART.test(local) ? local : null
+}

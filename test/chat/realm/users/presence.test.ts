@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isWithin, legacy, modern, report } from '../../../../firmware/chat/realm/users/presence.ts'
+
+const now = 1_700_000_000
+
+describe('presence', () => {
+  it('a first report is kept, and tells others when it is an active one', () => {
+    assert.deepEqual(report(undefined, 'active', now), { presence: { active: now, connected: now }, returned: true })
+    assert.deepEqual(report(undefined, 'idle', now), { presence: { active: null, connected: now }, returned: false })
+  })
+
+  it('a report within 55 seconds says nothing new, one after that does', () => {
+    const before = { active: now, connected: now, updateId: 1 }
+    assert.deepEqual(report(before, 'active', now + 55), { presence: null, returned: false })
+    assert.deepEqual(report(before, 'active', now + 56), {
+      presence: { active: now + 56, connected: now + 56 },
+      returned: false,
+    })
+  })
+
+  it('activity after a recent idle report is news at once', () => {
+    const before = { active: now - 100, connected: now, updateId: 1 }
+    assert.deepEqual(report(before, 'active', now + 1).presence, { active: now + 1, connected: now + 1 })
+    assert.equal(report(before, 'idle', now + 1).presence, null)
+  })
+
+  it('others are told at once of who was away for more than 200 seconds', () => {
+    const before = { active: now, connected: now, updateId: 1 }
+    assert.equal(report(before, 'active', now + 200).returned, false)
+    assert.equal(report(before, 'active', now + 201).returned, true)
+    assert.equal(report(before, 'idle', now + 201).returned, false)
+  })
+
+  it('an idle report leaves the time of activity as it was', () => {
+    assert.deepEqual(report({ active: now, connected: now, updateId: 1 }, 'idle', now + 300).presence, {
+      active: now,
+      connected: now + 300,
+    })
+  })
+
+  it('old clients see whoever was active within 70 seconds of his last report as active', () => {
+    const website = { client: 'website', status: 'active', timestamp: now, pushable: false }
+    assert.deepEqual(legacy({ active: now, connected: now + 70 }), {
+      aggregated: { client: 'website', status: 'active', timestamp: now },
+      website,
+    })
+    assert.deepEqual(legacy({ active: now, connected: now + 71 }).website, {
+      client: 'website',
+      status: 'idle',
+      timestamp: now + 71,
+      pushable: false,
+    })
+    assert.equal(legacy({ active: null, connected: now }).aggregated.status, 'idle')
+  })
+
+  it('new clients see both times, and only the one that there is', () => {
+    assert.deepEqual(modern({ active: now, connected: now + 5 }), { active_timestamp: now, idle_timestamp: now + 5 })
+    assert.deepEqual(modern({ active: null, connected: now }), { idle_timestamp: now })
+  })
+
+  it('is answered for as many days as are asked for', () => {
+    const presence = { active: null, connected: now - 86_400, updateId: 1 }
+    assert.equal(isWithin(presence, 1, now), true)
+    assert.equal(isWithin(presence, 1, now + 1), false)
+  })
+})
