@@ -1,0 +1,81 @@
+/** What is searched for, whether a text has it, and where it is highlighted; contract section 5.2, `search`. */
+
+import { type Word, wordsOf, wordsOfHtml } from './words.ts'
+
+const PREFIX_CHARACTERS_MIN = 3 // shorter beginnings would find nearly everything
+const PARTS_MAX = 50 // of one search; what is behind them is not looked for
+
+/** Words that follow each other. */
+interface Part {
+  words: readonly string[]
+  /** Whether a word that only begins with the last one is found. */
+  isPrefix: boolean
+}
+
+/** All of it has to be found. */
+export type Search = readonly Part[]
+
+/** Words, and between quotation marks phrases. Nothing to look for, such as punctuation alone, finds everything. */
+export function readSearch(operand: string): Search {
+  const parts: Part[] = []
+  for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
+    const words = (phrase ?? loose ?? '') === '' ? [] : searchedWords(phrase ?? loose ?? '')
+    if (words.length === 0) continue
+    const last = words.at(-1)!
+    parts.push({ words, isPrefix: isUnspaced(last) || (phrase === undefined && last.length >= PREFIX_CHARACTERS_MIN) })
+    if (parts.length === PARTS_MAX) break
+  }
+  return parts
+}
+
+/** Of a run of characters without spaces its pairs alone: their last character follows from the last pair. */
+function searchedWords(text: string): string[] {
+  const words = wordsOf(text)
+  return words
+    .filter((word, index) => index === 0 || !(isUnspaced(word.text) && word.to === words[index - 1]!.to))
+    .map((word) => word.text)
+}
+
+const isUnspaced = (word: string): boolean => /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)
+
+/** Whether each part stands in the topic or in the content, which is HTML. */
+export function isFound(search: Search, topic: string, html: string): boolean {
+  const texts = [wordsOf(topic), wordsOfHtml(html)]
+  return search.every((part) => texts.some((words) => occurrences(part, words).next().done === false))
+}
+
+/** HTML with what is found of it in `<span class="highlight">`. */
+export function highlight(search: Search, html: string): string {
+  const words = wordsOfHtml(html)
+  const found = new Set<Word>()
+  for (const part of search) for (const at of occurrences(part, words)) for (const word of at) found.add(word)
+  let result = ''
+  let copied = 0
+  for (const { from, to } of merged(words.filter((word) => found.has(word)))) {
+    result += `${html.slice(copied, from)}<span class="highlight">${html.slice(from, to)}</span>`
+    copied = to
+  }
+  return result + html.slice(copied)
+}
+
+function* occurrences({ words, isPrefix }: Part, text: readonly Word[]): Generator<readonly Word[], void> {
+  const last = words.length - 1
+  for (let start = 0; start + last < text.length; start++) {
+    const isHere = words.every((word, index) => {
+      const there = text[start + index]!.text
+      return there === word || (isPrefix && index === last && there.startsWith(word))
+    })
+    if (isHere) yield text.slice(start, start + words.length)
+  }
+}
+
+/** Pairs of characters overlap: what touches is one. */
+function merged(words: readonly Word[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = []
+  for (const { from, to } of words) {
+    const before = ranges.at(-1)
+    if (before !== undefined && from < before.to) before.to = Math.max(before.to, to)
+    else ranges.push({ from, to })
+  }
+  return ranges
+}

@@ -1,0 +1,58 @@
+/**
+ * Words of a text as a search takes them: runs of letters and digits in their compatibility form (NFKC), without case;
+ * Han and kana, which are written without spaces, as pairs of characters.
+ */
+
+export interface Word {
+  text: string
+  /** Where it stands in what it was read from. */
+  from: number
+  /** One after its end. */
+  to: number
+}
+
+const RUN = /[\p{L}\p{M}\p{N}]+/gu
+const PIECE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]+/gu
+const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]/u
+const TAG_OR_ENTITY = /<[^>]*>|&[a-z0-9#]+;/gi
+
+export const wordsOf = (text: string): Word[] => readWords(text, 0)
+
+/** Words of what is shown of HTML; `from` and `to` are places in the HTML. */
+export function wordsOfHtml(html: string): Word[] {
+  const words: Word[] = []
+  let from = 0
+  for (const markup of html.matchAll(TAG_OR_ENTITY)) {
+    words.push(...readWords(html.slice(from, markup.index), from))
+    from = markup.index + markup[0].length
+  }
+  words.push(...readWords(html.slice(from), from))
+  return words
+}
+
+function readWords(text: string, offset: number): Word[] {
+  const words: Word[] = []
+  for (const run of text.matchAll(RUN)) {
+    for (const piece of run[0].matchAll(PIECE)) {
+      const from = offset + run.index + piece.index
+      if (UNSPACED.test(piece[0])) words.push(...pairs(piece[0], from))
+      else words.push({ text: normal(piece[0]), from, to: from + piece[0].length })
+    }
+  }
+  return words
+}
+
+/** Each character with the one after it, and the last one alone, so that a search for it finds it, too. */
+function pairs(piece: string, offset: number): Word[] {
+  const characters = [...piece]
+  let from = offset
+  return characters.map((character, index) => {
+    const text = character + (characters[index + 1] ?? '')
+    const word = { text: normal(text), from, to: from + text.length }
+    from += character.length
+    return word
+  })
+}
+
+const normal = (text: string): string => text.normalize('NFKC').toLowerCase()
