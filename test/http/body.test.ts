@@ -399,8 +399,8 @@ test('parts of a form come as bytes in their order, whatever type they say', asy
 })
 
 test('files of a form come with the names that clients give them, as many as the caller expects', async () => {
-  const heads: readonly [head: string, fileName: string | undefined][] = [
-    [named('parameter'), undefined],
+  const heads: readonly [head: string, fileName: string | null][] = [
+    [named('parameter'), null],
     [`${named('file')}; filename="a (1).png"`, 'a (1).png'],
     [`${named('file')}; filename="été.png"`, 'été.png'],
     [`${named('file')}; filename*=utf-8''%C3%A9t%C3%A9.png`, 'été.png'],
@@ -413,7 +413,7 @@ test('files of a form come with the names that clients give them, as many as the
     yield body
   }
   const read = async (partsMax: number) => {
-    const names: (string | undefined)[] = []
+    const names: (string | null)[] = []
     for await (const { fileName } of readParts(chunks(), TYPE, partsMax)) names.push(fileName)
     return names
   }

@@ -17,8 +17,8 @@ export interface Part {
 /** A part of which only its name has been read. */
 export interface ArrivingPart {
   name: string
-  /** The name of the file that it is, as the client gave it; absent where it is none. */
-  fileName?: string
+  /** The name of the file that it is, as the client gave it; null where it is none. */
+  fileName: string | null
   /** Read it before asking for the next part; what is left is skipped then. */
   content: AsyncIterable<Uint8Array>
 }
@@ -148,16 +148,15 @@ function boundaryOf(contentType: string): string {
 }
 
 /** Of `content-disposition: form-data; name="..."; filename="..."`. */
-function namesOf(headers: Buffer): { name: string; fileName?: string } {
+function namesOf(headers: Buffer): { name: string; fileName: string | null } {
   for (const line of headers.toString('utf8').split('\r\n')) {
     const disposition = /^content-disposition:\s*form-data\s*(?=;)(.*)$/i.exec(line)?.[1]
     if (disposition === undefined) continue
     const parameters = parametersOf(disposition)
     const name = parameters.get('name')
     if (name === undefined || Buffer.byteLength(name) > PART_NAME_BYTES_MAX) break
-    const fileName = extended(parameters.get('filename*')) ?? parameters.get('filename')
-    if (fileName === undefined) return { name }
-    if (Buffer.byteLength(fileName) > FILE_NAME_BYTES_MAX) break
+    const fileName = extended(parameters.get('filename*')) ?? parameters.get('filename') ?? null
+    if (fileName !== null && Buffer.byteLength(fileName) > FILE_NAME_BYTES_MAX) break
     return { name, fileName }
   }
   throw malformed()
