@@ -42,8 +42,8 @@ export const SYSTEM_GROUP_DESCRIPTIONS: Record<SystemGroupName, string> = {
 /** What decides which system groups hold an account. */
 export interface Standing {
   role: Role
-  /** When the account was made, in seconds of UNIX time. */
-  joined: number
+  /** In seconds of UNIX time. */
+  dateJoined: number
 }
 
 /** When a member is one for long enough. */
@@ -57,9 +57,9 @@ export interface WaitingPeriod {
 const DAY_SECONDS = 86_400
 
 /** A full member is a member of the waiting period, or anyone from moderator up. */
-export function isFullMember({ role, joined }: Standing, { days, now }: WaitingPeriod): boolean {
+export function isFullMember({ role, dateJoined }: Standing, { days, now }: WaitingPeriod): boolean {
   if (role === ROLES.guest) return false
-  return role !== ROLES.member || now - joined >= days * DAY_SECONDS
+  return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS
 }
 
 /** Whether `account` is in the system group, directly or through a subgroup. */

@@ -14,12 +14,12 @@ const now = 100 * DAY
 const period = { days: 3, now }
 
 const people = {
-  owner: { role: ROLES.owner, joined: now },
-  administrator: { role: ROLES.administrator, joined: now },
-  moderator: { role: ROLES.moderator, joined: now },
-  'full member': { role: ROLES.member, joined: now - 3 * DAY },
-  'new member': { role: ROLES.member, joined: now - 3 * DAY + 1 },
-  guest: { role: ROLES.guest, joined: 0 },
+  owner: { role: ROLES.owner, dateJoined: now },
+  administrator: { role: ROLES.administrator, dateJoined: now },
+  moderator: { role: ROLES.moderator, dateJoined: now },
+  'full member': { role: ROLES.member, dateJoined: now - 3 * DAY },
+  'new member': { role: ROLES.member, dateJoined: now - 3 * DAY + 1 },
+  guest: { role: ROLES.guest, dateJoined: 0 },
 }
 
 // Contract section 2.1: each group with all who are in it.
@@ -57,7 +57,7 @@ describe('roles', () => {
   })
 
   it('a waiting period of no days makes every member a full one at once', () => {
-    assert.equal(inSystemGroup('role:fullmembers', { role: ROLES.member, joined: now }, { days: 0, now }), true)
+    assert.equal(inSystemGroup('role:fullmembers', { role: ROLES.member, dateJoined: now }, { days: 0, now }), true)
   })
 
   it('flags say administrator of owners, too', () => {

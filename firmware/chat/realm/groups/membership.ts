@@ -3,12 +3,16 @@
 import { inSystemGroup, ROLES, type Standing, type SystemGroupName, type WaitingPeriod } from '../roles.ts'
 import type { GroupValue } from './value.ts'
 
-/** What is asked of a group here. Groups of roles have no members of their own: the roles of accounts decide. */
+/** What is asked of a group here. System groups have no members of their own: the roles of accounts decide. */
 export interface GroupNode {
-  systemName: SystemGroupName | null
-  members: ReadonlySet<number>
-  subgroups: ReadonlySet<number>
+  readonly name: string
+  readonly isSystem: boolean
+  readonly members: readonly number[]
+  readonly subgroups: readonly number[]
 }
+
+export const systemName = (group: GroupNode | undefined): SystemGroupName | null =>
+  group?.isSystem === true ? (group.name as SystemGroupName) : null
 
 export interface Person extends Standing {
   id: number
@@ -29,9 +33,10 @@ export function inGroup(groups: Groups, groupId: number, person: Person): boolea
     seen.add(id)
     const group = groups.find(id)
     if (group === undefined) continue
-    if (group.systemName !== null) {
-      if (inSystemGroup(group.systemName, person, groups.period())) return true
-    } else if (group.members.has(person.id)) {
+    const role = systemName(group)
+    if (role !== null) {
+      if (inSystemGroup(role, person, groups.period())) return true
+    } else if (group.members.includes(person.id)) {
       return true
     } else {
       open.push(...group.subgroups)

@@ -1,7 +1,7 @@
 /** Deprecated numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
 
 import { inSystemGroup, type SystemGroupName } from '../roles.ts'
-import { type Groups, holds, type Person } from './membership.ts'
+import { type Groups, holds, type Person, systemName } from './membership.ts'
 import type { GroupValue } from './value.ts'
 
 /** Numbers of the system groups that a policy knows, from the narrowest group to the widest. */
@@ -33,7 +33,7 @@ export function policyOf(
   value: GroupValue,
   people: Iterable<Person>,
 ): number {
-  const name = typeof value === 'number' ? groups.find(value)?.systemName : null
+  const name = typeof value === 'number' ? systemName(groups.find(value)) : null
   const exact = policy.find(([group]) => group === name)
   if (exact !== undefined) return exact[1]
   let index = 0

@@ -4,8 +4,8 @@ import * as z from 'zod'
 
 /** Users and groups, where no single group says it. Both lists ascend and hold no id twice. */
 export interface AnonymousGroup {
-  direct_members: number[]
-  direct_subgroups: number[]
+  readonly direct_members: readonly number[]
+  readonly direct_subgroups: readonly number[]
 }
 
 /** A user group's id, or a group without a name. */
@@ -48,8 +48,10 @@ export function sameGroupValue(a: GroupValue, b: GroupValue): boolean {
 }
 
 /** The groups that a value names. */
-export const groupsOf = (value: GroupValue): number[] => (typeof value === 'number' ? [value] : value.direct_subgroups)
+export const groupsOf = (value: GroupValue): readonly number[] =>
+  typeof value === 'number' ? [value] : value.direct_subgroups
 
-const ascending = (ids: number[]): number[] => [...new Set(ids)].sort((a, b) => a - b)
+const ascending = (ids: readonly number[]): number[] => [...new Set(ids)].sort((a, b) => a - b)
 
-const sameIds = (a: number[], b: number[]): boolean => a.length === b.length && a.every((id, index) => id === b[index])
+const sameIds = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((id, index) => id === b[index])

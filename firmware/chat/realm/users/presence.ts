@@ -1,12 +1,11 @@
 /** Who is at his client, in the forms that new and old clients read. Contract sections 2.5, 9 and rows E79 to E81. */
 
-/** Times in whole seconds of UNIX time; null: never seen so. */
-export interface Presence {
-  active: number | null
+/** Times in whole seconds of UNIX time. */
+export interface Times {
+  /** 0: never. */
+  readonly active: number
   /** When any of his clients last reported, active or not. */
-  connected: number
-  /** Grows with each change of anybody's, so that a client asks for what is newer than it knows. */
-  updateId: number
+  readonly idle: number
 }
 
 export type PresenceStatus = 'active' | 'idle'
@@ -20,45 +19,45 @@ export const PING_SECONDS = 60 // server_presence_ping_interval_seconds
 export const HISTORY_DAYS = 14
 
 export interface Report {
-  /** As it is after the report, without an id yet; null: it says nothing new. */
-  presence: Omit<Presence, 'updateId'> | null
+  /** As they are after the report; null: it says nothing new. */
+  times: Times | null
   /** He was away and is back: others are told at once rather than when they next ask. */
   returned: boolean
 }
 
-export function report(before: Presence | undefined, status: PresenceStatus, now: number): Report {
-  const sinceActive = now - (before?.active ?? Number.NEGATIVE_INFINITY)
-  const sinceConnected = now - (before?.connected ?? Number.NEGATIVE_INFINITY)
+export function report(before: Times | undefined, status: PresenceStatus, now: number): Report {
+  const sinceActive = now - (before?.active ?? 0)
+  const sinceAny = now - (before?.idle ?? 0)
   const activeIsNews = status === 'active' && sinceActive > REPORT_SECONDS_MIN
-  if (!activeIsNews && sinceConnected <= REPORT_SECONDS_MIN) return { presence: null, returned: false }
+  if (!activeIsNews && sinceAny <= REPORT_SECONDS_MIN) return { times: null, returned: false }
   return {
-    presence: { active: activeIsNews ? now : (before?.active ?? null), connected: now },
+    times: { active: activeIsNews ? now : (before?.active ?? 0), idle: now },
     returned: status === 'active' && sinceActive > OFFLINE_SECONDS,
   }
 }
 
-export const modern = ({ active, connected }: Pick<Presence, 'active' | 'connected'>) => ({
-  ...(active !== null && { active_timestamp: active }),
-  idle_timestamp: connected,
+export const modern = ({ active, idle }: Times) => ({
+  ...(active > 0 && { active_timestamp: active }),
+  idle_timestamp: idle,
 })
 
 /** What one client says of him: `website` stands for all. */
-export function legacyClient({ active, connected }: Pick<Presence, 'active' | 'connected'>) {
-  const isActive = active !== null && active + LEGACY_ACTIVE_SECONDS >= connected
+export function legacyClient({ active, idle }: Times) {
+  const isActive = active > 0 && active + LEGACY_ACTIVE_SECONDS >= idle
   return {
     client: 'website',
     status: (isActive ? 'active' : 'idle') as PresenceStatus,
-    timestamp: isActive ? active : connected,
+    timestamp: isActive ? active : idle,
     pushable: false,
   }
 }
 
-export function legacy(presence: Pick<Presence, 'active' | 'connected'>) {
-  const website = legacyClient(presence)
+export function legacy(times: Times) {
+  const website = legacyClient(times)
   const { client, status, timestamp } = website
   return { aggregated: { client, status, timestamp }, website }
 }
 
 /** Whether it is recent enough to be answered. */
-export const isWithin = ({ connected }: Presence, historyDays: number, now: number): boolean =>
-  connected >= now - historyDays * 86_400
+export const isWithin = ({ idle }: Times, historyDays: number, now: number): boolean =>
+  idle >= now - historyDays * 86_400

@@ -14,19 +14,19 @@ import { CREATE_POLICY, policyOf, WILDCARD_MENTION_POLICY } from '../../../../fi
 import { ROLES, SYSTEM_GROUPS } from '../../../../firmware/chat/realm/roles.ts'
 
 const idOf = (name: string) => SYSTEM_GROUPS.indexOf(name as never) + 1
-const owner: Person = { id: 1, role: ROLES.owner, joined: 0 }
-const moderator: Person = { id: 3, role: ROLES.moderator, joined: 0 }
-const member: Person = { id: 4, role: ROLES.member, joined: 0 }
-const guest: Person = { id: 5, role: ROLES.guest, joined: 0 }
+const owner: Person = { id: 1, role: ROLES.owner, dateJoined: 0 }
+const moderator: Person = { id: 3, role: ROLES.moderator, dateJoined: 0 }
+const member: Person = { id: 4, role: ROLES.member, dateJoined: 0 }
+const guest: Person = { id: 5, role: ROLES.guest, dateJoined: 0 }
 const people = [owner, moderator, member, guest]
 
 /** The system groups as 1 to 8, and others with ids from 10 on. */
 function groupsWith(others: Record<number, { members?: number[]; subgroups?: number[] }>): Groups {
   const nodes = new Map<number, GroupNode>(
-    SYSTEM_GROUPS.map((systemName) => [idOf(systemName), { systemName, members: new Set(), subgroups: new Set() }]),
+    SYSTEM_GROUPS.map((name) => [idOf(name), { name, isSystem: true, members: [], subgroups: [] }]),
   )
   for (const [id, { members = [], subgroups = [] }] of Object.entries(others)) {
-    nodes.set(Number(id), { systemName: null, members: new Set(members), subgroups: new Set(subgroups) })
+    nodes.set(Number(id), { name: `group ${id}`, isSystem: false, members, subgroups })
   }
   return { find: (id) => nodes.get(id), period: () => ({ days: 0, now: 1 }) }
 }
