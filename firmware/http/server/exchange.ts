@@ -24,6 +24,8 @@ export interface Exchange {
   openBody(): Readable
   /** Somebody has logged in: the connection is a user's from now on. */
   markAuthenticated(): void
+  /** Calls `listener` once nobody can be answered any more, or the answer is sent. */
+  onClose(listener: () => void): void
   /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
@@ -39,6 +41,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
       markAuthenticated: () => {},
+      onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
       cut: () => {},
     }
   }
@@ -55,6 +58,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       return incoming
     },
     markAuthenticated: () => markAuthenticated(incoming.socket),
+    onClose: (listener) => void outgoing?.once('close', listener),
     cut: () => void outgoing?.destroy(),
   }
 }

@@ -1,0 +1,12 @@
+/** Every endpoint of the chat: a line per resource. */
+
+import type { AnyDeclaration } from './declare.ts'
+import { eventDeclarations } from './events.ts'
+import { keyDeclarations } from './keys.ts'
+import { serverDeclarations } from './server.ts'
+
+/** Below `/api/v1`. */
+export const DECLARATIONS: readonly AnyDeclaration[] = [...serverDeclarations, ...keyDeclarations, ...eventDeclarations]
+
+/** With full paths: files and pages. */
+export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = []

@@ -1,0 +1,34 @@
+/** What handlers get, and the two ways to declare an endpoint. */
+
+import type { Log } from '../../base/log.ts'
+import type { Declaration } from '../http/declaration.ts'
+import type { Parameters } from '../http/parameters.ts'
+import type { Passwords } from '../realm/passwords.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+
+export interface Services {
+  readonly realm: Realm
+  readonly passwords: Passwords
+  readonly log: Log
+  /** When this start was: `server_generation`. Seconds. */
+  readonly generation: number
+}
+
+type NoParameters = Record<never, never>
+
+/** In a list of all endpoints, where the types of one are of no matter. */
+// biome-ignore lint/suspicious/noExplicitAny: each declaration was checked where it was made
+export type AnyDeclaration = Declaration<Services, any, any, any>
+
+/** An endpoint for whoever has an account: `me` is he. */
+export const declare = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
+  declaration: Declaration<Services, User, P, Q> & {
+    who: 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
+  },
+): AnyDeclaration => declaration
+
+/** An endpoint that needs no account: `me` may be null. */
+export const declareOpen = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
+  declaration: Declaration<Services, User | null, P, Q> & { who: 'nobody' | 'anyone' },
+): AnyDeclaration => declaration

@@ -1,0 +1,46 @@
+/** Keys of accounts: got by password, replaced. Contract section 3.1, rows E2 and E5. */
+
+import { prefixOf } from '../../base/attempts.ts'
+import { ChatError } from '../error.ts'
+import { text } from '../http/parameters.ts'
+import { makeKey, revokeKeys } from '../realm/keys.ts'
+import { isDeactivated } from '../realm/users.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+
+export const keyDeclarations: readonly AnyDeclaration[] = [
+  declareOpen({
+    row: 'E2',
+    method: 'POST',
+    path: '/fetch_api_key',
+    who: 'nobody',
+    parameters: { username: text(), password: text() },
+    handle: async ({ realm, passwords, given, client, exchange }) => {
+      const name = given.username.trim()
+      const find = () =>
+        realm.state.userByDeliveryEmail.get(name.toLowerCase()) ?? realm.state.userByEmail.get(name.toLowerCase())
+      const before = find()
+      const expected = before?.bot === null ? realm.state.password.get(before.id) : undefined
+      const place = { rank: 'unknown', prefix: prefixOf(exchange.address) } as const
+      const isRight = await passwords.matches(name, given.password, expected, place)
+      // What was true before the derivation may be true no longer.
+      const user = find()
+      if (!isRight || user === undefined || realm.state.password.get(user.id) !== expected)
+        throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
+      if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
+      if (!user.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+      const key = realm.change((turn) => makeKey(realm, turn, user, client))
+      return { api_key: key, email: user.email, user_id: user.id }
+    },
+  }),
+  declare({
+    row: 'E5',
+    method: 'POST',
+    path: '/users/me/api_key/regenerate',
+    who: 'account',
+    handle: ({ realm, me, client }) =>
+      realm.change((turn) => {
+        revokeKeys(realm, turn, me)
+        return { api_key: makeKey(realm, turn, me, client) }
+      }),
+  }),
+]

@@ -1,0 +1,172 @@
+/** The chat: one organization over its sealed database, and the API that its clients meet. */
+
+import type { Clock } from '../base/clock.ts'
+import { createClock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { wipe } from '../base/secret.ts'
+import { type Random, systemRandom } from '../crypto/random.ts'
+import { deriveSealKey } from '../crypto/seal.ts'
+import type { ScryptCost } from '../crypto/types.ts'
+import { DECLARATIONS, OTHER_DECLARATIONS } from './api/declarations.ts'
+import type { Services } from './api/declare.ts'
+import { ChatError } from './error.ts'
+import { createEventHub, type EventHub } from './events/hub.ts'
+import type { BasicCredentials } from './http/credentials.ts'
+import type { Who } from './http/declaration.ts'
+import { type Api, createApi, type RateLimits, type Session } from './http/pipeline.ts'
+import { findByKey, noteUse } from './realm/keys.ts'
+import { createOrganization, type NewOrganization } from './realm/organization.ts'
+import { createPasswords, type Derive } from './realm/passwords.ts'
+import { openRealm, type Realm } from './realm/realm.ts'
+import type { User } from './realm/records.ts'
+import { hasRole, isDeactivated } from './realm/users.ts'
+import { openStore } from './store/store.ts'
+import { VERSION } from './version.ts'
+
+export interface ChatOptions {
+  directory: string
+  /** 32 bytes; the caller wipes them. */
+  chatKey: Uint8Array
+  log: Log
+  derive: Derive
+  clock?: Clock
+  random?: Random
+  passwordCost?: ScryptCost
+  rateLimits?: RateLimits
+  heartbeatMs?: () => number
+  /** Must never jump. */
+  nowMs?: () => number
+  nativeBinding?: string
+}
+
+export interface Chat {
+  readonly api: Api
+  readonly realm: Realm
+  readonly hasOrganization: boolean
+  /** Throws `conflict` where there is one, and `REQUEST_VARIABLE_INVALID`. */
+  createOrganization(organization: NewOrganization, password: string): Promise<User>
+  /** Ends polls with an empty list and keeps the queues for the next start. */
+  close(): void
+}
+
+/** Throws `storage` with the reason. */
+export function createChat(options: ChatOptions): Chat {
+  const { directory, chatKey, log, derive, nativeBinding, nowMs } = options
+  const { clock = createClock(), random = systemRandom } = options
+  const store = openStore({ directory, chatKey, nativeBinding })
+  const secretsKey = deriveSealKey(chatKey, 'secrets')
+  const events = createEventHub({
+    newQueueId: () => Buffer.from(random(16)).toString('base64url'),
+    ...(nowMs && { nowMs }),
+    ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
+  })
+  const realm = openRealm({ store, events, clock, random, secretsKey })
+  const passwords = createPasswords({
+    derive,
+    random,
+    ...(nowMs && { nowMs }),
+    ...(options.passwordCost && { cost: options.passwordCost }),
+  })
+  const generation = Math.floor(clock.now() / 1000)
+  resume(realm, generation)
+  let isOpen = true
+
+  const services: Services = { realm, passwords, log, generation }
+  const api = createApi<Services, User>({
+    declarations: DECLARATIONS,
+    others: OTHER_DECLARATIONS,
+    services,
+    isReady: () => isOpen && realm.state.organization.size > 0,
+    authenticate: (credentials) => authenticate(realm, credentials),
+    authorize,
+    timeS: () => clock.now() / 1000,
+    log,
+    ...(nowMs && { nowMs }),
+    ...(options.rateLimits && { rateLimits: options.rateLimits }),
+  })
+
+  return {
+    api,
+    realm,
+    get hasOrganization() {
+      return realm.state.organization.size > 0
+    },
+    async createOrganization(organization, password) {
+      return createOrganization(realm, organization, await passwords.digest(0, password))
+    },
+    close() {
+      if (!isOpen) return
+      isOpen = false
+      const saved = events.save()
+      events.close()
+      try {
+        store.transaction(() => {
+          for (const { id, json } of saved) store.queues.add(id, json)
+        })
+      } finally {
+        store.close()
+        wipe(secretsKey)
+      }
+    },
+  }
+}
+
+/** Queues of the last start go on, and are told of this one. After a kill there are none: their events are lost. */
+function resume(realm: Realm, generation: number): void {
+  const { store, events } = realm
+  const saved = store.queues.all()
+  if (saved.length === 0) return
+  store.transaction(() => store.queues.clear()) // before anything else happens: they are of no use a second time
+  events.restore(saved.map(({ json }) => json))
+  announceRestart(events, generation)
+}
+
+function announceRestart(events: EventHub, generation: number): void {
+  const batch = events.begin()
+  const body = { ...VERSION, server_generation: generation }
+  batch.add({ type: 'restart', to: 'everyone', make: () => body, merge: { key: 'restart', join: (_, after) => after } })
+  batch.deliver()
+}
+
+function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<User> {
+  const { user, apiKey } = findByKey(realm, email, key)
+  const current = (): User => {
+    const now = realm.state.user.get(user.id)
+    if (now === undefined || realm.state.apiKey.get(apiKey.hash) === undefined)
+      throw new ChatError('INVALID_API_KEY', 'Invalid API key')
+    if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
+    if (!now.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+    return now
+  }
+  current()
+  noteUse(realm, apiKey)
+  return { name: `user ${user.id}`, current }
+}
+
+const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
+  nobody: () => true,
+  anyone: () => true,
+  account: () => true,
+  human: (me) => me.bot === null,
+  member: (me) => hasRole(me, 'member'),
+  moderator: (me) => hasRole(me, 'moderator'),
+  administrator: (me) => hasRole(me, 'administrator'),
+  owner: (me) => hasRole(me, 'owner'),
+}
+
+const MEANT: Partial<Record<Who, string>> = {
+  human: 'This endpoint does not accept bot requests',
+  member: 'Not allowed for guest users',
+  moderator: 'Must be an organization moderator',
+  administrator: 'Must be an organization administrator',
+  owner: 'Must be an organization owner',
+}
+
+function authorize(who: Who, me: User | null): void {
+  if (me === null) {
+    if (who !== 'nobody' && who !== 'anyone')
+      throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
+    return
+  }
+  if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
+}

@@ -1,0 +1,118 @@
+/** One client's events that it has not acknowledged. Contract section 4.3. */
+
+import { badRequest } from '../error.ts'
+import type { Shape } from './shapes.ts'
+
+const EVENTS_MAX = 10_000
+const TEXT_MAX = 4 * 1024 * 1024 // characters: what a day of a busy organisation has
+
+export type EventBody = Readonly<Record<string, unknown>>
+
+/** The JSON of an event, without its id, for all queues of one shape. */
+export interface Prepared {
+  readonly text: string
+  /** How many entries refer to it. */
+  uses: number
+}
+
+/** How an event joins the last one of its queue, if that has the same key and was not sent yet. */
+export interface Merge {
+  readonly key: string
+  join(before: EventBody, after: EventBody): EventBody
+}
+
+export interface Entry {
+  id: number
+  prepared: Prepared
+  /** Members for this queue alone, as `,"flags":[]`; '' for none. */
+  tail: string
+  merge?: { key: string; body: EventBody }
+}
+
+export interface QueueOptions {
+  readonly id: string
+  readonly userId: number
+  readonly shape: Shape
+  /** Null: all. */
+  readonly eventTypes: ReadonlySet<string> | null
+  readonly allPublicStreams: boolean
+  /** As it was sent; checked by whoever made the queue. */
+  readonly narrow: readonly (readonly [operator: string, operand: string])[]
+  readonly clientName: string
+  readonly lifespanMs: number
+}
+
+/** Whoever waits for the next event. */
+export interface Poll {
+  answer(events: string): void
+  timer: NodeJS.Timeout
+}
+
+export interface Queue extends QueueOptions {
+  /** Null while nobody polls. */
+  poll: Poll | null
+  /** When the last poll ended, or the queue was made; monotonic. */
+  idleSinceMs: number
+  entries: Entry[]
+  nextId: number
+  /** Up to which id the client has acknowledged, and up to which it was sent. */
+  prunedId: number
+  sentId: number
+  textLength: number
+}
+
+export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
+  ...options,
+  poll: null,
+  idleSinceMs: nowMs,
+  entries: [],
+  nextId: 0,
+  prunedId: -1,
+  sentId: -1,
+  textLength: 0,
+})
+
+export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
+
+/** The event takes the next id. Returns what it takes the place of, for whoever counts. */
+export function append(queue: Queue, entry: Omit<Entry, 'id'>): Prepared | null {
+  const id = queue.nextId++
+  queue.entries.push({ ...entry, id })
+  queue.textLength += entry.prepared.text.length + entry.tail.length
+  return null
+}
+
+/** The last entry if an event with this key may still join it. */
+export function lastToMerge(queue: Queue, key: string): Entry | undefined {
+  const last = queue.entries.at(-1)
+  return last?.merge?.key === key && last.id > queue.sentId ? last : undefined
+}
+
+export function takeLast(queue: Queue): Entry {
+  const last = queue.entries.pop()!
+  queue.textLength -= last.prepared.text.length + last.tail.length
+  return last
+}
+
+/** Drops what is not newer. Throws `BAD_REQUEST` for an id that was pruned before, or never issued. */
+export function acknowledge(queue: Queue, lastEventId: number): Entry[] {
+  if (lastEventId < queue.prunedId) throw badRequest(`An event newer than ${lastEventId} has already been pruned`)
+  if (lastEventId >= queue.nextId) throw badRequest(`Event ${lastEventId} was not in this queue`)
+  const count = countUpTo(queue.entries, lastEventId)
+  const dropped = queue.entries.splice(0, count)
+  for (const { prepared, tail } of dropped) queue.textLength -= prepared.text.length + tail.length
+  queue.prunedId = Math.max(queue.prunedId, lastEventId)
+  return dropped
+}
+
+function countUpTo(entries: readonly Entry[], id: number): number {
+  let count = 0
+  while (count < entries.length && entries[count]!.id <= id) count++
+  return count
+}
+
+/** A JSON list; all in it counts as sent. */
+export function readAll(queue: Queue): string {
+  queue.sentId = queue.nextId - 1
+  return `[${queue.entries.map(({ prepared, tail, id }) => `${prepared.text.slice(0, -1)}${tail},"id":${id}}`).join(',')}]`
+}

@@ -1,0 +1,43 @@
+/** An endpoint as data: what it takes, who may call it, and a short handler. */
+
+import type { ArrivingPart } from '../../http/request/multipart.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import type { Answer } from './envelope.ts'
+import type { Given, Parameters } from './parameters.ts'
+
+/** `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. Contract section 0, Who. */
+export type Who = 'nobody' | 'anyone' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+/** `S`: services; `Me`: the caller, or null where there need be none. */
+export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> {
+  /** Of contract section 3. */
+  readonly row: string
+  readonly method: Method
+  /** Below the base path; `:name` for what `segments` reads. */
+  readonly path: string
+  readonly who: Who
+  /** Parts of the path; what cannot be read is no path: 404. */
+  readonly segments?: Q
+  readonly parameters?: P
+  /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
+  readonly fileBytesMax?: number
+  readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>
+}
+
+/** Services come in as members of their own: `{ realm, me, given }`. */
+export type Request<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> = S & {
+  readonly me: Me
+  readonly given: Given<P>
+  readonly path: Given<Q>
+  /** Which parameters were sent, by their declared names or aliases. */
+  readonly sent: ReadonlySet<string>
+  /** Undefined when none was sent. To be read before the handler ends. */
+  readonly file: ArrivingPart | undefined
+  /** Of the program that calls: `User-Agent` up to `/`, at most 30 characters. */
+  readonly client: string
+  readonly exchange: Exchange
+  /** Throws when the caller is admitted no longer. `realm.change` asks by itself. */
+  readonly check: () => void
+}

@@ -1,0 +1,49 @@
+/** So many calls within so long, per name: a window that begins with the first call. Contract section 1.5. */
+
+import { ChatError } from '../error.ts'
+
+export interface Rate {
+  calls: number
+  withinMs: number
+}
+
+const NAMES_MAX = 20_000 // addresses are anybody's to make up; when full, the one whose window began first is forgotten
+
+export interface RateLimiter {
+  /** Throws `RATE_LIMIT_HIT`; the headers of the answer otherwise. */
+  take(name: string): Readonly<Record<string, string>>
+}
+
+/** `nowMs` must never jump; `timeS` is what the clock says, for the header. */
+export function createRateLimiter({ calls, withinMs }: Rate, nowMs: () => number, timeS: () => number): RateLimiter {
+  const windows = new Map<string, { used: number; endsMs: number }>() // in order of their beginning
+
+  function windowOf(name: string, now: number): { used: number; endsMs: number } {
+    const known = windows.get(name)
+    if (known !== undefined && known.endsMs > now) return known
+    windows.delete(name)
+    for (const [other, { endsMs }] of windows) {
+      if (endsMs > now && windows.size < NAMES_MAX) break
+      windows.delete(other)
+    }
+    const window = { used: 0, endsMs: now + withinMs }
+    windows.set(name, window)
+    return window
+  }
+
+  return {
+    take(name) {
+      const now = nowMs()
+      const window = windowOf(name, now)
+      const secondsLeft = (window.endsMs - now) / 1000
+      if (window.used >= calls)
+        throw new ChatError('RATE_LIMIT_HIT', 'API usage exceeded rate limit', { 'retry-after': secondsLeft })
+      window.used++
+      return {
+        'x-ratelimit-limit': String(calls),
+        'x-ratelimit-remaining': String(calls - window.used),
+        'x-ratelimit-reset': String(Math.ceil(timeS() + secondsLeft)),
+      }
+    },
+  }
+}

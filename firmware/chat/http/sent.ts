@@ -1,0 +1,90 @@
+/** Parameters as they come: in the query, in a urlencoded or a multipart body. Contract section 1.1. */
+
+import { CofferError } from '../../base/error.ts'
+import { BODY_BYTES_MAX, type BodyReader, type Terms, tooLarge } from '../../http/request/body.ts'
+import { mediaType } from '../../http/request/media.ts'
+import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+
+const PARAMETERS_MAX = 200 // PATCH /realm has a hundred
+const PARTS_MAX = 210 // one client sends each parameter as a part
+
+export interface Sent {
+  /** The body's win over the query's; of one name sent twice the last counts. */
+  values: Map<string, string>
+  file: ArrivingPart | undefined
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Throws `invalid`, and what the reader throws. Once `use` returns, nothing of the body is read any more. */
+export async function withSent<T>(
+  reader: BodyReader,
+  exchange: Exchange,
+  query: string,
+  fileBytesMax: number,
+  terms: Terms,
+  use: (sent: Sent) => Promise<T> | T,
+): Promise<T> {
+  const values = new Map<string, string>()
+  take(values, query)
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return use({ values, file: undefined })
+  const contentType = exchange.header('content-type') ?? ''
+  const type = mediaType(contentType)
+  if (type === 'multipart/form-data') return withParts(reader, exchange, contentType, values, fileBytesMax, terms, use)
+  const bytes = await reader.read(exchange.openBody(), BODY_BYTES_MAX, terms)
+  if (type === 'application/x-www-form-urlencoded') take(values, decode(bytes))
+  return use({ values, file: undefined })
+}
+
+async function withParts<T>(
+  reader: BodyReader,
+  exchange: Exchange,
+  contentType: string,
+  values: Map<string, string>,
+  fileBytesMax: number,
+  terms: Terms,
+  use: (sent: Sent) => Promise<T> | T,
+): Promise<T> {
+  const upload = bounded(reader.stream(exchange.openBody, terms), BODY_BYTES_MAX + fileBytesMax)
+  for await (const part of readParts(upload, contentType, PARTS_MAX)) {
+    if (part.fileName !== null && fileBytesMax > 0)
+      return await use({ values, file: { ...part, content: bounded(part.content, fileBytesMax) } })
+    const bytes = await whole(part.content)
+    if (part.fileName === null) set(values, part.name, decode(bytes))
+  }
+  return use({ values, file: undefined })
+}
+
+async function* bounded(chunks: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge(bytesMax)
+    yield chunk
+  }
+}
+
+async function whole(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bounded(content, BODY_BYTES_MAX)) pieces.push(Uint8Array.from(piece))
+  return Buffer.concat(pieces)
+}
+
+function take(values: Map<string, string>, text: string): void {
+  if (text === '') return
+  for (const [name, value] of new URLSearchParams(text)) set(values, name, value)
+}
+
+function set(values: Map<string, string>, name: string, value: string): void {
+  values.set(name, value)
+  if (values.size > PARAMETERS_MAX) throw new CofferError('invalid', `More than ${PARAMETERS_MAX} parameters`)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new CofferError('invalid', 'The request body is not UTF-8')
+  }
+}

@@ -1,0 +1,90 @@
+/** Records of one kind in memory, and indexes over them that are always as true as they are. */
+
+export type Key = string | number
+
+/** Of one record: what was there, what is there now. */
+type Listener<T> = (before: T | undefined, after: T | undefined) => void
+
+/** Read by everybody; set by turns and by loading alone. */
+export interface Collection<T> {
+  get(key: Key): T | undefined
+  has(key: Key): boolean
+  all(): Iterable<T>
+  readonly size: number
+}
+
+export interface MutableCollection<T> extends Collection<T> {
+  /** What was there before. */
+  set(key: Key, record: T | undefined): T | undefined
+  listen(listener: Listener<T>): void
+}
+
+export function createCollection<T>(): MutableCollection<T> {
+  const records = new Map<Key, T>()
+  const listeners: Listener<T>[] = []
+  return {
+    get: (key) => records.get(key),
+    has: (key) => records.has(key),
+    all: () => records.values(),
+    get size() {
+      return records.size
+    },
+    set(key, record) {
+      const before = records.get(key)
+      if (record === undefined) records.delete(key)
+      else records.set(key, record)
+      for (const listener of listeners) listener(before, record)
+      return before
+    },
+    listen: (listener) => void listeners.push(listener),
+  }
+}
+
+export interface Index<K, T> {
+  get(key: K): T | undefined
+}
+
+/** At most one record per key; records with the key null are not in it. */
+export function indexBy<K, T>(collection: MutableCollection<T>, keyOf: (record: T) => K | null): Index<K, T> {
+  const index = new Map<K, T>()
+  collection.listen((before, after) => {
+    const old = before === undefined ? null : keyOf(before)
+    if (old !== null && index.get(old) === before) index.delete(old)
+    const key = after === undefined ? null : keyOf(after)
+    if (key !== null) index.set(key, after!)
+  })
+  return index
+}
+
+export interface GroupIndex<K, M, T> {
+  /** The members of a group by their own key; empty when there is none. */
+  get(key: K): ReadonlyMap<M, T>
+}
+
+const NONE = new Map()
+
+/** Any number of records per key, each with a key of its own among them. */
+export function groupBy<K, M, T>(
+  collection: MutableCollection<T>,
+  keyOf: (record: T) => K | null,
+  memberOf: (record: T) => M,
+): GroupIndex<K, M, T> {
+  const groups = new Map<K, Map<M, T>>()
+  collection.listen((before, after) => {
+    const old = before === undefined ? null : keyOf(before)
+    const key = after === undefined ? null : keyOf(after)
+    if (old !== null && old !== key) {
+      const group = groups.get(old)
+      group?.delete(memberOf(before!))
+      if (group?.size === 0) groups.delete(old)
+    }
+    if (key === null) return
+    let group = groups.get(key)
+    if (group === undefined) {
+      group = new Map()
+      groups.set(key, group)
+    }
+    group.set(memberOf(after!), after!)
+  })
+  return { get: (key) => groups.get(key) ?? NONE }
+}

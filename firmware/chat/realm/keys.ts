@@ -1,0 +1,83 @@
+/**
+ * Keys of accounts: 32 letters and digits; a new one for each client that asks, of which only the hash is kept. A bot's is
+ * shown again to its owner, so it is kept sealed as well. Contract sections 1.2 and 11.15, design 10.
+ */
+
+import { createHash } from 'node:crypto'
+import type { Random } from '../../crypto/random.ts'
+import { seal, unseal } from '../../crypto/seal.ts'
+import { ChatError } from '../error.ts'
+import { nowOf, type Realm } from './realm.ts'
+import type { ApiKey, User } from './records.ts'
+import type { Turn } from './turn.ts'
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+const KEY_LENGTH = 32 // 190 bits
+const KEYS_OF_USER_MAX = 100
+const DAY_S = 86_400
+
+/** A new key; the one of the account unused for the longest time goes when there are too many. */
+export function makeKey(realm: Realm, turn: Turn, user: User, client: string): string {
+  const own = [...realm.state.keysOf.get(user.id).values()]
+  if (own.length >= KEYS_OF_USER_MAX) turn.remove('apiKey', own.reduce((a, b) => (isUnusedLonger(b, a) ? b : a)).hash)
+  const key = randomKey(realm.random)
+  const now = nowOf(realm)
+  turn.put('apiKey', {
+    hash: hashOf(key),
+    id: turn.nextId('apiKey'),
+    userId: user.id,
+    client,
+    made: now,
+    usedDay: Math.floor(now / DAY_S),
+    sealed:
+      user.bot === null ? null : Buffer.from(seal(realm.secretsKey, Buffer.from(key), realm.random)).toString('base64'),
+  })
+  return key
+}
+
+/** All of an account's: none of them is taken from now on. */
+export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
+  for (const { hash } of [...realm.state.keysOf.get(user.id).values()]) turn.remove('apiKey', hash)
+}
+
+/** A bot's newest key. */
+export function shownKey(realm: Realm, bot: User): string {
+  const keys = [...realm.state.keysOf.get(bot.id).values()].filter(({ sealed }) => sealed !== null)
+  const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
+  const key = newest && unseal(realm.secretsKey, Buffer.from(newest.sealed!, 'base64'))
+  return key ? Buffer.from(key).toString() : ''
+}
+
+/** The account whose address and key these are. Throws what contract section 1.2 says. */
+export function findByKey(realm: Realm, email: string, key: string): { user: User; apiKey: ApiKey } {
+  const apiKey = KEY.test(key) ? realm.state.apiKey.get(hashOf(key)) : undefined
+  const user = apiKey && realm.state.user.get(apiKey.userId)
+  if (user === undefined || user.email.toLowerCase() !== email.toLowerCase())
+    throw new ChatError('INVALID_API_KEY', 'Invalid API key')
+  return { user, apiKey: apiKey! }
+}
+
+/** Keeps the day of a key's last use. */
+export function noteUse(realm: Realm, { hash }: ApiKey): void {
+  const day = Math.floor(nowOf(realm) / DAY_S)
+  const apiKey = realm.state.apiKey.get(hash)
+  if (apiKey !== undefined && apiKey.usedDay < day)
+    realm.change((turn) => turn.put('apiKey', { ...apiKey, usedDay: day }))
+}
+
+const KEY = /^[a-zA-Z0-9]{32}$/
+
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
+
+const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
+  a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)
+
+/** Bytes beyond the last whole alphabet are thrown away, so that each character is as likely as any. */
+function randomKey(random: Random): string {
+  const limit = 256 - (256 % ALPHABET.length)
+  let key = ''
+  while (key.length < KEY_LENGTH)
+    for (const byte of random(KEY_LENGTH))
+      if (byte < limit && key.length < KEY_LENGTH) key += ALPHABET[byte % ALPHABET.length]
+  return key
+}

@@ -1,0 +1,54 @@
+/**
+ * Every kind of record, with what tells one record from another. A new kind is a line here: it is read at unlock, is at
+ * `state.<kind>`, and is written by `turn.put('<kind>', record)`.
+ */
+
+import type { Key } from './collection.ts'
+import type {
+  ApiKey,
+  BotStorage,
+  Channel,
+  Conversation,
+  Group,
+  MutedUser,
+  OfUser,
+  Organization,
+  Password,
+  Presence,
+  RealmEmoji,
+  Subscription,
+  User,
+  UserStatus,
+  UserTopic,
+} from './records.ts'
+
+/** How a record is found; its type goes with it. */
+type KeyOf<T> = (record: T) => Key
+
+const kind = <T>(keyOf: KeyOf<T>): KeyOf<T> => keyOf
+const ofUser =
+  <T>(): KeyOf<OfUser<T>> =>
+  ({ userId }) =>
+    userId
+
+export const KINDS = {
+  organization: kind<Organization>(({ id }) => id),
+  user: kind<User>(({ id }) => id),
+  password: kind<Password>(({ userId }) => userId),
+  apiKey: kind<ApiKey>(({ hash }) => hash),
+  group: kind<Group>(({ id }) => id),
+  channel: kind<Channel>(({ id }) => id),
+  subscription: kind<Subscription>(({ userId, channelId }) => `${userId}:${channelId}`),
+  conversation: kind<Conversation>(({ recipientId }) => recipientId),
+  userTopic: kind<UserTopic>(({ userId, channelId, topicName }) => `${userId}:${channelId}:${topicName.toLowerCase()}`),
+  alertWords: ofUser<readonly string[]>(),
+  mutedUsers: ofUser<readonly MutedUser[]>(),
+  userStatus: ofUser<UserStatus>(),
+  onboardingSteps: ofUser<readonly string[]>(),
+  presence: kind<Presence>(({ userId }) => userId),
+  realmEmoji: kind<RealmEmoji>(({ id }) => id),
+  botStorage: kind<BotStorage>(({ userId, name }) => `${userId}:${name}`),
+} as const
+
+export type Kind = keyof typeof KINDS
+export type RecordOf<K extends Kind> = (typeof KINDS)[K] extends KeyOf<infer T> ? T : never

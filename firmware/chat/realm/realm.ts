@@ -1,0 +1,37 @@
+/** The organisation: what is true of it in memory, what is on disk, and the one way to change both. */
+
+import type { Clock } from '../../base/clock.ts'
+import type { Random } from '../../crypto/random.ts'
+import type { EventHub } from '../events/hub.ts'
+import type { ChatStore } from '../store/store.ts'
+import { loadState, type State } from './state.ts'
+import { type Change, createChange } from './turn.ts'
+
+export interface Realm {
+  readonly state: State
+  /** Messages, topics, flags: written within `change` only. */
+  readonly store: ChatStore
+  readonly events: EventHub
+  readonly clock: Clock
+  readonly random: Random
+  /** Seals what should not lie open even in an opened page: keys of bots. */
+  readonly secretsKey: Uint8Array
+  /** One turn: see turn.ts. */
+  readonly change: Change
+}
+
+export interface RealmOptions {
+  store: ChatStore
+  events: EventHub
+  clock: Clock
+  random: Random
+  secretsKey: Uint8Array
+}
+
+export function openRealm(options: RealmOptions): Realm {
+  const { state, collections } = loadState(options.store.things)
+  return { ...options, state, change: createChange({ ...options, collections }) }
+}
+
+/** By the appliance's clock, in seconds since the epoch. */
+export const nowOf = (realm: Realm): number => Math.floor(realm.clock.now() / 1000)

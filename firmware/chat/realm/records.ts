@@ -1,0 +1,196 @@
+/**
+ * What the realm keeps in memory. Records never change: a change puts a new one in the place of the old, so whoever holds
+ * one holds what was true then. Times are seconds since the epoch unless a name says otherwise. Contract section 2.
+ */
+
+/** Contract section 2.1. */
+export const ROLE = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const
+export type Role = (typeof ROLE)[keyof typeof ROLE]
+
+/** A group-setting value as on the wire: a group, or people and groups. Contract section 0, GSV. */
+export type GroupSetting =
+  | number
+  | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] }
+
+/** Settings by the names of the contract; what is absent has its default. */
+export type SettingValue = string | number | boolean | null
+export type Settings = Readonly<Record<string, SettingValue>>
+export type GroupSettings = Readonly<Record<string, GroupSetting>>
+
+/** There is one; its id is on the wire. */
+export const REALM_ID = 2
+
+export interface Organization {
+  readonly id: typeof REALM_ID
+  readonly name: string
+  /** Without a slash at its end; '' until somebody has set it: then requests tell by their `host`. */
+  readonly url: string
+  readonly dateCreated: number
+  readonly isDeactivated: boolean
+  /** Contract section 2.6, but for group settings. */
+  readonly settings: Settings
+  readonly groupSettings: GroupSettings
+  /** What only the appliance's administrator sets. */
+  readonly operator: { readonly ownerFullContentAccess: boolean; readonly uploadQuotaMib: number | null }
+}
+
+export interface User {
+  readonly id: number
+  /** The address for the API: the real one, or `user<id>@<host>`. Contract section 2.2. */
+  readonly email: string
+  readonly deliveryEmail: string
+  readonly fullName: string
+  readonly role: Role
+  readonly isActive: boolean
+  readonly dateJoined: number
+  /** Raised with each new avatar. */
+  readonly avatarVersion: number
+  /** `J`: made from the id; `U`: a picture of the user's own; `G`: Gravatar. */
+  readonly avatarSource: 'J' | 'U' | 'G'
+  readonly timezone: string
+  /** Contract section 2.7; own choices alone. */
+  readonly settings: Settings
+  readonly profileData: Readonly<Record<string, string>>
+  readonly bot: Bot | null
+  /** One of the three that the service itself is: contract's `cross_realm_bots`. */
+  readonly isSystemBot: boolean
+  readonly isDeleted: boolean
+}
+
+export interface Bot {
+  /** 1 generic, 2 incoming webhook, 3 outgoing webhook, 4 embedded. */
+  readonly type: 1 | 2 | 3 | 4
+  readonly ownerId: number | null
+  readonly defaultSendingStreamId: number | null
+  readonly defaultEventsRegisterStreamId: number | null
+  readonly defaultAllPublicStreams: boolean
+}
+
+export interface Password {
+  readonly userId: number
+  readonly salt: string
+  readonly hash: string
+  readonly cost: { readonly N: number; readonly r: number; readonly p: number }
+}
+
+/** A key of an account: only its hash is kept. A bot's can be shown again, so it is kept sealed as well. Design 10. */
+export interface ApiKey {
+  readonly hash: string
+  readonly id: number
+  readonly userId: number
+  readonly client: string
+  readonly made: number
+  /** The day of the last use, in days since the epoch. */
+  readonly usedDay: number
+  readonly sealed: string | null
+}
+
+export interface Group {
+  readonly id: number
+  readonly name: string
+  readonly description: string
+  readonly dateCreated: number | null
+  readonly creatorId: number | null
+  readonly members: readonly number[]
+  readonly subgroups: readonly number[]
+  readonly isSystem: boolean
+  readonly isDeactivated: boolean
+  readonly groupSettings: GroupSettings
+}
+
+/** Contract section 2.3, set C. */
+export interface Channel {
+  readonly id: number
+  readonly recipientId: number
+  readonly name: string
+  readonly description: string
+  readonly renderedDescription: string
+  readonly dateCreated: number
+  readonly creatorId: number | null
+  readonly isPrivate: boolean
+  readonly isWebPublic: boolean
+  readonly historyPublicToSubscribers: boolean
+  readonly isArchived: boolean
+  readonly messageRetentionDays: number | null
+  readonly topicsPolicy: 'inherit' | 'allow_empty_topic' | 'disable_empty_topic' | 'empty_topic_only'
+  readonly folderId: number | null
+  readonly firstMessageId: number | null
+  readonly isDefault: boolean
+  readonly groupSettings: GroupSettings
+}
+
+/** Of a user who is or was subscribed. Contract section 2.3, set S. */
+export interface Subscription {
+  readonly userId: number
+  readonly channelId: number
+  readonly isActive: boolean
+  readonly color: string
+  readonly isMuted: boolean
+  readonly pinToTop: boolean
+  /** Null: as the user's settings have it. */
+  readonly desktopNotifications: boolean | null
+  readonly audibleNotifications: boolean | null
+  readonly pushNotifications: boolean | null
+  readonly emailNotifications: boolean | null
+  readonly wildcardMentionsNotify: boolean | null
+  /** Ordinals of the channel's recipient that reached him, ascending; the last one open (null) while he is subscribed. */
+  readonly intervals: readonly (readonly [from: number, to: number | null])[]
+}
+
+/** Two people or more, or one with notes to self: who talks in direct messages. */
+export interface Conversation {
+  readonly recipientId: number
+  /** Ascending, at least one. */
+  readonly userIds: readonly number[]
+}
+
+/** Contract section 2.5; 0, which clears it, is never stored. */
+export interface UserTopic {
+  readonly userId: number
+  readonly channelId: number
+  readonly topicName: string
+  readonly lastUpdated: number
+  readonly policy: 1 | 2 | 3
+}
+
+/** Small lists and states of one user each. */
+export interface OfUser<T> {
+  readonly userId: number
+  readonly value: T
+}
+
+export interface UserStatus {
+  readonly text: string
+  readonly emojiName: string
+  readonly emojiCode: string
+  readonly reactionType: string
+}
+
+export interface Presence {
+  readonly userId: number
+  /** Seconds; 0 when never. */
+  readonly active: number
+  readonly idle: number
+  /** Counts up over all users, for `last_update_id`. */
+  readonly updateId: number
+}
+
+export interface MutedUser {
+  readonly id: number
+  readonly timestamp: number
+}
+
+export interface RealmEmoji {
+  readonly id: number
+  readonly name: string
+  readonly authorId: number | null
+  readonly isDeactivated: boolean
+  readonly sourceUrl: string
+  readonly stillUrl: string | null
+}
+
+export interface BotStorage {
+  readonly userId: number
+  readonly name: string
+  readonly value: string
+}

@@ -1,0 +1,125 @@
+/** The realm in memory: its records by kind, and indexes. Messages are not here: see store/messages.ts. */
+
+import type { Things } from '../store/things.ts'
+import {
+  type Collection,
+  createCollection,
+  type GroupIndex,
+  groupBy,
+  type Index,
+  indexBy,
+  type MutableCollection,
+} from './collection.ts'
+import { KINDS, type Kind, type RecordOf } from './kinds.ts'
+import { fold } from './names.ts'
+import {
+  type ApiKey,
+  type Channel,
+  type Conversation,
+  type Group,
+  type Organization,
+  REALM_ID,
+  type Subscription,
+  type User,
+  type UserTopic,
+} from './records.ts'
+
+type Collections = { readonly [K in Kind]: Collection<RecordOf<K>> }
+export type MutableCollections = { readonly [K in Kind]: MutableCollection<RecordOf<K>> }
+
+export interface State extends Collections {
+  /** Both of a user's addresses, in lower case. */
+  readonly userByEmail: Index<string, User>
+  readonly userByDeliveryEmail: Index<string, User>
+  readonly botsOf: GroupIndex<number, number, User>
+  readonly keysOf: GroupIndex<number, string, ApiKey>
+  /** Names of groups and channels are compared folded: see names.ts. Archived channels keep theirs. */
+  readonly groupByName: Index<string, Group>
+  readonly channelByName: Index<string, Channel>
+  readonly channelByRecipient: Index<number, Channel>
+  /** By channel; those of before included. */
+  readonly subscriptionsOf: GroupIndex<number, number, Subscription>
+  /** By user, of whoever is subscribed now. */
+  readonly subscribersOf: GroupIndex<number, number, Subscription>
+  /** By their users' ids, ascending and joined by commas. */
+  readonly conversationByUsers: Index<string, Conversation>
+  /** By recipient id. */
+  readonly conversationsOf: (userId: number) => Iterable<Conversation>
+  readonly userTopicsOf: GroupIndex<number, string, UserTopic>
+}
+
+/** Reads everything; throws when a record is of no known kind. */
+export function loadState(things: Things): { state: State; collections: MutableCollections } {
+  const collections = Object.fromEntries(
+    Object.keys(KINDS).map((kind) => [kind, createCollection()]),
+  ) as unknown as MutableCollections
+  const state: State = { ...collections, ...createIndexes(collections) }
+  for (const { kind, json } of things.all()) {
+    if (!(kind in KINDS)) throw new Error(`Unknown kind of record: ${kind}`)
+    load(collections, kind as Kind, JSON.parse(json))
+  }
+  return { state, collections }
+}
+
+function load<K extends Kind>(collections: MutableCollections, kind: K, record: RecordOf<K>): void {
+  const keyOf = KINDS[kind] as (record: RecordOf<K>) => string | number
+  collections[kind].set(keyOf(record), record)
+}
+
+function createIndexes(collections: MutableCollections) {
+  const { user, apiKey, group, channel, subscription, conversation, userTopic } = collections
+  return {
+    userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
+    userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
+    botsOf: groupBy(
+      user,
+      ({ bot }) => bot?.ownerId ?? null,
+      ({ id }) => id,
+    ),
+    keysOf: groupBy(
+      apiKey,
+      ({ userId }) => userId,
+      ({ hash }) => hash,
+    ),
+    groupByName: indexBy(group, ({ name }) => fold(name)),
+    channelByName: indexBy(channel, ({ name }) => fold(name)),
+    channelByRecipient: indexBy(channel, ({ recipientId }) => recipientId),
+    subscriptionsOf: groupBy(
+      subscription,
+      ({ userId }) => userId,
+      ({ channelId }) => channelId,
+    ),
+    subscribersOf: groupBy(
+      subscription,
+      ({ channelId, isActive }) => (isActive ? channelId : null),
+      ({ userId }) => userId,
+    ),
+    conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
+    conversationsOf: indexConversations(conversation),
+    userTopicsOf: groupBy(
+      userTopic,
+      ({ userId }) => userId,
+      ({ channelId, topicName }) => `${channelId}:${fold(topicName)}`,
+    ),
+  }
+}
+
+/** A conversation is in the list of each of its users. */
+function indexConversations(collection: MutableCollection<Conversation>): State['conversationsOf'] {
+  const byUser = new Map<number, Map<number, Conversation>>()
+  collection.listen((before, after) => {
+    for (const id of before?.userIds ?? []) byUser.get(id)?.delete(before!.recipientId)
+    for (const id of after?.userIds ?? []) {
+      const own = byUser.get(id) ?? new Map<number, Conversation>()
+      byUser.set(id, own.set(after!.recipientId, after!))
+    }
+  })
+  return (userId) => byUser.get(userId)?.values() ?? []
+}
+
+/** Throws when there is no organisation: then nobody listens either. */
+export function organizationOf(state: State): Organization {
+  const organization = state.organization.get(REALM_ID)
+  if (organization === undefined) throw new Error('There is no organization')
+  return organization
+}

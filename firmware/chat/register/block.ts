@@ -1,0 +1,21 @@
+/** One block of the answer of `POST /register`. Contract section 4.2. */
+
+import type { Shape } from '../events/shapes.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+
+export interface BlockContext {
+  readonly realm: Realm
+  readonly me: User
+  /** What the client can take, as events of its queue see it. */
+  readonly shape: Shape
+  /** Of one block depends on another: `wants('user_topic')` is whether it is fetched, too. */
+  wants(block: string): boolean
+  readonly includeSubscribers: 'true' | 'false' | 'partial'
+  readonly presenceHistoryLimitDays: number
+  readonly host: string | undefined
+  readonly generation: number
+}
+
+/** The members that the block adds to the answer. It must be in accord with the events of the same name. */
+export type Block = (context: BlockContext) => Readonly<Record<string, unknown>>

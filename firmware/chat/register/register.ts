@@ -1,0 +1,50 @@
+/** The snapshot and the queue that goes on from it, taken in one turn: nothing is missed and nothing told twice. */
+
+import { CAPABILITIES, type Capability, internShape } from '../events/shapes.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+import { VERSION } from '../version.ts'
+import type { BlockContext } from './block.ts'
+import { BLOCKS } from './blocks.ts'
+
+export interface Registration {
+  eventTypes: readonly string[] | undefined
+  fetchEventTypes: readonly string[] | undefined
+  allPublicStreams: boolean
+  narrow: readonly (readonly [operator: string, operand: string])[]
+  applyMarkdown: boolean
+  clientGravatar: boolean
+  includeSubscribers: 'true' | 'false' | 'partial'
+  slimPresence: boolean
+  presenceHistoryLimitDays: number
+  capabilities: Readonly<Partial<Record<Capability, boolean | undefined>>>
+  lifespanS: number
+  client: string
+  host: string | undefined
+  generation: number
+}
+
+export function register(realm: Realm, me: User, registration: Registration): Record<string, unknown> {
+  const { eventTypes, capabilities } = registration
+  const can = Object.fromEntries(CAPABILITIES.map((name) => [name, capabilities[name] ?? false])) as Record<
+    Capability,
+    boolean
+  >
+  const { applyMarkdown, clientGravatar, slimPresence } = registration
+  const shape = internShape({ applyMarkdown, clientGravatar, slimPresence, can })
+  const fetched = registration.fetchEventTypes ?? eventTypes ?? null
+  const wants = (block: string): boolean => fetched === null || fetched.includes(block)
+  const context: BlockContext = { ...registration, realm, me, shape, wants }
+  const answer: Record<string, unknown> = { ...VERSION }
+  for (const [name, block] of Object.entries(BLOCKS)) if (wants(name)) Object.assign(answer, block(context))
+  const queue = realm.events.register({
+    userId: me.id,
+    shape,
+    eventTypes: eventTypes === undefined ? null : new Set(eventTypes),
+    allPublicStreams: registration.allPublicStreams,
+    narrow: registration.narrow,
+    clientName: registration.client,
+    lifespanMs: registration.lifespanS * 1000,
+  })
+  return { queue_id: queue.id, last_event_id: -1, ...answer }
+}

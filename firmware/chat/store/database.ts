@@ -1,0 +1,140 @@
+/**
+ * A sealed SQLite database: each page, also of the log, is sealed with ChaCha20-Poly1305 under a key of its own by
+ * SQLite3 Multiple Ciphers. Durable when a transaction ends.
+ */
+
+import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Database } from 'better-sqlite3'
+import Sqlite from 'better-sqlite3-multiple-ciphers'
+import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
+import { onDisk } from '../../store/failure.ts'
+import { type Migration, migrate, readVersion } from './schema.ts'
+
+const CHECKPOINT_DELAY_MS = 1000 // how long a removed row may still be read from the log, sealed
+
+export interface DatabaseOptions {
+  path: string
+  /** 32 bytes; the caller wipes them. */
+  key: Uint8Array
+  migrations: readonly Migration[]
+  /** Where SQLite's native code lies, when not in its package. */
+  nativeBinding?: string | undefined
+}
+
+export interface SealedDatabase {
+  readonly database: Database
+  /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
+  transaction<T>(changes: () => T): T
+  close(): void
+}
+
+/** Makes it where there is none. Throws `storage` with the reason when it is damaged, newer or sealed by another key. */
+export function openDatabase(options: DatabaseOptions): SealedDatabase {
+  const { path, migrations } = options
+  return onDisk(() => {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    if (!existsSync(path)) {
+      if (existsSync(`${path}-wal`)) throw new CofferError('storage', 'The chat is missing, but its log is still there')
+      create(options)
+    }
+    const database = open(options)
+    try {
+      if (readVersion(database) > migrations.length)
+        throw new CofferError('storage', 'The chat was written by a newer version of Coffer')
+      migrate(database, migrations)
+      return sealedDatabase(database)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  })
+}
+
+/** Under another name first: a start that is cut short leaves no half-made database in its place. */
+function create(options: DatabaseOptions): void {
+  const draft = `${options.path}.new`
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(draft + suffix, { force: true })
+  closeSync(openSync(draft, 'wx', 0o600)) // SQLite gives its log the same mode
+  const database = open({ ...options, path: draft })
+  try {
+    migrate(database, options.migrations)
+    database.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    database.close()
+  }
+  renameSync(draft, options.path)
+}
+
+function open({ path, key, nativeBinding }: DatabaseOptions): Database {
+  const database = new Sqlite(path, { fileMustExist: true, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
+  try {
+    database.pragma("cipher = 'chacha20'")
+    const raw = Buffer.from(`raw:${Buffer.from(key).toString('hex')}`) // no derivation: the key is as long as the cipher's
+    try {
+      database.key(raw)
+    } finally {
+      wipe(raw)
+    }
+    for (const setting of SETTINGS) database.pragma(setting)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+const SETTINGS: readonly string[] = [
+  'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  'secure_delete = ON', // removed rows are overwritten, not only unlinked
+  'temp_store = MEMORY',
+  'cell_size_check = ON',
+  'trusted_schema = OFF',
+  'foreign_keys = OFF',
+  'cache_size = -16000', // kibibytes
+]
+
+function sealedDatabase(database: Database): SealedDatabase {
+  let pending: NodeJS.Timeout | undefined
+  const changesSoFar = database.prepare<[], number>('SELECT total_changes()').pluck()
+  const count = database.prepare(
+    "INSERT INTO counters VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+  )
+
+  const checkpoint = (): void => {
+    pending = undefined
+    try {
+      if (database.open) database.pragma('wal_checkpoint(TRUNCATE)')
+    } catch {
+      checkpointLater() // no room for it: the log keeps everything until there is
+    }
+  }
+  const checkpointLater = (): void => {
+    pending ??= setTimeout(checkpoint, CHECKPOINT_DELAY_MS).unref()
+  }
+
+  return {
+    database,
+    transaction(changes) {
+      return onDisk(() => {
+        const before = changesSoFar.get()
+        const result = database
+          .transaction(() => {
+            const result = changes()
+            if (changesSoFar.get() !== before) count.run()
+            return result
+          })
+          .immediate()
+        if (changesSoFar.get() !== before) checkpointLater()
+        return result
+      })
+    },
+    close() {
+      clearTimeout(pending)
+      if (database.open) onDisk(() => database.close())
+    },
+  }
+}

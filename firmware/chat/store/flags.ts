@@ -1,0 +1,75 @@
+/** What users have marked, who is mentioned where, and who has a message that he did not receive when it was sent. */
+
+import type { Database } from 'better-sqlite3'
+
+/** Ordinals from..to, both included, ascending and apart. */
+export type Runs = readonly (readonly [from: number, to: number])[]
+
+export type Flag = 'read' | 'starred' | 'collapsed'
+
+export interface Flags {
+  runs(user: number, recipient: number, flag: Flag): Runs
+  /** By recipient. */
+  allRuns(user: number, flag: Flag): Map<number, Runs>
+  setRuns(user: number, recipient: number, flag: Flag, runs: Runs): void
+  /** Bits of realm/flags.ts; 0 without a mention. */
+  mention(user: number, message: number): number
+  mentionsOf(message: number): { user: number; bits: number }[]
+  setMention(user: number, message: number, bits: number): void
+  hasHistory(user: number, message: number): boolean
+  addHistory(user: number, message: number): void
+  historyOf(user: number): number[]
+  /** Everything about a message that goes. */
+  removeMessage(message: number): void
+}
+
+export function prepareFlags(database: Database): Flags {
+  const runs = database
+    .prepare<[number, number, string], string>('SELECT runs FROM flags WHERE user = ? AND recipient = ? AND flag = ?')
+    .pluck()
+  const allRuns = database.prepare<[number, string], { recipient: number; runs: string }>(
+    'SELECT recipient, runs FROM flags WHERE user = ? AND flag = ?',
+  )
+  const setRuns = database.prepare(
+    `INSERT INTO flags VALUES (?, ?, ?, ?) ON CONFLICT (user, recipient, flag) DO UPDATE SET runs = excluded.runs`,
+  )
+  const dropRuns = database.prepare('DELETE FROM flags WHERE user = ? AND recipient = ? AND flag = ?')
+  const mention = database
+    .prepare<[number, number], number>('SELECT bits FROM mentions WHERE user = ? AND message = ?')
+    .pluck()
+  const mentionsOf = database.prepare<[number], { user: number; bits: number }>(
+    'SELECT user, bits FROM mentions WHERE message = ?',
+  )
+  const setMention = database.prepare(
+    'INSERT INTO mentions VALUES (?, ?, ?) ON CONFLICT (user, message) DO UPDATE SET bits = excluded.bits',
+  )
+  const dropMention = database.prepare('DELETE FROM mentions WHERE user = ? AND message = ?')
+  const dropMentions = database.prepare('DELETE FROM mentions WHERE message = ?')
+  const hasHistory = database.prepare('SELECT 1 FROM history WHERE user = ? AND message = ?').pluck()
+  const addHistory = database.prepare('INSERT OR IGNORE INTO history VALUES (?, ?)')
+  const historyOf = database.prepare<[number], number>('SELECT message FROM history WHERE user = ?').pluck()
+  const dropHistory = database.prepare('DELETE FROM history WHERE message = ?')
+  return {
+    runs: (user, recipient, flag) => parseRuns(runs.get(user, recipient, flag)),
+    allRuns: (user, flag) => new Map(allRuns.all(user, flag).map((row) => [row.recipient, parseRuns(row.runs)])),
+    setRuns(user, recipient, flag, runs) {
+      if (runs.length === 0) dropRuns.run(user, recipient, flag)
+      else setRuns.run(user, recipient, flag, JSON.stringify(runs))
+    },
+    mention: (user, message) => mention.get(user, message) ?? 0,
+    mentionsOf: (message) => mentionsOf.all(message),
+    setMention(user, message, bits) {
+      if (bits === 0) dropMention.run(user, message)
+      else setMention.run(user, message, bits)
+    },
+    hasHistory: (user, message) => hasHistory.get(user, message) !== undefined,
+    addHistory: (user, message) => void addHistory.run(user, message),
+    historyOf: (user) => historyOf.all(user),
+    removeMessage(message) {
+      dropMentions.run(message)
+      dropHistory.run(message)
+    },
+  }
+}
+
+const parseRuns = (text: string | undefined): Runs => (text === undefined ? [] : (JSON.parse(text) as Runs))

@@ -1,0 +1,101 @@
+/** Messages: read when they are asked for, never kept in memory. */
+
+import type { Database } from 'better-sqlite3'
+
+export interface MessageRow {
+  id: number
+  sender: number
+  /** The recipient that it lies in now: a channel's or a conversation's. */
+  recipient: number
+  /** 0 in a conversation. */
+  topic: number
+  /** Seconds. */
+  time: number
+  /** The recipient that it was sent to, and its number there: both stay when it is moved. */
+  birth: number
+  ordinal: number
+  /** See realm/messages/bits.ts. */
+  bits: number
+  client: string
+  content: string
+  html: string
+  /** JSON: see realm/messages/extra.ts. */
+  extra: string
+}
+
+export const MESSAGE_COLUMNS =
+  'messages.id, sender, messages.recipient, topic, time, birth, ordinal, bits, client, content, html, extra'
+
+export interface Messages {
+  get(id: number): MessageRow | undefined
+  /** Returns the id, larger than any before. */
+  add(row: Omit<MessageRow, 'id'>): number
+  /** Everything but id, sender, time, birth and ordinal. */
+  update(row: MessageRow): void
+  remove(id: number): void
+  /** The largest id ever given; 0 before the first. */
+  maxId(): number
+  /** The largest ordinal that a recipient has given; 0 before the first. */
+  maxOrdinal(recipient: number): number
+  nextOrdinal(recipient: number): number
+  /** Id and ordinal of messages born in a recipient, from..to ordinals, ascending. */
+  bornBetween(birth: number, from: number, to: number): { id: number; ordinal: number }[]
+  /** Ids in a topic, ascending. */
+  idsOfTopic(topic: number): number[]
+  /** Ids in a recipient, ascending. */
+  idsOf(recipient: number): number[]
+  newestOf(recipient: number): number | undefined
+  oldestOf(recipient: number): number | undefined
+  count(): number
+}
+
+export function prepareMessages(database: Database): Messages {
+  const get = database.prepare<[number], MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM messages WHERE id = ?`)
+  const add = database.prepare<[Omit<MessageRow, 'id'>]>(
+    `INSERT INTO messages (sender, recipient, topic, time, birth, ordinal, bits, client, content, html, extra)
+     VALUES (@sender, @recipient, @topic, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
+  )
+  const update = database.prepare<[MessageRow]>(
+    `UPDATE messages SET recipient = @recipient, topic = @topic, bits = @bits, client = @client, content = @content,
+     html = @html, extra = @extra WHERE id = @id`,
+  )
+  const remove = database.prepare('DELETE FROM messages WHERE id = ?')
+  const maxId = database.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").pluck()
+  const ordinal = database.prepare<[string], number>('SELECT value FROM counters WHERE name = ?').pluck()
+  const nextOrdinal = database
+    .prepare<[string], number>(
+      `INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
+    )
+    .pluck()
+  const bornBetween = database.prepare<[number, number, number], { id: number; ordinal: number }>(
+    'SELECT id, ordinal FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal',
+  )
+  const idsOfTopic = database
+    .prepare<[number], number>('SELECT id FROM messages WHERE topic = ? AND topic > 0 ORDER BY id')
+    .pluck()
+  const idsOf = database.prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id').pluck()
+  const newestOf = database
+    .prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id DESC LIMIT 1')
+    .pluck()
+  const oldestOf = database
+    .prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id LIMIT 1')
+    .pluck()
+  const count = database.prepare<[], number>('SELECT count(*) FROM messages').pluck()
+  return {
+    get: (id) => get.get(id),
+    add: (row) => Number(add.run(row).lastInsertRowid),
+    update: (row) => void update.run(row),
+    remove: (id) => void remove.run(id),
+    maxId: () => maxId.get() ?? 0,
+    maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
+    nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
+    bornBetween: (birth, from, to) => bornBetween.all(birth, from, to),
+    idsOfTopic: (topic) => idsOfTopic.all(topic),
+    idsOf: (recipient) => idsOf.all(recipient),
+    newestOf: (recipient) => newestOf.get(recipient),
+    oldestOf: (recipient) => oldestOf.get(recipient),
+    count: () => count.get()!,
+  }
+}
+
+const ordinalsOf = (recipient: number): string => `ordinal ${recipient}`

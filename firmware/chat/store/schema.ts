@@ -1,0 +1,64 @@
+/**
+ * The schema of the chat's database, as the migrations that lead to it: append only, a released one never changes. The
+ * place of the version is SQLite's `user_version`.
+ */
+
+import type { Database } from 'better-sqlite3'
+
+export type Migration = (database: Database) => void
+
+export const MIGRATIONS: readonly Migration[] = [
+  (database) => {
+    for (const statement of CORE) database.exec(statement)
+  },
+]
+
+const CORE: readonly string[] = [
+  // What counts up and never goes back: numbers of objects by kind, and the commits.
+  'CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+  // Everything but messages and files: read whole when the database is opened. See realm/kinds.ts.
+  'CREATE TABLE things (kind TEXT, key TEXT, json TEXT NOT NULL, PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID',
+  /*
+   * A message lies in `recipient` (a channel or a conversation) and `topic` (0 in conversations). `birth` is the recipient
+   * that it was sent to and `ordinal` its number there: it keeps both when it is moved. AUTOINCREMENT: no id is given twice.
+   */
+  `CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, sender INTEGER NOT NULL, recipient INTEGER NOT NULL, topic INTEGER NOT NULL,
+    time INTEGER NOT NULL, birth INTEGER NOT NULL, ordinal INTEGER NOT NULL, bits INTEGER NOT NULL, client TEXT NOT NULL,
+    content TEXT NOT NULL, html TEXT NOT NULL, extra TEXT NOT NULL
+  ) STRICT`,
+  'CREATE INDEX messages_recipient ON messages (recipient, id)',
+  'CREATE INDEX messages_topic ON messages (topic, id) WHERE topic > 0',
+  'CREATE INDEX messages_sender ON messages (sender, id)',
+  'CREATE UNIQUE INDEX messages_birth ON messages (birth, ordinal)',
+  /* `folded` is the name as it is compared: see realm/names.ts. */
+  `CREATE TABLE topics (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, recipient INTEGER NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL
+  ) STRICT`,
+  'CREATE UNIQUE INDEX topics_name ON topics (recipient, folded)',
+  // Which ordinals of a recipient a user has marked with a flag: runs, as JSON [[from, to], ...]. See realm/runs.ts.
+  `CREATE TABLE flags (user INTEGER, recipient INTEGER, flag TEXT, runs TEXT NOT NULL,
+    PRIMARY KEY (user, recipient, flag)) STRICT, WITHOUT ROWID`,
+  // Who is mentioned in a message, and how (bits), and who has a message that he did not receive when it was sent.
+  'CREATE TABLE mentions (user INTEGER, message INTEGER, bits INTEGER NOT NULL, PRIMARY KEY (user, message)) STRICT, WITHOUT ROWID',
+  'CREATE INDEX mentions_message ON mentions (message)',
+  'CREATE TABLE history (user INTEGER, message INTEGER, PRIMARY KEY (user, message)) STRICT, WITHOUT ROWID',
+  'CREATE INDEX history_message ON history (message)',
+  'CREATE TABLE queues (id TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID',
+]
+
+/** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
+const APPLICATION_ID = 0x43686174
+
+export const readVersion = (database: Database): number => database.pragma('user_version', { simple: true }) as number
+
+/** Runs what is missing, each migration in one transaction. */
+export function migrate(database: Database, migrations: readonly Migration[] = MIGRATIONS): void {
+  for (let version = readVersion(database); version < migrations.length; version++) {
+    database.transaction(() => {
+      database.pragma(`application_id = ${APPLICATION_ID}`)
+      migrations[version]!(database)
+      database.pragma(`user_version = ${version + 1}`)
+    })()
+  }
+}

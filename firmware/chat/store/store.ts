@@ -1,0 +1,60 @@
+/** The chat's database as the realm sees it: one transaction at a time, one object of prepared statements per table. */
+
+import { join } from 'node:path'
+import { wipe } from '../../base/secret.ts'
+import { deriveSealKey } from '../../crypto/seal.ts'
+import { openDatabase } from './database.ts'
+import { type Flags, prepareFlags } from './flags.ts'
+import { type Messages, prepareMessages } from './messages.ts'
+import { prepareQueues, type SavedQueues } from './queues.ts'
+import { MIGRATIONS } from './schema.ts'
+import { prepareThings, type Things } from './things.ts'
+import { prepareTopics, type Topics } from './topics.ts'
+
+export interface StoreOptions {
+  directory: string
+  chatKey: Uint8Array
+  nativeBinding?: string | undefined
+}
+
+export interface ChatStore {
+  readonly things: Things
+  readonly messages: Messages
+  readonly topics: Topics
+  readonly flags: Flags
+  readonly queues: SavedQueues
+  /** All or nothing, and on disk when it returns. The realm's `change` is what calls it. */
+  transaction<T>(changes: () => T): T
+  /** Rows of a statement that is put together, as a narrow's is. What users wrote comes in as a parameter, never as text. */
+  select<T>(sql: string, parameters: readonly unknown[]): T[]
+  /** How many transactions the database has seen in its life. */
+  readonly commits: number
+  close(): void
+}
+
+export const databasePath = (directory: string): string => join(directory, 'chat.db')
+
+/** Throws `storage` with the reason. */
+export function openStore({ directory, chatKey, nativeBinding }: StoreOptions): ChatStore {
+  const key = deriveSealKey(chatKey, 'chat.db')
+  try {
+    const sealed = openDatabase({ path: databasePath(directory), key, migrations: MIGRATIONS, nativeBinding })
+    const { database, transaction, close } = sealed
+    const things = prepareThings(database)
+    return {
+      things,
+      messages: prepareMessages(database),
+      topics: prepareTopics(database),
+      flags: prepareFlags(database),
+      queues: prepareQueues(database),
+      transaction,
+      select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
+      get commits() {
+        return things.counter('commits')
+      },
+      close,
+    }
+  } finally {
+    wipe(key)
+  }
+}

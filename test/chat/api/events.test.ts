@@ -1,0 +1,52 @@
+/** Registering, polling, acknowledging: contract sections 3.1 and 4.3. */
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
+
+let rig: TestChat
+before(async () => {
+  rig = await openTestChat()
+})
+after(() => rig.close())
+
+test('E1: the server says what it is to whoever asks', async () => {
+  const { status, body } = await rig.anonymous('GET', '/server_settings')
+  assert.equal(status, 200)
+  assert.equal(body.zulip_feature_level, 460)
+  assert.equal(body.service_feature_level, 460)
+  assert.equal(body.realm_name, 'Testing')
+  assert.equal(body.realm_uri, 'https://chat.example')
+})
+
+test('E2: a password gives a key that works, beside the earlier ones', async () => {
+  const values = { username: 'olivia@example.com', password: OWNER_PASSWORD }
+  const { body } = await rig.anonymous('POST', '/fetch_api_key', values)
+  assert.match(body.api_key, /^[a-zA-Z0-9]{32}$/)
+  assert.equal(body.user_id, rig.owner.user.id)
+  assert.notEqual(body.api_key, rig.owner.key)
+  const wrong = await rig.anonymous('POST', '/fetch_api_key', { ...values, password: 'wrong' })
+  assert.equal(wrong.status, 401)
+  assert.equal(wrong.body.code, 'AUTHENTICATION_FAILED')
+  await rig.owner.post('/register')
+})
+
+test('E6, E7, E8: a queue is made, polled and ended', async () => {
+  const { queue_id, last_event_id } = await rig.owner.post('/register', { event_types: [] })
+  assert.equal(last_event_id, -1)
+  const { events } = await rig.owner.get('/events', { queue_id, last_event_id, dont_block: true })
+  assert.deepEqual(events, [])
+  const other = rig.account('mallory')
+  await other.refused('BAD_REQUEST', 'GET', '/events', { queue_id, last_event_id, dont_block: true })
+  await rig.owner.delete('/events', { queue_id })
+  const { body } = await rig.owner.refused('BAD_EVENT_QUEUE_ID', 'DELETE', '/events', { queue_id })
+  assert.equal(body.queue_id, queue_id)
+})
+
+test('a queue of before goes on after a stop, with one restart event', async () => {
+  const queue = await rig.owner.register()
+  rig.reopen()
+  const [event, ...others] = await queue.events()
+  assert.equal(event.type, 'restart')
+  assert.deepEqual(others, [])
+})

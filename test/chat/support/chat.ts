@@ -1,0 +1,198 @@
+/** A chat in process, with accounts, for tests: real store, real pipeline, a clock that the test sets. */
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClock } from '../../../firmware/base/clock.ts'
+import type { Log } from '../../../firmware/base/log.ts'
+import { type Chat, type ChatOptions, createChat } from '../../../firmware/chat/chat.ts'
+import { makeKey } from '../../../firmware/chat/realm/keys.ts'
+import { ROLE, type Role, type User } from '../../../firmware/chat/realm/records.ts'
+import { createUser } from '../../../firmware/chat/realm/users.ts'
+import { deriveKey } from '../../../firmware/crypto/kdf.ts'
+
+export const CHAT_KEY = new Uint8Array(32).fill(7)
+export const OWNER_PASSWORD = 'correct horse battery'
+const CHEAP = { N: 2, r: 1, p: 1 } // tests derive a lot
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
+  body: any
+}
+
+type Values = Record<string, unknown>
+
+/** One account and one of its keys. */
+export interface Client {
+  user: User
+  key: string
+  /** Values that are no text are sent as JSON; GET has them in its query, the others in a urlencoded body. */
+  call(method: string, path: string, values?: Values, headers?: Record<string, string>): Promise<Answer>
+  /** The same; fails unless the answer is a success. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
+  get(path: string, values?: Values): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  post(path: string, values?: Values): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  patch(path: string, values?: Values): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  delete(path: string, values?: Values): Promise<any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  put(path: string, values?: Values): Promise<any>
+  /** Fails unless it is refused with that code. */
+  refused(code: string, method: string, path: string, values?: Values): Promise<Answer>
+  register(values?: Values): Promise<RegisteredQueue>
+}
+
+export interface RegisteredQueue {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
+  snapshot: any
+  /** What has come since the last call, acknowledged; heartbeats left out. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any event
+  events(): Promise<any[]>
+}
+
+export interface TestChat {
+  chat: Chat
+  directory: string
+  logged: string[]
+  owner: Client
+  /** Milliseconds since the epoch. */
+  setTime(ms: number): void
+  advance(seconds: number): void
+  account(name: string, role?: Role): Client
+  anonymous(method: string, path: string, values?: Values): Promise<Answer>
+  /** As after a stop; clients go on. */
+  reopen(): void
+  close(): void
+}
+
+export const START_MS = Date.UTC(2026, 10, 24, 12)
+
+export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<TestChat> {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-chat-'))
+  let timeMs = START_MS
+  const clock = createClock(0, () => timeMs)
+  const logged: string[] = []
+  const write = (level: string) => (source: string, message: string) =>
+    void logged.push(`${level} ${source}: ${message}`)
+  const log = {
+    error: write('error'),
+    warning: write('warning'),
+    info: write('info'),
+    debug: write('debug'),
+  } as unknown as Log
+  const open = () =>
+    createChat({
+      directory,
+      chatKey: CHAT_KEY,
+      log,
+      clock,
+      derive: async (password, salt, cost) => deriveKey(password, salt, cost),
+      passwordCost: CHEAP,
+      rateLimits: { account: { calls: 1e9, withinMs: 1 }, address: { calls: 1e9, withinMs: 1 } },
+      ...options,
+    })
+  let chat = open()
+  const user = await chat.createOrganization(
+    { name: 'Testing', url: '', owner: { email: 'olivia@example.com', fullName: 'Olivia Owner' } },
+    OWNER_PASSWORD,
+  )
+
+  const send = async (
+    method: string,
+    path: string,
+    values: Values,
+    headers: Record<string, string>,
+  ): Promise<Answer> => {
+    const encoded = new URLSearchParams(
+      Object.entries(values)
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]): [string, string] => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+    )
+    const query = method === 'GET' && encoded.size > 0 ? `?${encoded}` : ''
+    const url = `http://chat.example${path.startsWith('/user_') ? '' : '/api/v1'}${path}${query}`
+    const body = method === 'GET' ? {} : { body: encoded }
+    const response = await chat.api.request(url, { method, headers: { host: 'chat.example', ...headers }, ...body })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+  }
+
+  function clientOf(user: User): Client {
+    const key = chat.realm.change((turn) => makeKey(chat.realm, turn, user, 'test'))
+    const authorization = `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
+    const call: Client['call'] = (method, path, values = {}, headers = {}) =>
+      send(method, path, values, { authorization, 'user-agent': 'test/1.0', ...headers })
+    const well = (method: string) => async (path: string, values?: Values) => {
+      const { status, body } = await call(method, path, values)
+      assert.equal(status, 200, `${method} ${path}: ${JSON.stringify(body)}`)
+      return body
+    }
+    return {
+      user,
+      key,
+      call,
+      get: well('GET'),
+      post: well('POST'),
+      patch: well('PATCH'),
+      delete: well('DELETE'),
+      put: well('PUT'),
+      async refused(code, method, path, values) {
+        const answer = await call(method, path, values)
+        assert.equal(answer.body.code, code, `${method} ${path}: ${JSON.stringify(answer.body)}`)
+        return answer
+      },
+      async register(values = {}) {
+        const snapshot = await well('POST')('/register', values)
+        let last = -1
+        return {
+          snapshot,
+          async events() {
+            const query = { queue_id: snapshot.queue_id, last_event_id: last, dont_block: true }
+            const { events } = await well('GET')('/events', query)
+            last = events.at(-1)?.id ?? last
+            return events.filter(({ type }: { type: string }) => type !== 'heartbeat')
+          },
+        }
+      },
+    }
+  }
+
+  return {
+    get chat() {
+      return chat
+    },
+    directory,
+    logged,
+    owner: clientOf(user),
+    setTime: (ms) => {
+      timeMs = ms
+    },
+    advance: (seconds) => {
+      timeMs += seconds * 1000
+    },
+    account: (name, role = ROLE.member) =>
+      clientOf(
+        chat.realm.change((turn) =>
+          createUser(chat.realm, turn, {
+            email: `${name}@example.com`,
+            fullName: `${name[0]!.toUpperCase()}${name.slice(1)} Test`,
+            role,
+          }),
+        ),
+      ),
+    anonymous: (method, path, values = {}) => send(method, path, values, { 'user-agent': 'test/1.0' }),
+    reopen: () => {
+      chat.close()
+      chat = open()
+    },
+    close: () => {
+      chat.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
