@@ -19,7 +19,8 @@ import { createOrganization, type NewOrganization } from './realm/organization.t
 import { createPasswords, type Derive } from './realm/passwords.ts'
 import { openRealm, type Realm } from './realm/realm.ts'
 import type { User } from './realm/records.ts'
-import { hasRole, isDeactivated } from './realm/users.ts'
+import { atLeast, ROLES } from './realm/roles.ts'
+import { isDeactivated } from './realm/users.ts'
 import { openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
 
@@ -148,10 +149,10 @@ const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
   anyone: () => true,
   account: () => true,
   human: (me) => me.bot === null,
-  member: (me) => hasRole(me, 'member'),
-  moderator: (me) => hasRole(me, 'moderator'),
-  administrator: (me) => hasRole(me, 'administrator'),
-  owner: (me) => hasRole(me, 'owner'),
+  member: (me) => atLeast(me.role, ROLES.member),
+  moderator: (me) => atLeast(me.role, ROLES.moderator),
+  administrator: (me) => atLeast(me.role, ROLES.administrator),
+  owner: (me) => atLeast(me.role, ROLES.owner),
 }
 
 const MEANT: Partial<Record<Who, string>> = {

@@ -2,7 +2,8 @@
 
 import { CofferError } from '../../base/error.ts'
 import { nowOf, type Realm } from './realm.ts'
-import { type Password, REALM_ID, ROLE, type User } from './records.ts'
+import { type Password, REALM_ID, type User } from './records.ts'
+import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGroupName } from './roles.ts'
 import { createUser } from './users.ts'
 
 export interface NewOrganization {
@@ -11,17 +12,6 @@ export interface NewOrganization {
   url: string
   owner: { email: string; fullName: string }
 }
-
-/** From the one that includes everybody to the one of nobody; each includes the next. Contract section 2.1. */
-const SYSTEM_GROUPS = [
-  ['role:internet', 'Everyone on the Internet'],
-  ['role:everyone', 'All users including guests'],
-  ['role:members', 'All non-guest users'],
-  ['role:fullmembers', 'Members who joined before the waiting period'],
-  ['role:moderators', 'Moderators and above'],
-  ['role:administrators', 'Administrators and above'],
-  ['role:owners', 'Owners'],
-] as const
 
 export const SYSTEM_BOTS = [
   { email: 'notification-bot@coffer.invalid', fullName: 'Notification Bot' },
@@ -44,14 +34,14 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
       operator: { ownerFullContentAccess: false, uploadQuotaMib: null },
     })
     let below: number[] = []
-    for (const [name, description] of [...SYSTEM_GROUPS].reverse()) {
+    for (const name of [...NESTED_SYSTEM_GROUPS].reverse()) {
       const id = turn.nextId('group')
-      turn.put('group', systemGroup(id, name, description, below))
+      turn.put('group', systemGroup(id, name, below))
       below = [id]
     }
-    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', 'Nobody', []))
-    for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLE.member, bot: BOT, isSystemBot: true })
-    const user = createUser(realm, turn, { ...owner, role: ROLE.owner })
+    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', []))
+    for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
+    const user = createUser(realm, turn, { ...owner, role: ROLES.owner })
     turn.put('password', { ...password, userId: user.id })
     return user
   })
@@ -65,10 +55,10 @@ const BOT = {
   defaultAllPublicStreams: false,
 } as const
 
-const systemGroup = (id: number, name: string, description: string, subgroups: readonly number[]) => ({
+const systemGroup = (id: number, name: SystemGroupName, subgroups: readonly number[]) => ({
   id,
   name,
-  description,
+  description: SYSTEM_GROUP_DESCRIPTIONS[name],
   dateCreated: null,
   creatorId: null,
   members: [],

@@ -3,19 +3,13 @@
  * one holds what was true then. Times are seconds since the epoch unless a name says otherwise. Contract section 2.
  */
 
-/** Contract section 2.1. */
-export const ROLE = { owner: 100, administrator: 200, moderator: 300, member: 400, guest: 600 } as const
-export type Role = (typeof ROLE)[keyof typeof ROLE]
-
-/** A group-setting value as on the wire: a group, or people and groups. Contract section 0, GSV. */
-export type GroupSetting =
-  | number
-  | { readonly direct_members: readonly number[]; readonly direct_subgroups: readonly number[] }
+import type { GroupValue } from './groups/value.ts'
+import type { Role } from './roles.ts'
 
 /** Settings by the names of the contract; what is absent has its default. */
 export type SettingValue = string | number | boolean | null
 export type Settings = Readonly<Record<string, SettingValue>>
-export type GroupSettings = Readonly<Record<string, GroupSetting>>
+export type GroupSettings = Readonly<Record<string, GroupValue>>
 
 /** There is one; its id is on the wire. */
 export const REALM_ID = 2

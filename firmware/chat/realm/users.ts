@@ -2,7 +2,8 @@
 
 import { badRequest, invalidParameter } from '../error.ts'
 import { nowOf, type Realm } from './realm.ts'
-import { type Bot, type Password, ROLE, type Role, type User } from './records.ts'
+import type { Bot, Password, User } from './records.ts'
+import type { Role } from './roles.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
 
@@ -65,9 +66,6 @@ export function checkedName(fullName: string): string {
 export function expectEmail(email: string): void {
   if (!EMAIL.test(email) || email.length > EMAIL_LENGTH_MAX) throw invalidParameter('email', 'email is not an address')
 }
-
-/** Higher roles include lower ones: contract section 2.1. */
-export const hasRole = (user: User, role: keyof typeof ROLE): boolean => user.role <= ROLE[role]
 
 /** Whether the organization may be used at all. */
 export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated

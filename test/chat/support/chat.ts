@@ -8,7 +8,8 @@ import { createClock } from '../../../firmware/base/clock.ts'
 import type { Log } from '../../../firmware/base/log.ts'
 import { type Chat, type ChatOptions, createChat } from '../../../firmware/chat/chat.ts'
 import { makeKey } from '../../../firmware/chat/realm/keys.ts'
-import { ROLE, type Role, type User } from '../../../firmware/chat/realm/records.ts'
+import type { User } from '../../../firmware/chat/realm/records.ts'
+import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
 import { createUser } from '../../../firmware/chat/realm/users.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
 
@@ -175,7 +176,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     advance: (seconds) => {
       timeMs += seconds * 1000
     },
-    account: (name, role = ROLE.member) =>
+    account: (name, role = ROLES.member) =>
       clientOf(
         chat.realm.change((turn) =>
           createUser(chat.realm, turn, {
