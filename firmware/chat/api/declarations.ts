@@ -4,9 +4,15 @@ import type { AnyDeclaration } from './declare.ts'
 import { eventDeclarations } from './events.ts'
 import { keyDeclarations } from './keys.ts'
 import { serverDeclarations } from './server.ts'
+import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
-export const DECLARATIONS: readonly AnyDeclaration[] = [...serverDeclarations, ...keyDeclarations, ...eventDeclarations]
+export const DECLARATIONS: readonly AnyDeclaration[] = [
+  ...serverDeclarations,
+  ...keyDeclarations,
+  ...eventDeclarations,
+  ...userDeclarations,
+]
 
 /** With full paths: files and pages. */
 export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = []

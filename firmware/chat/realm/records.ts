@@ -41,7 +41,6 @@ export interface User {
   readonly avatarVersion: number
   /** `J`: made from the id; `U`: a picture of the user's own; `G`: Gravatar. */
   readonly avatarSource: 'J' | 'U' | 'G'
-  readonly timezone: string
   /** Contract section 2.7; own choices alone. */
   readonly settings: Settings
   readonly profileData: Readonly<Record<string, string>>

@@ -1,0 +1,194 @@
+/** Accounts. Contract section 3.4, rows E67 to E75. */
+
+import { z } from 'zod'
+import { badRequest, invalidParameter } from '../error.ts'
+import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
+import type { User } from '../realm/records.ts'
+import { isRole, ROLES } from '../realm/roles.ts'
+import { accessOf } from '../realm/users/access.ts'
+import { deactivate, reactivate } from '../realm/users/activity.ts'
+import {
+  addUser,
+  changeAddress,
+  changeName,
+  changeRole,
+  expectFreeName,
+  expectMayDeactivate,
+  expectOthers,
+} from '../realm/users/change.ts'
+import { findOwnUser, findUser } from '../realm/users/find.ts'
+import { userFor } from '../realm/users/view.ts'
+import { setPassword } from '../realm/users.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const COMMENT_CHARACTERS_MAX = 2000
+
+/** An id, or an address. */
+export const userSegment = { user_id: jsonOrText(z.int()) }
+
+const view = {
+  client_gravatar: boolean().default(true),
+  include_custom_profile_fields: boolean().default(false),
+}
+const optionsOf = (given: { client_gravatar: boolean; include_custom_profile_fields: boolean }) => ({
+  clientGravatar: given.client_gravatar,
+  includeProfileData: given.include_custom_profile_fields,
+})
+
+const profileValue = z.object({ id: z.int(), value: z.union([z.string(), z.null(), z.array(z.int())]) })
+
+/** What may be deleted with an account. Contract section 3.4.1. */
+const ACTIONS = [
+  'delete_profile',
+  'delete_public_channel_messages',
+  'delete_private_channel_messages',
+  'delete_direct_messages',
+] as const
+
+export const userDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E67',
+    method: 'GET',
+    path: '/users',
+    who: 'account',
+    parameters: { user_ids: integers().optional(), ...view },
+    handle: ({ realm, me, given }) => {
+      const wanted = given.user_ids && new Set(given.user_ids)
+      const mayAccess = accessOf(realm, me)
+      const users = [...realm.state.user.all()].filter(
+        (user) => !user.isSystemBot && (wanted?.has(user.id) ?? true) && mayAccess(user),
+      )
+      return { members: users.map((user) => userFor(realm, me, user, optionsOf(given))) }
+    },
+  }),
+  declare({
+    row: 'E70',
+    method: 'GET',
+    path: '/users/me',
+    who: 'account',
+    handle: ({ realm, me }) => ({
+      ...userFor(realm, me, me, { clientGravatar: false, includeProfileData: true }),
+      max_message_id: realm.store.messages.maxId(),
+    }),
+  }),
+  declare({
+    row: 'E68',
+    method: 'GET',
+    path: '/users/:user_id', // E69 as well: an address in the place of the id
+    who: 'account',
+    segments: userSegment,
+    parameters: view,
+    handle: ({ realm, me, path, given }) => ({
+      user: userFor(realm, me, findUser(realm, me, path.user_id), optionsOf(given)),
+    }),
+  }),
+  declare({
+    row: 'E71',
+    method: 'POST',
+    path: '/users',
+    who: 'administrator',
+    parameters: { email: text(), password: text(), full_name: text() },
+    handle: async ({ realm, passwords, given }) => {
+      const password = await passwords.digest(0, given.password)
+      return realm.change((turn) => {
+        expectFreeName(realm, given.full_name, null)
+        const user = addUser(realm, turn, {
+          email: given.email.trim(),
+          fullName: given.full_name,
+          role: ROLES.member,
+        })
+        setPassword(turn, { ...password, userId: user.id })
+        return { user_id: user.id }
+      })
+    },
+  }),
+  declare({
+    row: 'E72',
+    method: 'PATCH',
+    path: '/users/:user_id',
+    who: 'administrator',
+    segments: userSegment,
+    parameters: {
+      full_name: text().optional(),
+      role: integer().where(isRole, 'must be 100, 200, 300, 400 or 600').optional(),
+      profile_data: json(z.array(profileValue)).optional(),
+      new_email: text().optional(),
+    },
+    handle: ({ realm, me, path, given }) => {
+      realm.change((turn) => {
+        let user = findOwnUser(realm, me, path.user_id)
+        // There are no custom profile fields yet.
+        for (const { id } of given.profile_data ?? []) throw badRequest(`Field id ${id} not found.`)
+        if (given.new_email !== undefined) {
+          if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
+          user = changeAddress(realm, turn, user, given.new_email, 'new_email')
+        }
+        if (given.full_name !== undefined) user = changeName(realm, turn, user, given.full_name)
+        if (given.role !== undefined && isRole(given.role)) changeRole(realm, turn, me, user, given.role)
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E73',
+    method: 'DELETE',
+    path: '/users/:user_id',
+    who: 'administrator',
+    segments: { user_id: integer() },
+    parameters: {
+      deactivation_notification_comment: text()
+        .where(
+          (comment) => [...comment].length <= COMMENT_CHARACTERS_MAX,
+          `must have at most ${COMMENT_CHARACTERS_MAX} characters`,
+        )
+        .optional(),
+      actions: json(z.partialRecord(z.enum(ACTIONS), z.boolean())).default({}),
+    },
+    handle: ({ realm, me, path, given }) => {
+      // Better refused than half done: who asks for it counts on everything being gone.
+      if (Object.values(given.actions).includes(true)) throw badRequest('Deleting what a user wrote is not supported')
+      realm.change((turn) => {
+        const user = expectPerson(findOwnUser(realm, me, path.user_id))
+        expectMayDeactivate(me, user)
+        expectOthers(realm, user)
+        deactivate(realm, turn, user)
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E74',
+    method: 'DELETE',
+    path: '/users/me',
+    who: 'human',
+    handle: ({ realm, me }) => {
+      realm.change((turn) => {
+        expectOthers(realm, me)
+        deactivate(realm, turn, me)
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E75',
+    method: 'POST',
+    path: '/users/:user_id/reactivate',
+    who: 'administrator',
+    segments: { user_id: integer() },
+    handle: ({ realm, me, path }) => {
+      realm.change((turn) => {
+        const user = findOwnUser(realm, me, path.user_id)
+        expectMayDeactivate(me, user)
+        if (!user.isActive) expectFreeName(realm, user.fullName, user)
+        reactivate(realm, turn, user)
+      })
+      return {}
+    },
+  }),
+]
+
+/** Bots go by DELETE /bots. */
+function expectPerson(user: User): User {
+  if (user.bot !== null) throw badRequest('No such user')
+  return user
+}

@@ -1,0 +1,24 @@
+/** What is told of bots to those who manage them. Contract section 4.4, V25 and V26. */
+
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { type BotUser, botObject, managersOf } from './view.ts'
+
+export function publishBot(realm: Realm, turn: Turn, bot: BotUser, to: Iterable<number>): void {
+  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'add', bot: botObject(realm, bot) }) })
+}
+
+export function publishBotUpdate(
+  realm: Realm,
+  turn: Turn,
+  bot: User,
+  changed: Readonly<Record<string, unknown>>,
+  to: Iterable<number> = managersOf(realm, bot),
+): void {
+  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
+}
+
+export function publishBotGone(turn: Turn, bot: User, to: Iterable<number>): void {
+  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'delete', bot: { user_id: bot.id } }) })
+}

@@ -1,0 +1,52 @@
+/** Bots as their owners and administrators see them. Contract section 2.5. */
+
+import { avatarUrl } from '../avatars/url.ts'
+import { shownKey } from '../keys.ts'
+import type { Realm } from '../realm.ts'
+import type { Bot, User } from '../records.ts'
+import { atLeast, ROLES } from '../roles.ts'
+
+export interface BotUser extends User {
+  readonly bot: Bot
+}
+
+export const isBot = (user: User): user is BotUser => user.bot !== null
+
+const channelName = (realm: Realm, id: number | null): string | null =>
+  (id !== null && realm.state.channel.get(id)?.name) || null
+
+export const defaultsOf = (realm: Realm, { bot }: BotUser) => ({
+  default_sending_stream: channelName(realm, bot.defaultSendingStreamId),
+  default_events_register_stream: channelName(realm, bot.defaultEventsRegisterStreamId),
+  default_all_public_streams: bot.defaultAllPublicStreams,
+})
+
+export const botAvatarUrl = (realm: Realm, bot: User): string | null => avatarUrl(realm, bot, { clientGravatar: false })
+
+export const botObject = (realm: Realm, user: BotUser) => ({
+  user_id: user.id,
+  email: user.email,
+  full_name: user.fullName,
+  api_key: shownKey(realm, user),
+  bot_type: user.bot.type,
+  is_active: user.isActive,
+  avatar_url: botAvatarUrl(realm, user),
+  owner_id: user.bot.ownerId,
+  ...defaultsOf(realm, user),
+  services: [],
+})
+
+/** A bot is its owner's and the administrators' to manage; those of the service itself are nobody's. */
+export const mayManage = (viewer: User, user: User): user is BotUser =>
+  isBot(user) &&
+  !user.isSystemBot &&
+  viewer.bot === null &&
+  (user.bot.ownerId === viewer.id || atLeast(viewer.role, ROLES.administrator))
+
+export const managedBots = (realm: Realm, viewer: User): BotUser[] =>
+  [...realm.state.user.all()].filter((user) => mayManage(viewer, user))
+
+/** Whoever is told of a bot: its owner and all administrators. */
+export function* managersOf(realm: Realm, bot: User): Generator<number> {
+  for (const user of realm.state.user.all()) if (user.isActive && mayManage(user, bot)) yield user.id
+}

@@ -1,0 +1,45 @@
+/** Which accounts somebody may see, and which of their addresses. Contract sections 2.2 and 7.7. */
+
+import { mayInRealm } from '../groups/rights.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { atLeast, ROLES } from '../roles.ts'
+import { userSetting } from '../settings/read.ts'
+
+/** Whether `viewer` may see only whom he shares a channel or a conversation with: a guest where the setting says so. */
+export const isLimited = (realm: Realm, viewer: User): boolean =>
+  viewer.role === ROLES.guest && !mayInRealm(realm, 'can_access_all_users_group', viewer)
+
+/** Of several accounts: what it takes to tell is looked up once. */
+export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
+  if (!isLimited(realm, viewer)) return () => true
+  const known = new Set([viewer.id])
+  for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
+    if (!isActive) continue
+    for (const id of realm.state.subscribersOf.get(channelId).keys()) known.add(id)
+  }
+  for (const { userIds } of realm.state.conversationsOf(viewer.id)) for (const id of userIds) known.add(id)
+  return (user) => user.bot !== null || known.has(user.id)
+}
+
+export const mayAccess = (realm: Realm, viewer: User, user: User): boolean => accessOf(realm, viewer)(user)
+
+/** Accounts that may see `user`; those that may not come second. Active ones alone: nobody else has a queue. */
+export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others: User[] } {
+  const seeing: User[] = []
+  const others: User[] = []
+  for (const viewer of realm.state.user.all()) {
+    if (viewer.isActive) (mayAccess(realm, viewer, user) ? seeing : others).push(viewer)
+  }
+  return { seeing, others }
+}
+
+/** 1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators. */
+const LEAST_ROLE = { 1: ROLES.guest, 2: ROLES.member, 3: ROLES.administrator, 5: ROLES.moderator } as const
+
+/** Whether `viewer` may see the real address of an account that he can access. Bots have no other. */
+export function seesAddress(viewer: User, user: User): boolean {
+  if (viewer.id === user.id || user.bot !== null) return true
+  const visibility = userSetting(user, 'email_address_visibility')
+  return visibility !== 4 && atLeast(viewer.role, LEAST_ROLE[visibility])
+}

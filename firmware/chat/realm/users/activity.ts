@@ -1,0 +1,29 @@
+/** Deactivating and reactivating accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
+
+import { publishBotUpdate } from '../bots/events.ts'
+import { publishMemberships } from '../groups/view.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { publishPerson } from './events.ts'
+
+/** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
+export function deactivate(realm: Realm, turn: Turn, user: User): void {
+  if (!user.isActive) return
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
+  setActive(realm, turn, user, false)
+  turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+}
+
+/** Within a change. Bots of the account stay as they are: each is reactivated by itself. */
+export function reactivate(realm: Realm, turn: Turn, user: User): void {
+  if (!user.isActive) setActive(realm, turn, user, true)
+}
+
+function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): void {
+  const after = { ...before, isActive }
+  turn.put('user', after)
+  publishPerson(realm, turn, after, { is_active: isActive })
+  if (after.bot !== null) publishBotUpdate(realm, turn, after, { is_active: isActive })
+  publishMemberships(realm, turn, before, after)
+}

@@ -1,0 +1,44 @@
+/** Addresses of accounts: the real one and the one for the API. Contract section 2.2. */
+
+import { badRequest } from '../../error.ts'
+import type { Realm } from '../realm.ts'
+import type { Organization, User } from '../records.ts'
+import { userSetting } from '../settings/read.ts'
+import { addressKey } from './names.ts'
+
+/** A name that no network resolves (RFC 2606): what an organisation without a URL, or at a bare address, calls its host. */
+const NO_HOST = 'coffer.invalid'
+
+/** What bots' and placeholders' addresses end in. */
+export function addressHost({ url }: Organization): string {
+  const host = URL.parse(url)?.hostname ?? ''
+  return /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/i.test(host) ? host : NO_HOST
+}
+
+/** Stands for an address that not everybody may see. */
+export const placeholderAddress = (organization: Organization, userId: number): string =>
+  `user${userId}@${addressHost(organization)}`
+
+/** The address for the API: the real one if that is for everybody to see. */
+export const apiAddress = (organization: Organization, user: User): string =>
+  user.bot !== null || userSetting(user, 'email_address_visibility') === 1
+    ? user.deliveryEmail
+    : placeholderAddress(organization, user.id)
+
+/** Throws `BAD_REQUEST` where an account has the address, or looks as if it had. */
+export function expectFreeAddress(realm: Realm, email: string, ownId: number | null): void {
+  const { userByDeliveryEmail, userByEmail } = realm.state
+  for (const index of [userByDeliveryEmail, userByEmail]) {
+    const user = index.get(addressKey(email))
+    if (user !== undefined && user.id !== ownId) throw badRequest(`Email '${email}' already in use`)
+  }
+}
+
+/** Whose address this is, as far as `viewer` may know: the one for the API, or a real one that he sees. */
+export function findByAddress(realm: Realm, email: string, sees: (user: User) => boolean): User | undefined {
+  const key = addressKey(email.trim())
+  const known = realm.state.userByEmail.get(key)
+  if (known !== undefined) return known
+  const real = realm.state.userByDeliveryEmail.get(key)
+  return real !== undefined && sees(real) ? real : undefined
+}

@@ -1,0 +1,106 @@
+/** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
+
+import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { publishMemberships } from '../groups/view.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { atLeast, ROLES, type Role } from '../roles.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { checkedName, createUser, freeAddress, type NewUser } from '../users.ts'
+import { apiAddress } from './addresses.ts'
+import { publishAddresses, publishNewUser, publishPerson } from './events.ts'
+
+/** Within a change: an account that everybody hears of. */
+export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
+  const user = createUser(realm, turn, given)
+  publishNewUser(realm, turn, user)
+  publishMemberships(realm, turn, undefined, user)
+  return user
+}
+
+/** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no name, `BAD_REQUEST` for one that is taken. */
+export function changeName(realm: Realm, turn: Turn, user: User, given: string): User {
+  const name = checkedName(given)
+  if (name === user.fullName) return user
+  expectFreeName(realm, name, user)
+  const after = { ...user, fullName: name }
+  turn.put('user', after)
+  publishPerson(realm, turn, after, { full_name: name })
+  return after
+}
+
+/** Names may be shared unless the organisation wants none to be; compared without case. */
+export function expectFreeName(realm: Realm, name: string, user: User | null): void {
+  if (!realmSetting(organizationOf(realm.state), 'require_unique_names')) return
+  const key = name.toLowerCase()
+  for (const other of realm.state.user.all()) {
+    if (other.id !== user?.id && other.isActive && other.fullName.toLowerCase() === key)
+      throw badRequest('Unique names required in this organization.')
+  }
+}
+
+/** Within a change: only owners make and unmake owners, and one stays. */
+export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role: Role): User {
+  if (role === user.role) return user
+  if ((role === ROLES.owner || user.role === ROLES.owner) && me.role !== ROLES.owner)
+    throw forbidden('Must be an organization owner')
+  if (user.role === ROLES.owner && isLastOwner(realm, user))
+    throw badRequest('The owner permission cannot be removed from the only organization owner.')
+  const after = { ...user, role }
+  turn.put('user', after)
+  publishPerson(realm, turn, after, { role })
+  publishMemberships(realm, turn, user, after)
+  return after
+}
+
+/** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no address, `BAD_REQUEST` for one that is taken. */
+export function changeAddress(realm: Realm, turn: Turn, user: User, given: string, parameter: string): User {
+  const deliveryEmail = freeAddress(realm, given, user.id, parameter)
+  if (deliveryEmail === user.deliveryEmail) return user
+  return putAddresses(realm, turn, user, { ...user, deliveryEmail })
+}
+
+/** Within a change: the address for the API follows from the real one and from who may see that. */
+export function putAddresses(realm: Realm, turn: Turn, before: User, changed: User): User {
+  const after = { ...changed, email: apiAddress(organizationOf(realm.state), changed) }
+  turn.put('user', after)
+  publishAddresses(realm, turn, before, after)
+  return after
+}
+
+/** Of those who sign in: bots own nothing. */
+export function isLastOwner(realm: Realm, user: User): boolean {
+  for (const other of realm.state.user.all()) {
+    if (other.id !== user.id && other.isActive && other.bot === null && other.role === ROLES.owner) return false
+  }
+  return true
+}
+
+/** Whether nobody but `user` is left who could sign in. */
+function isLastUser(realm: Realm, user: User): boolean {
+  for (const other of realm.state.user.all()) {
+    if (other.id !== user.id && other.isActive && other.bot === null) return false
+  }
+  return true
+}
+
+/** Throws unless somebody stays who can run the organisation. */
+export function expectOthers(realm: Realm, user: User): void {
+  if (user.role === ROLES.owner && isLastOwner(realm, user))
+    throw new ChatError('CANNOT_DEACTIVATE_LAST_USER', 'Cannot deactivate the only organization owner.', {
+      is_last_owner: true,
+      entity: 'organization owner',
+    })
+  if (user.bot === null && isLastUser(realm, user))
+    throw new ChatError('CANNOT_DEACTIVATE_LAST_USER', 'Cannot deactivate the only user.', {
+      is_last_owner: false,
+      entity: 'user',
+    })
+}
+
+/** Only owners take owners their accounts. */
+export function expectMayDeactivate(me: User, user: User): void {
+  if (user.role === ROLES.owner && !atLeast(me.role, ROLES.owner)) throw forbidden('Must be an organization owner')
+}

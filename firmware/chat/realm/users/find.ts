@@ -1,0 +1,24 @@
+/** The account that a request names. Unknown and not accessible are one answer. Contract section 3.4. */
+
+import { badRequest, type ChatError } from '../../error.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { mayAccess, seesAddress } from './access.ts'
+import { findByAddress } from './addresses.ts'
+
+export const noSuchUser = (): ChatError => badRequest('No such user')
+
+/** By id, or by the address for the API or the real one, where `viewer` sees that. Throws `BAD_REQUEST`. */
+export function findUser(realm: Realm, viewer: User, who: number | string): User {
+  const user =
+    typeof who === 'number' ? realm.state.user.get(who) : findByAddress(realm, who, (real) => seesAddress(viewer, real))
+  if (user === undefined || !mayAccess(realm, viewer, user)) throw noSuchUser()
+  return user
+}
+
+/** The same, but for the bots that the service itself is: nobody changes those. */
+export function findOwnUser(realm: Realm, viewer: User, who: number | string): User {
+  const user = findUser(realm, viewer, who)
+  if (user.isSystemBot) throw noSuchUser()
+  return user
+}
