@@ -1,0 +1,121 @@
+/** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
+
+import type { Realm } from '../realm.ts'
+import type { Channel, Subscription, User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { freeColor } from './colors.ts'
+import { viewersOf } from './find.ts'
+import { isSubscribed } from './rights.ts'
+import { publishPeers, watchSight } from './sight-events.ts'
+import { subscriptionView } from './view.ts'
+
+/** One account and one channel. */
+export interface Pair {
+  readonly user: User
+  readonly channel: Channel
+}
+
+/** Those that were not subscribed before. `colorOf`: what the client chose for itself. */
+export function subscribe(
+  realm: Realm,
+  turn: Turn,
+  pairs: readonly Pair[],
+  colorOf: (channel: Channel) => string | undefined = () => undefined,
+): Pair[] {
+  const added = pairs.filter(({ user, channel }) => !isSubscribed(realm, user, channel))
+  const byChannel = groupByChannel(added)
+  const publishSight = watchSight(
+    realm,
+    added.map(({ user }) => user.id),
+    byChannel.keys(),
+  )
+  for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel)))
+  publishSight(turn, { withPeers: false }) // the subscription says who is there
+  for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
+  for (const [channel, users] of byChannel) {
+    publishPeers(turn, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))
+  }
+  return added
+}
+
+/** Those that were subscribed before. */
+export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): Pair[] {
+  const removed = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
+  const byChannel = groupByChannel(removed)
+  const publishSight = watchSight(
+    realm,
+    removed.map(({ user }) => user.id),
+    byChannel.keys(),
+  )
+  for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
+  for (const [user, channels] of groupByUser(removed)) {
+    const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
+    turn.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })
+  }
+  for (const [channel, users] of byChannel) {
+    publishPeers(turn, 'peer_remove', channel, idsOf(users), viewersOf(realm, channel))
+  }
+  publishSight(turn)
+  return removed
+}
+
+function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+  turn.publish({
+    type: 'subscription',
+    to: [user.id],
+    make: ({ can }) => {
+      const shown = channels.filter(({ isArchived }) => !isArchived || can.archived_channels)
+      const form = { nullable: can.notification_settings_null }
+      const subscriptions = shown.map((channel) => {
+        const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+        return subscriptionView(realm, user, channel, subscription, form, 'true')
+      })
+      return shown.length === 0 ? null : { op: 'add', subscriptions }
+    },
+  })
+}
+
+/** What he set before is as it was; messages reach him from now on. */
+function opened(realm: Realm, user: User, channel: Channel, color: string | undefined): Subscription {
+  const before = realm.state.subscriptionsOf.get(user.id).get(channel.id)
+  const next = realm.store.messages.maxOrdinal(channel.recipientId) + 1
+  return {
+    isMuted: false,
+    pinToTop: false,
+    desktopNotifications: null,
+    audibleNotifications: null,
+    pushNotifications: null,
+    emailNotifications: null,
+    wildcardMentionsNotify: null,
+    ...before,
+    userId: user.id,
+    channelId: channel.id,
+    isActive: true,
+    color: color ?? before?.color ?? freeColor(realm, user),
+    intervals: [...(before?.intervals ?? []), [next, null]],
+  }
+}
+
+function closed(realm: Realm, user: User, channel: Channel): Subscription {
+  const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+  const last = realm.store.messages.maxOrdinal(channel.recipientId)
+  const intervals = subscription.intervals
+    .map(([from, to]) => [from, to ?? last] as const)
+    .filter(([from, to]) => from <= to) // nothing came while he was there
+  return { ...subscription, isActive: false, intervals }
+}
+
+const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
+
+function othersOf(ids: readonly number[], users: readonly User[]): number[] {
+  const own = new Set(idsOf(users))
+  return ids.filter((id) => !own.has(id))
+}
+
+const groupByChannel = (pairs: readonly Pair[]): Map<Channel, User[]> =>
+  new Map(
+    [...Map.groupBy(pairs, ({ channel }) => channel)].map(([channel, of]) => [channel, of.map(({ user }) => user)]),
+  )
+
+const groupByUser = (pairs: readonly Pair[]): Map<User, Channel[]> =>
+  new Map([...Map.groupBy(pairs, ({ user }) => user)].map(([user, of]) => [user, of.map(({ channel }) => channel)]))
