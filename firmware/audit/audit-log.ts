@@ -37,6 +37,8 @@ export interface AuditLog {
    * the disk, `busy` when it would overwrite one that must be exported first.
    */
   expectRoom(): void
+  /** Throws `tooManyAttempts` when so many changes of this user were let through of late that he could push out those of others. */
+  expectBudget(user: string): void
   /** Writes what waits. Throws `storage`, then it waits on. */
   flush(): void
   /** Lines, newest first, with what waits if the disk takes it. */
@@ -68,6 +70,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const report = (message: string): void => log.error('general', message)
   const state = restoreState(blocks, LINES_DEFAULT, report)
   const writer = createWriter({ store, blocks, state, report, monotonicMs })
+  const changes = createBudgets(monotonicMs)
   const record = createRecorder(writer, createBudgets(monotonicMs))
   let open = true
 
@@ -99,6 +102,10 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   return {
     record: (event, kind, user = null) => (open ? record(event, kind, user) : undefined),
     expectRoom: writer.expectRoom,
+    expectBudget(user) {
+      if (!changes.take(user))
+        throw new CofferError('tooManyAttempts', 'Too many changes by one user, wait ten seconds')
+    },
     flush: () => writer.write(true),
     async page(query) {
       expectOpen()

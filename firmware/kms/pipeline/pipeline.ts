@@ -132,7 +132,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if ('status' in early) return early
 
     // 14 and 15
-    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
+    options.audit?.expectRoom(auditKind(declaration), caller)
     const { body } = declaration
     try {
       if (body !== undefined) {
