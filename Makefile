@@ -18,7 +18,8 @@ help:
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
-	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running)'
+	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
+	@echo '                BEFORE=commit also compares with that version, side by side'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
 	@echo 'make ct         look for timing leaks of RSA and the curves on both engines, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
@@ -105,6 +106,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/audit.ts
 	$(NODE) tools/bench/start.ts
+	$(NODE) tools/bench/versions.ts $(if $(BEFORE),--before=$(BEFORE))
 	$(NODE) tools/bench/chart.ts
 
 MINUTES ?= 60
