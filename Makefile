@@ -18,7 +18,8 @@ help:
 	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
-	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running)'
+	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
+	@echo '                BEFORE=commit also compares with that version, side by side'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
 	@echo 'make ct         look for timing leaks of RSA and the curves on both engines, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
@@ -49,9 +50,9 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 	@exec $(NODE) tools/qemu.ts --arch $(ARCH) --port $(PORT) --memory $(MEMORY) $(if $(FRESH),--fresh) $(if $(TPM),--tpm) \
 	  $(IMAGE)/coffer-$(VERSION).img var/qemu
 
-# Whatever fails or hangs, a run ends, and with it all that it started.
-BOUNDED = timeout --kill-after=30 60m
-SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) $(NODE) --test --test-concurrency=2
+# Whatever fails, hangs or is interrupted, a run ends after so many minutes, and with it all that it started.
+BOUNDED = $(NODE) tools/bounded.ts
+SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=2
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
@@ -73,19 +74,19 @@ test-long: node_modules/.package-lock.json
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
 QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages tools write-log quick))
 test-image-quick: node_modules/.package-lock.json
-	$(NODE) --test --test-concurrency=1 $(QUICK)
+	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
 
 # Then two at a time, each of which keeps about one core busy, the longest first.
 IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
 LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
 test-image: test-image-quick
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
+	$(BOUNDED) 120 $(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
 	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
 run/%.test.ts:
 	$(NODE) --test $*.test.ts
 
 test-slow: node_modules/.package-lock.json
-	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(NODE) --test --test-concurrency=2 \
+	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(BOUNDED) 180 $(NODE) --test --test-concurrency=2 \
 	  'test/crypto/engine/**/*.test.ts' test/release/fuzz.test.ts 'test/fuzz/*.test.ts'
 
 build: dist/firmware.js
@@ -96,7 +97,7 @@ lint: node_modules/.package-lock.json
 
 # How fast valid clients are under it decides nothing in CI, where others share the computer.
 attack: node_modules/.package-lock.json
-	$(NODE) tools/attack/main.ts $(if $(CI),--untimed)
+	$(BOUNDED) 30 $(NODE) tools/attack/main.ts $(if $(CI),--untimed)
 
 bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/primitives.ts
@@ -105,6 +106,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/audit.ts
 	$(NODE) tools/bench/start.ts
+	$(NODE) tools/bench/versions.ts $(if $(BEFORE),--before=$(BEFORE))
 	$(NODE) tools/bench/chart.ts
 
 MINUTES ?= 60

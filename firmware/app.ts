@@ -114,7 +114,12 @@ export function createApp(options: AppOptions): Api {
 
 /** A Failed appliance has no audit log; nothing can be changed in it either. */
 const auditorOf = (appliance: Appliance): Auditor<Services> => ({
-  expectRoom: () => appliance.audit?.expectRoom(),
+  expectRoom(kind, caller) {
+    if (kind === 'use') appliance.audit?.expectRoom()
+    // Operators change their passphrases and nothing else, and Backup users make backups.
+    if (kind === 'change' && caller !== undefined && caller.role !== 'Administrator')
+      appliance.audit?.expectBudget(caller.userId)
+  },
   record(attempt, status) {
     const event = auditEvent(attempt, status, formatTime(appliance.clock.now()))
     return appliance.audit?.record(event, kindOf(attempt, status), attempt.caller?.userId)

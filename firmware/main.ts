@@ -10,6 +10,9 @@ const EXIT_UNSUPERVISED = 2
 // jump into it that another core has redirected. On the command line it would have Node compile its own modules anew.
 setFlagsFromString('--no-wasm-code-gc')
 
+// The nursery of this thread has its size from the command line by now, which would go before what workers are given.
+setFlagsFromString('--max-semi-space-size=0')
+
 const channel = connect()
 if (channel === null) {
   console.error('The firmware does not run by itself; the boot manager starts it: make run')

@@ -1,7 +1,7 @@
 /**
  * A long run of mixed use at half of what the machine can do: signatures, keys made and deleted, lists, pages of the
  * audit log, locks and unlocks. Fails at the first answer that nobody expects, at a signature that does not verify, and
- * when the memory of the server keeps growing.
+ * when the memory of the server keeps growing from lock to lock. It goes on until there were enough locks to tell.
  *
  * node tools/soak.ts [--minutes=60] [--seconds=...]
  */
@@ -34,14 +34,17 @@ import {
 
 const CLIENTS = 16
 const WARM_UP_SHARE = 0.15 // of the time, at full speed: the second half of it tells the maximum
-const LOCK_INTERVAL_MS = 10_000
-const LOCKED_MS = 200
-const SAMPLE_MS = 500
+const OPEN_MS_MAX = 10_000 // between two locks
+const OPEN_MS_MIN = 1000
+const LOCKED_MS = 1000 // half a second after a lock the heap is collected
+const SAMPLE_MS = 50
+/** So many tell whether memory grows. */
+export const LOCKS_MIN = 16
 const KEYS_KEPT = 100 // of those made; older ones are deleted
 const VERIFIED_SHARE = 0.05 // of the signatures; more would make the client the slower side
 const BEHIND_MS_MAX = 1000 // what was missed by more is not caught up
 
-/** Memory that the second half may end with above what it began with: the collector's own ups and downs. */
+/** Memory that the second half may end with above what it began with: what the C library keeps for itself. */
 const GROWTH_MIB_MAX = 16
 
 /** How often each is asked for. */
@@ -82,7 +85,7 @@ interface Outcome {
   counts: Record<Work, number>
   locks: number
   verified: number
-  /** Of both processes, from the end of the warm-up on. */
+  /** Of both processes, of each lock the least that there was until the unlock. */
   residentMib: number[]
   problem: string | null
 }
@@ -93,7 +96,8 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   const endMs = startedMs + seconds * 1000
   const warmMs = startedMs + seconds * 1000 * WARM_UP_SHARE
   let problem: string | null = null
-  const isOver = () => problem !== null || performance.now() >= endMs
+  const lows: number[] = []
+  const isOver = () => problem !== null || (performance.now() >= endMs && lows.length >= LOCKS_MIN)
   const fail = (error: unknown) => {
     problem ??= error instanceof Error ? error.message : String(error)
   }
@@ -106,17 +110,14 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   await atFullSpeed.catch(fail)
   const maximum = ((user.done() - halfway.done) * 1000) / (performance.now() - halfway.atMs)
 
-  const samples: number[] = []
-  const sampling = setInterval(() => {
-    samples.push(server.processes.reduce((sum, pid) => sum + residentMib(pid), 0))
-  }, SAMPLE_MS)
   const pacedMs = performance.now()
   const doneBefore = user.done()
   const turn = pace(maximum / 2)
   const locking = (async () => {
+    const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / LOCKS_MIN - 2 * LOCKED_MS))
     while (!isOver()) {
-      await wait(Math.min(LOCK_INTERVAL_MS, Math.max(0, endMs - performance.now())))
-      if (!isOver()) await user.lockAndUnlock()
+      await wait(openMs)
+      if (!isOver()) lows.push(await lowest(server, user.lockAndUnlock()))
     }
   })().catch(fail)
   await everyClient(async () => {
@@ -126,11 +127,23 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
     }
   }).catch(fail)
   await locking
-  clearInterval(sampling)
   if (problem === null) await user.checkCounters().catch(fail)
-  problem ??= growthOf(samples)
+  problem ??= growthOf(lows)
   const rate = ((user.done() - doneBefore) * 1000) / (performance.now() - pacedMs)
-  return { maximum, rate, ...user.totals(), residentMib: samples, problem }
+  return { maximum, rate, ...user.totals(), residentMib: lows, problem }
+}
+
+/** Resident memory until `until` settles, in MiB. */
+async function lowest({ processes }: Server, until: Promise<void>): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  const sampling = setInterval(() => {
+    least = Math.min(
+      least,
+      processes.reduce((sum, pid) => sum + residentMib(pid), 0),
+    )
+  }, SAMPLE_MS)
+  await until.finally(() => clearInterval(sampling))
+  return least
 }
 
 function everyClient(work: () => Promise<void>): Promise<unknown> {
@@ -149,8 +162,9 @@ function pace(perSecond: number): () => Promise<void> {
 }
 
 /**
- * Null while the memory is flat: the lowest tenth of the last quarter is not far above that of the second quarter. (The
- * lowest, since it rises until the collector runs, and falls again.)
+ * Null while the memory is flat, which is measured where it can be compared, while locked: the lowest of the last quarter are
+ * not far above those of the second quarter. (While open it goes up and down by a quarter, as garbage is collected, and
+ * falls with each lock: a quarter of a minute with a lock in it less than another one looked like a leak.)
  */
 export function growthOf(samplesMib: readonly number[]): string | null {
   const quarter = Math.floor(samplesMib.length / 4)
@@ -316,7 +330,9 @@ function report(seconds: number, result: Outcome): void {
       .map(([work, count]) => `${work} ${count}`)
       .join(', '),
   )
-  console.log(`${locks} locks and unlocks, ${verified} signatures verified, resident ${least} to ${most} MiB`)
+  console.log(
+    `${locks} locks and unlocks, ${verified} signatures verified, resident ${least} to ${most} MiB while locked`,
+  )
   writeResults('soak', { seconds, ...result })
   console.log(problem ?? 'no error, memory flat')
 }

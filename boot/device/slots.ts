@@ -7,12 +7,10 @@
  * tried or ran before. The latter goes as soon as an upload is admitted, which takes the place of its root.
  */
 
-import { readdirSync, statfsSync, statSync } from 'node:fs'
 import * as z from 'zod'
-import type { Manifest } from '../../firmware/release/manifest.ts'
 import { isNewer } from '../../firmware/release/version.ts'
 import { openRecord } from '../base/record.ts'
-import { createIncoming, type Incoming } from '../versions/incoming.ts'
+import type { Incoming } from '../versions/incoming.ts'
 import { explain, SlotConflict, SlotError } from '../versions/slot-error.ts'
 import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../versions/slots.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
@@ -22,14 +20,14 @@ import {
   type BootLoader,
   type Counter,
   entryName,
-  isLastResort,
   LAST_RESORT,
   startedOnTrial,
   TRIES,
 } from './esp/boot-count.ts'
 import type { Esp } from './esp/esp.ts'
-import { type Architecture, inspectKernelImage } from './esp/kernel-image.ts'
+import type { Architecture } from './esp/kernel-image.ts'
 import type { SecureBoot } from './esp/secure-boot.ts'
+import { createDeviceIncoming, isTried, kernelMemberOf, othersThan, refuseWithoutRoom } from './incoming.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
@@ -49,8 +47,6 @@ interface Machine {
   incoming: Incoming
 }
 
-const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
-
 /** Versions of the boot manager share it: members may be added, never changed, and unknown ones are passed over. */
 const recordSchema = z.object({
   /** The version that ran last and was good. */
@@ -60,8 +56,7 @@ const recordSchema = z.object({
 })
 
 export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
-  const { dataDirectory, storeDirectory, own, minimum, architecture, secureBoot } = options
-  const [kernelMember, rootMember] = [`coffer-${architecture}.efi`, `coffer-${architecture}.root`]
+  const { dataDirectory, storeDirectory, own, minimum, architecture } = options
   const fresh = { active: null, trial: null, fallback: null }
   const record = openRecord({
     path: `${dataDirectory}/slots.json`,
@@ -73,42 +68,13 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   const machine = options.boot === null ? null : openMachine(options.boot)
   let running: Running | null = null
 
-  function openMachine({ esp, loader, spareRoot }: NonNullable<DeviceSlotsOptions['boot']>): Machine {
-    const incoming = createIncoming({
-      directory: esp.incoming,
-      releaseKey: options.releaseKey,
-      admit: (manifest) => {
-        admit(manifest, esp, spareRoot.bytes)
-        // From now on their root file system is written over.
-        esp.change(({ remove }) => others(esp).forEach(remove))
-        esp.open()
-      },
-      deviceFor: (name) => (name === rootMember ? spareRoot.path : null),
-      settle: esp.forget,
-      inspect: ({ version }) => {
-        const expected = { architecture, version, root: spareRoot.path, secureBoot }
-        inspectKernelImage(`${esp.incoming}/${kernelMember}`, expected)
-      },
-    })
-    return { esp, loader, incoming }
-  }
-
-  function admit({ version, members }: Manifest, esp: Esp, rootBytesMax: number): void {
-    if (running!.trial) throw new SlotConflict('The running version is still on trial')
-    if (version === own.version) throw new SlotConflict(`Version ${version} is already running`)
-    const waiting = others(esp).find(isTried)
-    if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} is waiting for a restart to be tried`)
-    minimum.admit(version)
-    const [kernel, root] = [kernelMember, rootMember].map((wanted) => members.find(({ name }) => name === wanted))
-    if (members.length !== 2 || kernel === undefined || root === undefined)
-      throw new SlotError(`The image must contain ${kernelMember} and ${rootMember}, and nothing else`)
-    if (esp.bytesWithout(others(esp)) < kernel.size + ESP_RESERVE_BYTES)
-      throw new SlotError('The ESP has no room for its kernel')
-    if (rootBytesMax < root.size) throw new SlotError('The partition has no room for its root file system')
+  function openMachine(boot: NonNullable<DeviceSlotsOptions['boot']>): Machine {
+    const incoming = createDeviceIncoming({ ...options, ...boot, isOnTrial: () => running!.trial })
+    return { ...boot, incoming }
   }
 
   const entryOf = (esp: Esp): BootEntry | undefined => esp.entries().find(({ version }) => version === own.version)
-  const others = (esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own.version)
+  const others = (esp: Esp): BootEntry[] => othersThan(own.version, esp)
 
   function start(): Running {
     if (machine === null) return { ...own, trial: false, counted: false, fallback: record.value.fallback }
@@ -211,7 +177,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
       // The boot loader takes the newest: an older one gets its turn only when this one stands back.
       if (entry !== undefined && isNewer(own.version, version)) recount(entry, LAST_RESORT)
       else if (entry !== undefined && entry.counter !== null) recount(entry, null)
-      install(kernelMember, version, ALL_TRIES)
+      install(kernelMemberOf(architecture), version, ALL_TRIES)
     })
     incoming.taken()
   }
@@ -244,15 +210,3 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
 
 /** It was good before, and waited while an older version had its turn. */
 const stoodBack = ({ left, done }: Counter): boolean => left === 0 && done < TRIES
-
-const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)
-
-/** The version on trial begins with a copy of the store. */
-function refuseWithoutRoom(dataDirectory: string, storeDirectory: string): void {
-  const { bavail, bsize } = statfsSync(dataDirectory)
-  const storeBytes = readdirSync(storeDirectory).reduce(
-    (sum, name) => sum + statSync(`${storeDirectory}/${name}`).size,
-    0,
-  )
-  if (bavail * bsize < storeBytes) throw new SlotError('The disk has no room for a copy of the store')
-}

@@ -4,7 +4,7 @@ import { type AuditLog, openAuditLog } from '../audit/audit-log.ts'
 import { Backups } from '../backup/backups.ts'
 import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/waiting.ts'
-import { assertAdmitted } from '../base/admission.ts'
+import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { type Clock, createClock, formatTime } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import { ANYBODY, createFairQueue, INSIDE, type Place } from '../base/fair-queue.ts'
@@ -199,7 +199,8 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.configuration.load()
     this.configuration.tls.use(await this.#restoreTlsIdentity())
     this.#flushTimer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
-    this.#options.pool.onTested((wrong) => this.#judge(wrong))
+    // A thread tells it in the name of the request that it was started for, which may be over.
+    this.#options.pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
   }
 
   /** The domain, or `unavailable` unless Operational. */

@@ -15,30 +15,16 @@ import { deriveSealKey } from '../crypto/seal.ts'
 import type { StoreFile } from '../store/store.ts'
 import { openBlocks } from './blocks.ts'
 import { createBudgets } from './budget.ts'
-import { type AuditEvent, type AuditHead, headKey, KINDS, type Kind, lineText, signHead } from './chain.ts'
+import { type AuditEvent, type AuditHead, headKey, type Kind, lineText, signHead } from './chain.ts'
 import { type AuditPage, type AuditQuery, exportLog, readPage } from './reading.ts'
 import { restoreState } from './recovery.ts'
-import { append, copyState, headOf, type LogState, type Waiting } from './state.ts'
+import { headOf } from './state.ts'
+import { type AuditSettings, createWriter, type Writer } from './writer.ts'
 
 /** How many lines of a kind can be asked to be kept, and how many are when nobody asked: some 25 MB. */
 export const LINES_MIN = 1000
 export const LINES_MAX = 10_000_000
 export const LINES_DEFAULT = 100_000
-
-const GROUP_MS_MIN = 400
-const GROUP_MS_MAX = 1000 // what a power cut may lose
-const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: syncing takes 2 % of the time
-const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behind more than a millisecond of sealing
-
-/** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
-const WAITING_LINES_MAX = 10_000
-
-export interface AuditSettings {
-  /** How many lines of each kind are kept. */
-  lines: Readonly<Record<Kind, number>>
-  /** Whether uses of keys are refused rather than overwrite lines that were not exported. */
-  refuseUses: boolean
-}
 
 export interface AuditLog {
   /**
@@ -51,6 +37,8 @@ export interface AuditLog {
    * the disk, `busy` when it would overwrite one that must be exported first.
    */
   expectRoom(): void
+  /** Throws `tooManyAttempts` when so many changes of this user were let through of late that he could push out those of others. */
+  expectBudget(user: string): void
   /** Writes what waits. Throws `storage`, then it waits on. */
   flush(): void
   /** Lines, newest first, with what waits if the disk takes it. */
@@ -79,200 +67,88 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   const { store, log, monotonicMs = () => performance.now() } = options
   const blocks = openBlocks(store, options.deviceKey, options.random)
   const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
-  const budgets = createBudgets(monotonicMs)
   const report = (message: string): void => log.error('general', message)
-
-  let state = restoreState(blocks, LINES_DEFAULT, report)
-  let waiting: Waiting[] = []
-  let waitingUses = 0
-  let witnesses: PromiseWithResolvers<void>[] = []
-  let skipped = 0
-  let timer: NodeJS.Timeout | undefined // until the next sync
-  let urgent: NodeJS.Immediate | undefined
-  let written = false // something that is not synced
-  let touched = false // the state, by an export
-  let lastMs = 0
-  let failing = false
-  let cutting = false // more rows are to be removed than were at once
-  let exporting = 0
+  const state = restoreState(blocks, LINES_DEFAULT, report)
+  const writer = createWriter({ store, blocks, state, report, monotonicMs })
+  const changes = createBudgets(monotonicMs)
+  const record = createRecorder(writer, createBudgets(monotonicMs))
   let open = true
-
-  const unschedule = (): void => {
-    clearTimeout(timer)
-    clearImmediate(urgent)
-    timer = undefined
-    urgent = undefined
-  }
-
-  const schedule = (): void => {
-    timer ??= setTimeout(tryFlush, failing ? GROUP_MS_MAX : groupMs()).unref()
-  }
-
-  /** Once everything that arrived together has been recorded. */
-  const scheduleNow = (): void => {
-    urgent ??= setImmediate(() => {
-      urgent = undefined
-      tryFlush(witnesses.length > 0)
-    })
-  }
-
-  const groupMs = (): number => Math.min(GROUP_MS_MAX, Math.max(GROUP_MS_MIN, lastMs * GROUP_SHARE))
-
-  function tryFlush(synced = true): void {
-    try {
-      write(synced)
-    } catch {
-      if (open) schedule() // reported already
-    }
-  }
-
-  function write(synced: boolean): void {
-    if (synced) unschedule()
-    const started = monotonicMs()
-    if (waiting.length === 0 && !cutting && !touched && !(synced && written)) return
-    try {
-      const next = copyState(state)
-      store.record(() => {
-        append(next, waiting, blocks)
-        cut(next)
-        blocks.putState(next)
-      }, synced)
-      state = next
-    } catch (error) {
-      settle((witness) => witness.reject(error))
-      if (!failing) report('the audit log cannot be written')
-      failing = true
-      throw error
-    }
-    waiting = []
-    waitingUses = 0
-    touched = false
-    failing = false
-    written = !synced
-    if (synced) lastMs = monotonicMs() - started
-    settle((witness) => witness.resolve())
-    if (cutting || written) schedule()
-  }
-
-  /** An export finds the lines it began with, unless it is slower than all of them are replaced. */
-  function cut(next: LogState): void {
-    cutting = false
-    for (const kind of KINDS) {
-      const ring = next.rings[kind]
-      const beyond = ring.count - (exporting > 0 ? 2 * ring.lines : ring.lines)
-      const cuttable = kind === 'use' && next.refuseUses ? Math.min(beyond, next.exportedUses) : beyond
-      if (cuttable < ring.firstNumber) continue
-      const { oldest, isDone } = blocks.cut(kind, cuttable + 1)
-      if (oldest !== null) Object.assign(ring, { first: oldest.first, firstNumber: oldest.number })
-      cutting ||= !isDone
-    }
-  }
-
-  function settle(how: (witness: PromiseWithResolvers<void>) => void): void {
-    const settled = witnesses
-    witnesses = []
-    for (const witness of settled) how(witness)
-  }
-
-  const head = (): AuditHead => {
-    const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
-    try {
-      return signHead({ ...headOf(state, blocks), time: options.time() }, signer)
-    } finally {
-      wipe(signer.secretKey)
-    }
-  }
-
-  const expectRoom = (): void => {
-    if (waiting.length >= WAITING_LINES_MAX) throw new CofferError('storage', 'The audit log cannot be written')
-    const { refuseUses, exportedUses, rings } = state
-    if (refuseUses && rings.use.count + waitingUses - exportedUses >= rings.use.lines)
-      throw new CofferError('busy', 'The audit log is full of uses of keys that have not been exported')
-  }
 
   const expectOpen = (): void => {
     if (!open) throw new CofferError('unavailable', 'Service not available')
   }
 
-  const view = { blocks, report, state: () => state, expectOpen }
+  const head = (): AuditHead => {
+    const signer = headKey(seed) // made when it is needed: that takes a twentieth of a start
+    try {
+      return signHead({ ...headOf(writer.state, blocks), time: options.time() }, signer)
+    } finally {
+      wipe(signer.secretKey)
+    }
+  }
+
+  const view = { blocks, report, state: () => writer.state, expectOpen }
 
   async function* exported(ending: AuditHead, uses: number): AsyncGenerator<Uint8Array> {
-    exporting++
+    const end = writer.beginExport()
     try {
       yield* exportLog(view, ending)
-      state = { ...state, exportedUses: Math.max(state.exportedUses, uses) }
-      touched = true
-      schedule()
+      writer.noteExported(uses)
     } finally {
-      exporting--
+      end()
     }
   }
 
   return {
-    record(event, kind, user = null) {
-      if (!open) return undefined
-      const isFull = waiting.length >= WAITING_LINES_MAX
-      // Of what began while there was room, what was done is kept, what was refused is not.
-      if (kind === 'refusal' ? isFull || !budgets.take(user) : isFull && event.result >= 400) {
-        skipped++
-        return undefined
-      }
-      const sequence = state.sequence + waiting.length + 1
-      waiting.push({ kind, text: lineText(sequence, kind, skipped === 0 ? event : { ...event, skipped }) })
-      if (kind === 'use') waitingUses++
-      skipped = 0
-      if (kind !== 'change') {
-        schedule()
-        if (waiting.length >= GROUP_LINES_MAX && !failing) scheduleNow()
-        return undefined
-      }
-      const witness = Promise.withResolvers<void>()
-      witnesses.push(witness)
-      scheduleNow()
-      return witness.promise
+    record: (event, kind, user = null) => (open ? record(event, kind, user) : undefined),
+    expectRoom: writer.expectRoom,
+    expectBudget(user) {
+      if (!changes.take(user))
+        throw new CofferError('tooManyAttempts', 'Too many changes by one user, wait ten seconds')
     },
-    expectRoom,
-    flush: () => write(true),
+    flush: () => writer.write(true),
     async page(query) {
       expectOpen()
-      tryFlush()
+      writer.tryWrite()
       return { ...(await readPage(view, query)), head: head() }
     },
     export() {
       expectOpen()
-      tryFlush()
-      return exported(head(), state.rings.use.count)
+      writer.tryWrite()
+      return exported(head(), writer.state.rings.use.count)
     },
     head,
     get settings() {
-      const { change, refusal, use } = state.rings
-      return {
-        lines: { change: change.lines, refusal: refusal.lines, use: use.lines },
-        refuseUses: state.refuseUses,
-      }
+      const { refuseUses, rings } = writer.state
+      const lines = { change: rings.change.lines, refusal: rings.refusal.lines, use: rings.use.lines }
+      return { lines, refuseUses }
     },
-    configure({ lines, refuseUses }) {
+    configure(settings) {
       expectOpen()
-      const next = copyState({ ...state, refuseUses })
-      for (const kind of KINDS) next.rings[kind].lines = lines[kind]
-      store.transaction(() => {
-        cut(next)
-        blocks.putState(next)
-      })
-      state = next
-      if (cutting) schedule()
+      writer.configure(settings)
     },
     close() {
       if (!open) return
-      try {
-        write(true)
-      } catch {
-        // Reported already; there is nothing left to try.
-      }
-      unschedule()
+      writer.close()
       open = false
       blocks.close()
       wipe(seed)
     },
+  }
+}
+
+/** Lines as they are asked for, within the budgets of those who cause them; what is left out is counted. */
+function createRecorder(writer: Writer, budgets: ReturnType<typeof createBudgets>) {
+  let skipped = 0
+  return (event: AuditEvent, kind: Kind, user: string | null): Promise<void> | undefined => {
+    const { isFull } = writer
+    // Of what began while there was room, what was done is kept, what was refused is not.
+    if (kind === 'refusal' ? isFull || !budgets.take(user) : isFull && event.result >= 400) {
+      skipped++
+      return undefined
+    }
+    const whole = skipped === 0 ? event : { ...event, skipped }
+    skipped = 0
+    return writer.add(kind, (sequence) => lineText(sequence, kind, whole))
   }
 }

@@ -1,6 +1,7 @@
 /**
- * How often what was refused enters the audit log: a budget for each user, and one for all that nobody signed in for.
- * The log is bounded: without this, anybody who reaches the port could push the refusals of all others out of it.
+ * How often what was refused, and what those change who may change little, enters the audit log: a budget for each user, and
+ * one for all that nobody signed in for. The log is bounded: without this, anybody who reaches the port could push the
+ * refusals of all others out of it, and the lowest roles the changes of administrators.
  */
 
 const BURST = 100 // a person's mistakes, and a first look at an attack

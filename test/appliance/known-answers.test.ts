@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { actAdmitted } from '../../firmware/base/admission.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { ADMIN, createRig, hasCode, PROVISIONING, type TestPool, UNLOCK } from './rig.ts'
 
@@ -70,6 +72,25 @@ test('every state leads to Failed, also while something is under way', async (t)
     if (late !== undefined) await assert.rejects(late, hasCode('unavailable'))
     assert.equal(appliance.state, 'Failed')
   }
+})
+
+test('counts are written then, also where the request is over that the thread was started for', async (t) => {
+  const rig = createRig(t)
+  const appliance = await rig.open()
+  await appliance.provision(PROVISIONING)
+  appliance.open().counted = 5
+  let isOver = false
+  const check = () => {
+    if (isOver) throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
+  }
+  actAdmitted(check, () => {
+    isOver = true
+    rig.pool.tell(['one'])
+  })
+  assert.equal(appliance.state, 'Failed')
+  const again = await rig.open()
+  await again.unlock(UNLOCK)
+  assert.equal(again.open().counted, 5)
 })
 
 test('what was found before the store was open counts', async (t) => {

@@ -266,6 +266,24 @@ test('the lowest role pushes nothing out with what is refused', async (t) => {
   assert.deepEqual((await verify(text.trimEnd().split('\n'))).problems, [])
 })
 
+test('the lowest roles push no change out with their own: their passphrases, and backups', async (t) => {
+  const rig = await operationalRig(t)
+  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
+  const json = { newPassphrase: 'backup passphrase', currentPassphrase: '' }
+  assert.equal(await rig.status('PUT /config/backup-passphrase', { json }), 204)
+  const changes = await lines(rig, '?limit=1000&user=admin')
+  const answers = { 204: 0, 200: 0, 429: 0 } as Record<number, number>
+  for (let n = 0; n < 550; n++) {
+    const passphrase = 'passphrase of operator'
+    answers[await rig.status('POST /users/operator/passphrase', { as: 'operator', json: { passphrase } })]!++
+    answers[await rig.status('POST /system/backup', { as: 'backup' })]!++
+  }
+  assert.ok(answers[204]! >= 100 && answers[200]! >= 100 && answers[429]! > 500, JSON.stringify(answers))
+  assert.deepEqual(await lines(rig, '?limit=1000&user=admin'), changes)
+  for (let n = 0; n <= 100; n++)
+    assert.equal(await rig.status('PUT /config/time', { json: { time: '2030-01-02T03:04:05Z' } }), 204)
+})
+
 test('full of uses that were not exported, keys are refused if so configured, and nothing else is', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('ed')

@@ -24,7 +24,7 @@ import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
-import { writeResults } from './rig.ts'
+import { quantile, writeResults } from './rig.ts'
 
 const RATIO_MIN = 0.9
 const ROUND_MS = 1_000
@@ -107,12 +107,6 @@ async function measure(server: ChildProcess, ports: Ports, key: (typeof KEYS)[nu
     console.log(`  ${what} ${columns.map((text) => text.padStart(8)).join(' ')}  ${middle}  (${low} to ${high})`)
   }
   return { key: key.id, ratio: quantile(ratios, 0.5), mainThreadRatio: quantile(costRatios, 0.5) }
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  const place = (sorted.length - 1) * share
-  return (sorted[Math.floor(place)]! + sorted[Math.ceil(place)]!) / 2
 }
 
 interface Round {

@@ -73,6 +73,7 @@ const OPERATION_MS_START = 1 // until some have been measured
 const OPERATION_MS_WEIGHT = 0.2 // of the newest measurement
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
 const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
+const NURSERY_MIB = 6 // what a signature leaves behind is collected in a tenth of a millisecond, however often
 const STABLE_MS = 10_000 // a worker that lived shorter is replaced only after a pause
 const PAUSE_MS = 1_000
 const CLOSE_MS = 500 // to end an operation and wipe; one that takes longer, with the largest primes, is ended without
@@ -247,7 +248,7 @@ export class WorkerQueue {
       name: `crypto ${name}`,
       workerData: { epoch, warm: signs, nice } satisfies WorkerStart,
       env: {},
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB_MAX, maxYoungGenerationSizeMb: NURSERY_MIB },
     })
     const thread: Thread = {
       worker,

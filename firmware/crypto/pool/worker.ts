@@ -4,6 +4,7 @@ import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
+import { collectGarbage } from '../../base/garbage.ts'
 import { Fault } from '../engine/fault.ts'
 import { scrubStack } from '../engine/scrub.ts'
 import { engine } from '../engine/select.ts'
@@ -119,6 +120,7 @@ function serve(port: MessagePort): void {
       if (!orNothing(isRight)) wrong.push(algorithm)
     }),
     () => port.postMessage({ wrong } satisfies FromWorker),
+    collectGarbage,
   ]
   const warmUp = (): void => {
     if (isClosed) return

@@ -21,8 +21,8 @@ export interface Attempt<S> {
 }
 
 export interface Auditor<S> {
-  /** Throws when nothing more can be recorded: then no key is used. */
-  expectRoom(): void
+  /** Throws when what such a request does could not be recorded, or would push out too much: then it must not happen. */
+  expectRoom(kind: AuditKind, caller: Caller | undefined): void
   /** The answer waits for the promise if there is one, and is an error when it fails. */
   record(attempt: Attempt<S> & { declaration: Declaration<S> }, status: number): Promise<void> | undefined
 }

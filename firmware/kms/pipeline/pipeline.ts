@@ -5,12 +5,9 @@
  */
 
 import { Hono } from 'hono'
-import { actAdmitted, type Check } from '../../base/admission.ts'
-import type { AttemptLimiter } from '../../base/attempts.ts'
+import type { Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
-import type { Place } from '../../base/fair-queue.ts'
 import { matchSchema } from '../../base/json.ts'
-import type { Log } from '../../base/log.ts'
 import type { State } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
 import { emptyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
@@ -21,8 +18,8 @@ import { refuseForeignPage } from '../../http/request/origin.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
+import { type AccessOptions, createAccess, UNAVAILABLE } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
-import { readBasic } from './basic-credentials.ts'
 import { checkType, createBodies, wipeIn } from './bodies.ts'
 import { type Access, BASE_PATH, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
 import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
@@ -31,28 +28,14 @@ import { readQuery, splitTarget } from './target.ts'
 /** A longer request target is answered with 414; contract section 1.5. */
 const TARGET_MAX = 2000
 
-const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
-
-export interface ApiOptions<S> {
+export interface ApiOptions<S> extends AccessOptions {
   declarations: readonly Declaration<S>[]
   /** With full paths: what stands outside the base path, or describes the API. */
   others?: readonly Declaration<S>[]
   services: S
   state: () => State
-  /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
-  era: () => unknown
   /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
   onEra?: (listener: () => void) => void
-  /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
-  authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
-  /** The same where it is remembered from a time before, else null. */
-  recall?: (userId: string, passphrase: Uint8Array) => Caller | null
-  /** False once the caller was deleted or has another passphrase than he came with. */
-  isCurrent?: (caller: Caller) => boolean
-  /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
-  admit?: (caller: Caller) => boolean
-  limiter: AttemptLimiter
-  log: Log
   /** Hears of every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
   bodyLimits?: Partial<BodyLimits>
@@ -66,6 +49,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyReader = createBodyReader(bodyLimits)
   const bodies = createBodies(bodyReader)
   options.onEra?.(bodyReader.recheck)
+  const { authenticate, assertAdmitted, handle } = createAccess<S>(options)
   const routes = createRoutes<Resource<S>>()
   const addAt = (path: string, declaration: Declaration<S>) =>
     add(
@@ -148,7 +132,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     if ('status' in early) return early
 
     // 14 and 15
-    if (auditKind(declaration) === 'use') options.audit?.expectRoom()
+    options.audit?.expectRoom(auditKind(declaration), caller)
     const { body } = declaration
     try {
       if (body !== undefined) {
@@ -174,85 +158,6 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     } finally {
       wipeIn(request.body)
     }
-  }
-
-  /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
-  function assertAdmitted(
-    declaration: Declaration<S>,
-    access: Access | 'public',
-    request: Request<S, unknown, unknown, unknown>,
-    era: unknown,
-  ): void {
-    if (options.era() !== era) throw new CofferError('unavailable', UNAVAILABLE)
-    if (access === 'public') return
-    const { caller } = request
-    if (options.isCurrent?.(caller) === false)
-      throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
-    authorize(access, caller)
-    declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
-  }
-
-  /** Checks 12 and 13: the answer where they end the request, else the etag. */
-  function meetResource(
-    exchange: Exchange,
-    declaration: Declaration<S>,
-    request: Request<S, unknown, unknown, unknown>,
-  ): Reply | { etag?: string | undefined } {
-    declaration.exists?.(request)
-    declaration.mayUse?.(request)
-    const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
-    if (declaration.method !== 'GET' && !isConditional) return {}
-    const version = declaration.version?.(request)
-    const etag = version === undefined || version === null ? undefined : etagOf(version)
-    const verdict = conditions(exchange, declaration, version, etag)
-    if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
-    if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
-    return { etag }
-  }
-
-  async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
-    const { address } = exchange
-    const credentials = readBasic(exchange.header('authorization'))
-    if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
-    const { userId, withPassphrase } = credentials
-    attempt.claimedUserId = userId
-    const verify = (place: Place) => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place))
-    const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
-    const caller = await options.limiter.attempt(address, userId, verify, recall)
-    if (caller !== null) {
-      attempt.caller = caller
-      exchange.markAuthenticated()
-      return caller
-    }
-    options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
-    throw new CofferError('unauthenticated', 'Wrong credentials')
-  }
-
-  function authorize(access: Access, caller: Caller): void {
-    const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
-    if (!isMeant) throw new CofferError('forbidden', whoMay(access))
-    if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
-  }
-
-  /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
-  async function handle(
-    declaration: Declaration<S>,
-    request: Request<S, unknown, unknown, unknown>,
-    check: Check,
-  ): Promise<Result> {
-    if (declaration.attemptsAs === undefined) return actAdmitted(check, () => declaration.handle(request))
-    let refused: unknown
-    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
-      try {
-        return await actAdmitted(check, () => declaration.handle({ ...request, place }))
-      } catch (error) {
-        if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
-        refused = error
-        return null
-      }
-    })
-    if (result === null) throw refused
-    return result
   }
 }
 
@@ -293,9 +198,23 @@ function allowed<S>(matches: readonly Match<Resource<S>>[]): string[] {
 const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
 
-/** So that whoever is refused knows whom to ask. */
-const whoMay = ({ roles, scope }: Access): string =>
-  `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`
+/** Checks 12 and 13: the answer where they end the request, else the etag. */
+function meetResource<S>(
+  exchange: Exchange,
+  declaration: Declaration<S>,
+  request: Request<S, unknown, unknown, unknown>,
+): Reply | { etag?: string | undefined } {
+  declaration.exists?.(request)
+  declaration.mayUse?.(request)
+  const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
+  if (declaration.method !== 'GET' && !isConditional) return {}
+  const version = declaration.version?.(request)
+  const etag = version === undefined || version === null ? undefined : etagOf(version)
+  const verdict = conditions(exchange, declaration, version, etag)
+  if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
+  if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
+  return { etag }
+}
 
 function conditions<S>(
   exchange: Exchange,

@@ -1,0 +1,77 @@
+/** A version that arrives on a device: what is admitted, where its members go, and that it fits this machine. */
+
+import { readdirSync, statfsSync, statSync } from 'node:fs'
+import type { Manifest } from '../../firmware/release/manifest.ts'
+import { createIncoming, type Incoming } from '../versions/incoming.ts'
+import { SlotConflict, SlotError } from '../versions/slot-error.ts'
+import type { SlotsOptions } from '../versions/slots.ts'
+import { type BootEntry, isLastResort } from './esp/boot-count.ts'
+import type { Esp } from './esp/esp.ts'
+import { type Architecture, inspectKernelImage } from './esp/kernel-image.ts'
+import type { SecureBoot } from './esp/secure-boot.ts'
+import type { MinimumVersion } from './minimum-version.ts'
+import type { OurDisk } from './system/disk.ts'
+
+export interface DeviceIncomingOptions extends Pick<SlotsOptions, 'own' | 'releaseKey'> {
+  esp: Esp
+  spareRoot: OurDisk['spareRoot']
+  architecture: Architecture
+  secureBoot: SecureBoot | null
+  minimum: Pick<MinimumVersion, 'admit'>
+  isOnTrial: () => boolean
+}
+
+const ESP_RESERVE_BYTES = 1024 * 1024 // for directories, and what the boot loader writes
+
+export const kernelMemberOf = (architecture: Architecture): string => `coffer-${architecture}.efi`
+
+/** Throws `SlotConflict` or `SlotError` for what is not admitted; what is takes the place of the spare root file system. */
+export function createDeviceIncoming(options: DeviceIncomingOptions): Incoming {
+  const { esp, spareRoot, architecture, secureBoot, minimum, own, isOnTrial } = options
+  const [kernelMember, rootMember] = [kernelMemberOf(architecture), `coffer-${architecture}.root`]
+
+  function admit({ version, members }: Manifest): void {
+    if (isOnTrial()) throw new SlotConflict('The running version is still on trial')
+    if (version === own.version) throw new SlotConflict(`Version ${version} is already running`)
+    const others = othersThan(own.version, esp)
+    const waiting = others.find(isTried)
+    if (waiting !== undefined) throw new SlotConflict(`Version ${waiting.version} is waiting for a restart to be tried`)
+    minimum.admit(version)
+    const [kernel, root] = [kernelMember, rootMember].map((wanted) => members.find(({ name }) => name === wanted))
+    if (members.length !== 2 || kernel === undefined || root === undefined)
+      throw new SlotError(`The image must contain ${kernelMember} and ${rootMember}, and nothing else`)
+    if (esp.bytesWithout(others) < kernel.size + ESP_RESERVE_BYTES)
+      throw new SlotError('The ESP has no room for its kernel')
+    if (spareRoot.bytes < root.size) throw new SlotError('The partition has no room for its root file system')
+    // From now on their root file system is written over.
+    esp.change(({ remove }) => others.forEach(remove))
+    esp.open()
+  }
+
+  return createIncoming({
+    directory: esp.incoming,
+    releaseKey: options.releaseKey,
+    admit,
+    deviceFor: (name) => (name === rootMember ? spareRoot.path : null),
+    settle: esp.forget,
+    inspect: ({ version }) => {
+      const expected = { architecture, version, root: spareRoot.path, secureBoot }
+      inspectKernelImage(`${esp.incoming}/${kernelMember}`, expected)
+    },
+  })
+}
+
+/** The versions on the ESP but this one. */
+export const othersThan = (own: string, esp: Esp): BootEntry[] => esp.entries().filter(({ version }) => version !== own)
+
+export const isTried = (entry: BootEntry): boolean => entry.counter !== null && !isLastResort(entry)
+
+/** The version on trial begins with a copy of the store. */
+export function refuseWithoutRoom(dataDirectory: string, storeDirectory: string): void {
+  const { bavail, bsize } = statfsSync(dataDirectory)
+  const storeBytes = readdirSync(storeDirectory).reduce(
+    (sum, name) => sum + statSync(`${storeDirectory}/${name}`).size,
+    0,
+  )
+  if (bavail * bsize < storeBytes) throw new SlotError('The disk has no room for a copy of the store')
+}

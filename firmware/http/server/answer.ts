@@ -1,0 +1,38 @@
+/** Answers as Node's server makes them, with what every answer of ours says: headers, and whether the connection goes on. */
+
+import { ServerResponse } from 'node:http'
+
+export interface AnswerOptions {
+  commonHeaders: () => Readonly<Record<string, string>>
+  keepAliveMs: number
+  /** True once no request may follow on any connection. */
+  isClosing: () => boolean
+}
+
+/** The class that Node's server makes its answers of, those it gives by itself included. */
+export function createAnswerClass({ commonHeaders, keepAliveMs, isClosing }: AnswerOptions): typeof ServerResponse {
+  const keepAlive = `timeout=${Math.floor(keepAliveMs / 1000)}`
+  return class Answer extends ServerResponse {
+    #continued = false
+
+    constructor(...parameters: ConstructorParameters<typeof ServerResponse>) {
+      super(...parameters)
+      this.sendDate = false
+    }
+
+    override writeContinue(callback?: () => void): void {
+      this.#continued = true
+      super.writeContinue(callback)
+    }
+
+    override writeHead(status: number, ...rest: unknown[]): this {
+      const own = rest.at(-1)
+      const headers = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : {}
+      // A client that still waits for "100 Continue" may or may not send its body now: nobody could tell what follows.
+      const undecided = this.req.headers.expect !== undefined && !this.#continued && !this.req.complete
+      if (undecided || isClosing()) this.shouldKeepAlive = false
+      const kept = this.shouldKeepAlive && { 'keep-alive': keepAlive }
+      return super.writeHead(status, { ...commonHeaders(), ...kept, ...headers })
+    }
+  } as typeof ServerResponse
+}

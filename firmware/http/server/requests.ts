@@ -1,0 +1,162 @@
+/** What comes on the TLS port as a request, or as something that the parser cannot read: logged, answered, counted. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import { createShare, type Log } from '../../base/log.ts'
+import { refusal } from '../errors.ts'
+import { type Reply, toResponse } from '../reply.ts'
+import { clientOf, type Watch } from './clients.ts'
+import type { Connection } from './exchange.ts'
+import type { ListenerLimits } from './limits.ts'
+import { createPipelining } from './pipelining.ts'
+import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
+import type { Traffic } from './traffic.ts'
+
+export interface App {
+  fetch: (request: Request, env: Connection) => Response | Promise<Response>
+}
+
+export interface RequestsOptions {
+  app: App
+  log: Log
+  traffic: Traffic
+  limits: ListenerLimits
+  commonHeaders: () => Readonly<Record<string, string>>
+  watch: Pick<Watch, 'answered'>
+}
+
+export interface Requests {
+  onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void
+  /** The parser gave up: what came before is answered first, then the error, then the connection ends. */
+  onParserError(error: Error, socket: Duplex): Promise<void>
+  /** CONNECT, which Node's server hands over with its socket. */
+  onConnect(incoming: IncomingMessage): void
+  /** A request that came without TLS, and what it was answered. */
+  onPlain(asked: { method: string; target: string }, status: number): void
+}
+
+const DRAIN_CHECK_MS = 100
+const LOGGED_PATH_MAX = 2000
+
+export function createRequests({ app, log, traffic, limits, commonHeaders, watch }: RequestsOptions): Requests {
+  const pipelining = createPipelining(limits)
+  const anonymous = createShare(log)
+  const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
+    hostname: 'localhost', // HTTP/1.0 may leave it out
+    autoCleanupIncoming: false, // done here, within limits
+    errorHandler: () => toResponse(refusal('invalid', 'The request target or the host is malformed')),
+  })
+
+  /** Those of strangers have a share of the log only. */
+  const linesFor = (socket: Duplex): Log | undefined => (clientOf(socket).isUser ? log : anonymous.lines())
+
+  function record(lines: Log | undefined, status: number, seconds: number): void {
+    lines?.info('access', `response ${status} response time ${seconds.toFixed(6)}`)
+    traffic.record(status, seconds)
+  }
+
+  function answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
+      const { status, headers, body } = refusal('invalid', 'The host header is missing')
+      outgoing.writeHead(status, headers).end(body)
+    } else {
+      void toApp(incoming, outgoing)
+    }
+  }
+
+  /** The path and the state of the appliance come before the method: contract section 1.7. */
+  async function unknownMethodReply(error: Error, lines: Log | undefined): Promise<Reply | null> {
+    const target = targetOfUnknownMethod(error)
+    if (target === null) return null
+    lines?.info('access', `request of an unknown method ${pathOf(target)}`)
+    try {
+      // The name of the method makes no difference, and `get` would be taken for GET.
+      const response = await app.fetch(new Request(`https://localhost${target}`, { method: 'UNKNOWN' }), {})
+      return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text() }
+    } catch {
+      return null
+    }
+  }
+
+  return {
+    onRequest(incoming, outgoing) {
+      const started = performance.now()
+      const { socket } = incoming
+      const client = clientOf(socket)
+      const isAlone = client.unanswered.size === 0
+      client.last = incoming
+      client.unanswered.add(outgoing)
+      const line = `request ${incoming.method} ${pathOf(incoming.url ?? '')}`
+      const isLogged = client.isUser
+      if (isLogged) log.info('access', line)
+      outgoing.on('finish', () => {
+        if (!incoming.complete) watchDrain(incoming, limits)
+      })
+      outgoing.on('close', () => {
+        client.unanswered.delete(outgoing)
+        client.idleSinceMs = performance.now()
+        if (incoming.complete) watch.answered(socket)
+        const lines = linesFor(socket)
+        if (!isLogged) lines?.info('access', line)
+        if (outgoing.headersSent) record(lines, outgoing.statusCode, (performance.now() - started) / 1000)
+        pipelining.proceed(socket)
+        if (client.unanswered.size === 0) client.whenAnswered?.()
+      })
+      // One after another: a client that pipelines and reads nothing has one answer in memory, not all it asked for.
+      if (isAlone) answer(incoming, outgoing)
+      else pipelining.wait(socket, () => answer(incoming, outgoing))
+    },
+
+    async onParserError(error, socket) {
+      const client = clientOf(socket)
+      if (client.broken) return
+      client.broken = true
+      pipelining.stop(socket as Socket)
+      const lines = linesFor(socket)
+      const reply = (await unknownMethodReply(error, lines)) ?? parserErrorReply(error)
+      const insideBody = client.last !== undefined && !client.last.complete
+      const answeredBody = insideBody && client.unanswered.size === 0
+      if (reply === null || !socket.writable || answeredBody || (insideBody && client.unanswered.size > 1)) {
+        socket.destroy()
+        return
+      }
+      const part = () => {
+        answerRaw(socket, reply, commonHeaders())
+        record(lines, reply.status, 0)
+      }
+      if (client.unanswered.size === 0 || insideBody) part()
+      else client.whenAnswered = part
+    },
+
+    onConnect({ method, socket }) {
+      const lines = linesFor(socket)
+      lines?.info('access', `request ${method}`)
+      pipelining.stop(socket)
+      answerRaw(socket, refusal(501, 'Unknown method'), commonHeaders())
+      record(lines, 501, 0)
+    },
+
+    onPlain({ method, target }, status) {
+      const lines = anonymous.lines()
+      lines?.info('access', `request ${method} ${pathOf(target)} without TLS`)
+      record(lines, status, 0)
+    },
+  }
+}
+
+/** Watches while Node discards the rest of a body nobody wants, so that the client can finish, read its answer and go on. */
+function watchDrain(incoming: IncomingMessage, { drainMs, drainBytesMax }: ListenerLimits): void {
+  const { socket } = incoming
+  const started = performance.now()
+  const startBytes = socket.bytesRead
+  const timer = setInterval(() => {
+    if (incoming.complete || socket.destroyed) clearInterval(timer)
+    else if (performance.now() - started > drainMs || socket.bytesRead - startBytes > drainBytesMax) socket.destroy()
+  }, DRAIN_CHECK_MS)
+  incoming.on('error', () => {}) // the client may give up
+}
+
+/** Without the query, which may hold a passphrase. */
+const pathOf = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)

@@ -1,0 +1,110 @@
+/** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
+
+import { actAdmitted, type Check } from '../../base/admission.ts'
+import type { AttemptLimiter } from '../../base/attempts.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Place } from '../../base/fair-queue.ts'
+import type { Log } from '../../base/log.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import type { Caller } from '../domain/roles.ts'
+import type { Attempt as Audited } from './auditor.ts'
+import { readBasic } from './basic-credentials.ts'
+import type { Access, Declaration, Request, Result } from './endpoint.ts'
+
+export const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
+
+export interface AccessOptions {
+  /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
+  era: () => unknown
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
+  authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
+  /** The same where it is remembered from a time before, else null. */
+  recall?: (userId: string, passphrase: Uint8Array) => Caller | null
+  /** False once the caller was deleted or has another passphrase than he came with. */
+  isCurrent?: (caller: Caller) => boolean
+  /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
+  admit?: (caller: Caller) => boolean
+  limiter: AttemptLimiter
+  log: Log
+}
+
+export interface AccessChecks<S> {
+  /** Check 6. Throws `unauthenticated`, or `limited`. */
+  authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller>
+  /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */
+  assertAdmitted(
+    declaration: Declaration<S>,
+    access: Access | 'public',
+    request: Request<S, unknown, unknown, unknown>,
+    era: unknown,
+  ): void
+  /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
+  handle(declaration: Declaration<S>, request: Request<S, unknown, unknown, unknown>, check: Check): Promise<Result>
+}
+
+export function createAccess<S>(options: AccessOptions): AccessChecks<S> {
+  async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
+    const { address } = exchange
+    const credentials = readBasic(exchange.header('authorization'))
+    if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
+    const { userId, withPassphrase } = credentials
+    attempt.claimedUserId = userId
+    const verify = (place: Place) => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place))
+    const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
+    const caller = await options.limiter.attempt(address, userId, verify, recall)
+    if (caller !== null) {
+      attempt.caller = caller
+      exchange.markAuthenticated()
+      return caller
+    }
+    options.log.warning('access', `authentication of ${userId} from ${address || 'inside'} failed: wrong credentials`)
+    throw new CofferError('unauthenticated', 'Wrong credentials')
+  }
+
+  function assertAdmitted(
+    declaration: Declaration<S>,
+    access: Access | 'public',
+    request: Request<S, unknown, unknown, unknown>,
+    era: unknown,
+  ): void {
+    if (options.era() !== era) throw new CofferError('unavailable', UNAVAILABLE)
+    if (access === 'public') return
+    const { caller } = request
+    if (options.isCurrent?.(caller) === false)
+      throw new CofferError('unauthenticated', 'The account was deleted, or its passphrase was changed')
+    authorize(access, caller)
+    declaration.authorize?.(request as Request<S, Record<string, string>, unknown, unknown>)
+  }
+
+  function authorize(access: Access, caller: Caller): void {
+    const isMeant = access.roles.includes(caller.role) && (access.scope === 'any' || caller.namespace === '')
+    if (!isMeant) throw new CofferError('forbidden', whoMay(access))
+    if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
+  }
+
+  async function handle(
+    declaration: Declaration<S>,
+    request: Request<S, unknown, unknown, unknown>,
+    check: Check,
+  ): Promise<Result> {
+    if (declaration.attemptsAs === undefined) return actAdmitted(check, () => declaration.handle(request))
+    let refused: unknown
+    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
+      try {
+        return await actAdmitted(check, () => declaration.handle({ ...request, place }))
+      } catch (error) {
+        if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
+        refused = error
+        return null
+      }
+    })
+    if (result === null) throw refused
+    return result
+  }
+
+  return { authenticate, assertAdmitted, handle }
+}
+
+/** So that whoever is refused knows whom to ask. */
+const whoMay = ({ roles, scope }: Access): string =>
+  `Only users with role ${roles.join(' or ')}${scope === 'root' ? ' outside any namespace' : ''} may do this`

@@ -1,0 +1,161 @@
+/**
+ * This version beside the one before: signatures a second over TLS, and the processor time of each, from two builds that are
+ * given the same load in short rounds that take turns, so that a change of the machine's speed meets both. Fails when the
+ * median of the paired ratios is below 0.97 for any kind of key. Needs wrk and git.
+ *
+ * node tools/bench/versions.ts --before=HEAD~50 [--rounds=20] [--seconds=2]
+ *
+ * `--before` is a commit of this repository, or a directory with a build of it.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  type BenchKey,
+  bundleFor,
+  cpuUs,
+  createClient,
+  fillStore,
+  isInstalled,
+  KEYS,
+  makeKeys,
+  median,
+  othersShare,
+  quantile,
+  root,
+  type Server,
+  startCoffer,
+  writeResults,
+} from './rig.ts'
+import { load, warmUp } from './wrk.ts'
+
+const RATIO_MIN = 0.97
+const CONNECTIONS = 16
+
+const SIDES = ['now', 'before'] as const
+type Side = (typeof SIDES)[number]
+
+interface Sample {
+  perSecond: number
+  /** Of all processes of the server, for one signature. */
+  cpuUs: number
+}
+
+interface Row {
+  key: string
+  /** Medians. */
+  now: Sample
+  before: Sample
+  /** Of the rounds, now against before: first quartile, median, third quartile. */
+  ratio: [low: number, middle: number, high: number]
+  cpuRatio: [low: number, middle: number, high: number]
+}
+
+const { values: options } = parseArgs({
+  options: {
+    before: { type: 'string' },
+    rounds: { type: 'string', default: '20' },
+    seconds: { type: 'string', default: '2' },
+  },
+})
+
+if (options.before === undefined) console.log('Left out, since --before names no version to compare with')
+else if (!isInstalled('wrk')) console.log('Left out, since wrk makes the load: apt install wrk')
+else await compare(options.before, Number(options.rounds), Number(options.seconds))
+
+async function compare(before: string, rounds: number, seconds: number): Promise<void> {
+  const busyBefore = await othersShare()
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
+  const started: Server[] = []
+  try {
+    await bundleFor(join(directory, 'now'))
+    const programs = { now: join(directory, 'now'), before: buildOf(before, directory) }
+    for (const side of SIDES) started.push(await startFilled(programs[side], join(directory, `${side}-data`)))
+    const servers = { now: started[0]!, before: started[1]! }
+    const rows: Row[] = []
+    for (const key of KEYS) rows.push(await measure(servers, key, rounds, seconds, directory))
+    writeResults('versions', {
+      before,
+      busyBefore,
+      rounds,
+      seconds,
+      connections: CONNECTIONS,
+      ratioMin: RATIO_MIN,
+      rows,
+    })
+    process.exitCode = rows.some(({ ratio }) => ratio[1] < RATIO_MIN) ? 1 : 0
+  } finally {
+    await Promise.all(started.map((server) => server.stop()))
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** Of a commit, with its own program and with the packages that are installed here. */
+function buildOf(before: string, directory: string): string {
+  if (existsSync(join(before, 'firmware.js'))) return before
+  const sources = join(directory, 'sources')
+  const archive = join(directory, 'sources.tar')
+  mkdirSync(sources)
+  execFileSync('git', ['archive', `--output=${archive}`, before], { cwd: root })
+  execFileSync('tar', ['--extract', `--file=${archive}`, `--directory=${sources}`])
+  symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'))
+  const build = join(directory, 'before')
+  execFileSync(process.execPath, [join(sources, 'tools/build.ts'), build], { cwd: sources })
+  return build
+}
+
+async function startFilled(program: string, data: string): Promise<Server> {
+  const server = await startCoffer(program, data)
+  const { call, close } = createClient(server)
+  await fillStore(call)
+  await makeKeys(call)
+  close()
+  return server
+}
+
+async function measure(
+  servers: Record<Side, Server>,
+  key: BenchKey,
+  rounds: number,
+  seconds: number,
+  directory: string,
+): Promise<Row> {
+  for (const side of SIDES) await warmUp(servers[side], key, directory)
+  const samples: Record<Side, Sample[]> = { now: [], before: [] }
+  for (let round = 0; round < rounds; round++)
+    for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
+      samples[side].push(await sample(servers[side], key, seconds, directory))
+  const medians = (side: Side): Sample => ({
+    perSecond: median(samples[side].map(({ perSecond }) => perSecond)),
+    cpuUs: median(samples[side].map(({ cpuUs }) => cpuUs)),
+  })
+  const quartiles = (of: keyof Sample): Row['ratio'] => {
+    const ratios = samples.now.map((sample, round) => sample[of] / samples.before[round]![of])
+    return [quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)]
+  }
+  const row = { key: key.id, now: medians('now'), before: medians('before') }
+  const compared = { ...row, ratio: quartiles('perSecond'), cpuRatio: quartiles('cpuUs') }
+  print(compared, rounds)
+  return compared
+}
+
+async function sample(server: Server, key: BenchKey, seconds: number, directory: string): Promise<Sample> {
+  const spent = () => server.processes.reduce((sum, pid) => sum + cpuUs(pid), 0)
+  const before = spent()
+  const { requestsPerSecond, requests } = await load(server, key, CONNECTIONS, seconds, directory)
+  return { perSecond: requestsPerSecond, cpuUs: (spent() - before) / requests }
+}
+
+function print({ key, now, before, ratio, cpuRatio }: Row, rounds: number): void {
+  console.log(`${key}, medians of ${rounds} rounds:      now   before  ratio  (quartiles)`)
+  for (const [what, of, [low, middle, high]] of [
+    ['signatures a second  ', 'perSecond', ratio],
+    ['processor, us of each', 'cpuUs', cpuRatio],
+  ] as const) {
+    const columns = [now[of], before[of]].map((number) => number.toFixed(0).padStart(8)).join(' ')
+    console.log(`  ${what} ${columns}  ${middle.toFixed(3)}  (${low.toFixed(3)} to ${high.toFixed(3)})`)
+  }
+}
