@@ -1,9 +1,12 @@
 /** Every endpoint of the chat: a line per resource. */
 
+import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
 import { eventDeclarations } from './events.ts'
 import { keyDeclarations } from './keys.ts'
 import { serverDeclarations } from './server.ts'
+import { subscriptionDeclarations } from './subscriptions.ts'
+import { topicDeclarations } from './topics.ts'
 import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
@@ -12,6 +15,9 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...keyDeclarations,
   ...eventDeclarations,
   ...userDeclarations,
+  ...channelDeclarations,
+  ...subscriptionDeclarations,
+  ...topicDeclarations,
 ]
 
 /** With full paths: files and pages. */

@@ -4,6 +4,7 @@
  */
 
 import type { Key } from './collection.ts'
+import { fold } from './names.ts'
 import type {
   ApiKey,
   BotStorage,
@@ -40,7 +41,7 @@ export const KINDS = {
   channel: kind<Channel>(({ id }) => id),
   subscription: kind<Subscription>(({ userId, channelId }) => `${userId}:${channelId}`),
   conversation: kind<Conversation>(({ recipientId }) => recipientId),
-  userTopic: kind<UserTopic>(({ userId, channelId, topicName }) => `${userId}:${channelId}:${topicName.toLowerCase()}`),
+  userTopic: kind<UserTopic>(({ userId, channelId, topicName }) => `${userId}:${channelId}:${fold(topicName)}`),
   alertWords: ofUser<readonly string[]>(),
   mutedUsers: ofUser<readonly MutedUser[]>(),
   userStatus: ofUser<UserStatus>(),

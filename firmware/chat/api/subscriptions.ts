@@ -1,0 +1,236 @@
+/** Who reads which channels, and how. Contract section 3.3, rows E51 to E55, E58, E59. */
+
+import { z } from 'zod'
+import { badRequest } from '../error.ts'
+import { boolean, integer, json, jsonOrText, oneOf, type Parameter } from '../http/parameters.ts'
+import type { NewChannelSettings } from '../realm/channels/create.ts'
+import { findChannel, visibleChannels } from '../realm/channels/find.ts'
+import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
+import { isSubscribed } from '../realm/channels/rights.ts'
+import type { Pair } from '../realm/channels/subscribe.ts'
+import { type Subscribed, subscribeTo, unsubscribeFrom } from '../realm/channels/subscriptions.ts'
+import { type IncludeSubscribers, subscriptionView } from '../realm/channels/view.ts'
+import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/groups/settings.ts'
+import { type GroupValue, groupValue } from '../realm/groups/value.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { Channel, User } from '../realm/records.ts'
+import { findUser } from '../realm/users/find.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const CHANNELS_MAX = 1000
+const PRINCIPALS_MAX = 20_000
+const CHANGES_MAX = 1000
+
+const channelNames = () => json(z.array(z.string()).max(CHANNELS_MAX))
+const principals = () => json(z.array(z.union([z.int(), z.string()])).max(PRINCIPALS_MAX)).optional()
+
+const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const
+const topicsPolicy = jsonOrText(z.enum(TOPICS_POLICIES))
+  .where((value) => TOPICS_POLICIES.includes(value as never), `must be one of ${TOPICS_POLICIES.join(', ')}`)
+  .map((value) => value as Channel['topicsPolicy'])
+
+/** Null: as the organisation has it; -1: forever. */
+const retentionDays = jsonOrText(z.union([z.int(), z.string()]))
+  .where(
+    (days) => days === 'realm_default' || days === 'unlimited' || (typeof days === 'number' && days > 0),
+    'must be a number of days, realm_default or unlimited',
+  )
+  .map((days) => (days === 'realm_default' ? null : days === 'unlimited' ? -1 : (days as number)))
+
+const GROUP_NAMES = Object.keys(CHANNEL_GROUP_SETTINGS) as ChannelGroupSetting[]
+
+/** Group settings as parameters; the one that had another name is taken by both. */
+const groupParameters = Object.fromEntries(
+  GROUP_NAMES.map((name) => {
+    const parameter = json(groupValue).optional()
+    return [name, name === 'can_remove_subscribers_group' ? parameter.alias(`${name}_id`) : parameter]
+  }),
+) as Record<ChannelGroupSetting, Parameter<GroupValue | undefined>>
+
+const newChannelParameters = {
+  invite_only: boolean().default(false),
+  is_web_public: boolean().default(false),
+  is_default_stream: boolean().default(false),
+  history_public_to_subscribers: boolean().optional(),
+  message_retention_days: retentionDays.optional(),
+  topics_policy: topicsPolicy.optional(),
+  folder_id: json(z.int().nullable()).optional(),
+  ...groupParameters,
+}
+
+type NewChannelGiven = {
+  [K in keyof typeof newChannelParameters]: (typeof newChannelParameters)[K] extends Parameter<infer T> ? T : never
+}
+
+const newChannelSettings = (given: NewChannelGiven): NewChannelSettings => ({
+  isPrivate: given.invite_only,
+  isWebPublic: given.is_web_public,
+  isDefault: given.is_default_stream,
+  historyPublicToSubscribers: given.history_public_to_subscribers,
+  messageRetentionDays: given.message_retention_days,
+  topicsPolicy: given.topics_policy,
+  folderId: given.folder_id ?? undefined,
+  groups: Object.fromEntries(
+    GROUP_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
+  ),
+})
+
+const ORDINARY: NewChannelSettings = {
+  isPrivate: false,
+  isWebPublic: false,
+  isDefault: false,
+  historyPublicToSubscribers: undefined,
+  messageRetentionDays: undefined,
+  topicsPolicy: undefined,
+  folderId: undefined,
+  groups: {},
+}
+
+export const subscriptionDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E51',
+    method: 'GET',
+    path: '/users/me/subscriptions',
+    who: 'account',
+    parameters: { include_subscribers: oneOf('true', 'false', 'partial', '"partial"').default('false') },
+    handle: ({ realm, me, given }) => {
+      const include = given.include_subscribers.replaceAll('"', '') as IncludeSubscribers
+      return { subscriptions: ownSubscriptions(realm, me, include) }
+    },
+  }),
+  declare({
+    row: 'E52',
+    method: 'POST',
+    path: '/users/me/subscriptions',
+    who: 'account',
+    parameters: {
+      subscriptions: json(
+        z
+          .array(z.object({ name: z.string(), description: z.string().optional(), color: z.string().optional() }))
+          .max(CHANNELS_MAX),
+      ),
+      principals: principals(),
+      authorization_errors_fatal: boolean().default(true),
+      announce: boolean().default(false),
+      ...newChannelParameters,
+      send_new_subscription_messages: boolean().default(true),
+    },
+    handle: ({ realm, me, given }) =>
+      realm.change((turn) => {
+        const done = subscribeTo(realm, turn, me, given.subscriptions, {
+          principals: given.principals,
+          isFatal: given.authorization_errors_fatal,
+          settings: newChannelSettings(given),
+        })
+        return {
+          ...subscribedAnswer(done),
+          ...(!given.authorization_errors_fatal && { unauthorized: done.unauthorized }),
+        }
+      }),
+  }),
+  declare({
+    row: 'E53',
+    method: 'PATCH',
+    path: '/users/me/subscriptions',
+    who: 'account',
+    parameters: {
+      add: json(
+        z
+          .array(z.object({ name: z.string(), color: z.string().optional(), description: z.string().optional() }))
+          .max(CHANNELS_MAX),
+      ).default([]),
+      delete: channelNames().default([]),
+    },
+    handle: ({ realm, me, given }) => {
+      if (given.add.length === 0 && given.delete.length === 0)
+        throw badRequest('Nothing to do. Specify at least one of "add" or "delete".')
+      return realm.change((turn) => {
+        const options = { principals: undefined, isFatal: true, settings: ORDINARY }
+        const done = subscribeTo(realm, turn, me, given.add, options)
+        const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
+        return { ...subscribedAnswer(done), removed, not_removed: notRemoved }
+      })
+    },
+  }),
+  declare({
+    row: 'E54',
+    method: 'DELETE',
+    path: '/users/me/subscriptions',
+    who: 'account',
+    parameters: { subscriptions: channelNames(), principals: principals() },
+    handle: ({ realm, me, given }) =>
+      realm.change((turn) => {
+        const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.subscriptions, given.principals)
+        return { removed, not_removed: notRemoved }
+      }),
+  }),
+  declare({
+    row: 'E55',
+    method: 'POST',
+    path: '/users/me/subscriptions/properties',
+    who: 'account',
+    parameters: {
+      subscription_data: json(
+        z
+          .array(
+            z.object({
+              stream_id: z.int(),
+              property: z.enum(SUBSCRIPTION_PROPERTIES),
+              value: z.union([z.boolean(), z.string(), z.null()]),
+            }),
+          )
+          .max(CHANGES_MAX),
+      ),
+    },
+    handle: ({ realm, me, given }) => {
+      changeProperties(realm, me, given.subscription_data)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E58',
+    method: 'GET',
+    path: '/users/:user_id/subscriptions/:stream_id',
+    who: 'account',
+    segments: { user_id: integer(), stream_id: integer() },
+    handle: ({ realm, me, path }) => {
+      const user = findUser(realm, me, path.user_id)
+      return { is_subscribed: isSubscribed(realm, user, findChannel(realm, me, path.stream_id)) }
+    },
+  }),
+  declare({
+    row: 'E59',
+    method: 'GET',
+    path: '/users/:user_id/channels',
+    who: 'account',
+    segments: { user_id: integer() },
+    handle: ({ realm, me, path }) => {
+      const user = findUser(realm, me, path.user_id)
+      const channels = visibleChannels(realm, me, true).filter((channel) => isSubscribed(realm, user, channel))
+      return { subscribed_channel_ids: channels.map(({ id }) => id).sort((a, b) => a - b) }
+    },
+  }),
+]
+
+function ownSubscriptions(realm: Realm, me: User, include: IncludeSubscribers): Record<string, unknown>[] {
+  return visibleChannels(realm, me, false)
+    .filter((channel) => isSubscribed(realm, me, channel))
+    .map((channel) => {
+      const subscription = realm.state.subscriptionsOf.get(me.id).get(channel.id)!
+      return subscriptionView(realm, me, channel, subscription, { nullable: true }, include)
+    })
+}
+
+function subscribedAnswer({ added, already }: Subscribed): Record<string, unknown> {
+  return { subscribed: namesByUser(added), already_subscribed: namesByUser(already) }
+}
+
+/** Names of channels by the ids of users; 289. */
+function namesByUser(pairs: readonly Pair[]): Record<string, string[]> {
+  const names: Record<string, string[]> = {}
+  for (const { user, channel } of pairs) {
+    names[user.id] ??= []
+    names[user.id]!.push(channel.name)
+  }
+  return names
+}

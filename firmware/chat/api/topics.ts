@@ -1,0 +1,71 @@
+/** Topics of channels, and what users think of them. Contract section 3.3, rows E49, E56, E57. */
+
+import { z } from 'zod'
+import { badRequest } from '../error.ts'
+import { boolean, integer, json, oneOf, text } from '../http/parameters.ts'
+import { findChannel, findChannelByName, findReadableChannel } from '../realm/channels/find.ts'
+import { topicsOf } from '../realm/channels/topics.ts'
+import { setUserTopic, type TopicPolicy } from '../realm/channels/user-topics.ts'
+import { asTopic, TOPIC_CHARACTERS_MAX, topicName } from '../realm/topic-names.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const topic = text()
+  .where(
+    (name) => [...name.trim()].length <= TOPIC_CHARACTERS_MAX,
+    `is too long (limit: ${TOPIC_CHARACTERS_MAX} characters)`,
+  )
+  .map(asTopic)
+
+export const topicDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E49',
+    method: 'GET',
+    path: '/users/me/:stream_id/topics',
+    who: 'account',
+    segments: { stream_id: integer() },
+    parameters: { allow_empty_topic_name: boolean().default(false) },
+    handle: ({ realm, me, path, given }) => {
+      const topics = topicsOf(realm, me, findReadableChannel(realm, me, path.stream_id))
+      return {
+        topics: topics.map(({ name, maxId }) => ({
+          name: topicName(name, given.allow_empty_topic_name),
+          max_id: maxId,
+        })),
+      }
+    },
+  }),
+  declare({
+    row: 'E56',
+    method: 'PATCH',
+    path: '/users/me/subscriptions/muted_topics',
+    who: 'account',
+    parameters: { stream_id: integer().optional(), stream: text().optional(), topic, op: oneOf('add', 'remove') },
+    handle: ({ realm, me, given }) => {
+      if (given.stream_id !== undefined && given.stream !== undefined)
+        throw badRequest("Please choose one: 'stream' or 'stream_id'.")
+      if (given.stream_id === undefined && given.stream === undefined) throw badRequest("Missing 'stream_id' argument")
+      realm.change((turn) => {
+        const channel =
+          given.stream_id === undefined
+            ? findChannelByName(realm, me, given.stream!)
+            : findChannel(realm, me, given.stream_id)
+        setUserTopic(realm, turn, me.id, channel, given.topic, given.op === 'add' ? 1 : 0)
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E57',
+    method: 'POST',
+    path: '/user_topics',
+    who: 'account',
+    parameters: { stream_id: integer(), topic, visibility_policy: json(z.literal([0, 1, 2, 3])) },
+    handle: ({ realm, me, given }) => {
+      realm.change((turn) => {
+        const channel = findChannel(realm, me, given.stream_id)
+        setUserTopic(realm, turn, me.id, channel, given.topic, given.visibility_policy as TopicPolicy)
+      })
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,138 @@
+/** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54; contract 7.1. */
+
+import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { fold } from '../names.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { findUser } from '../users/find.ts'
+import { readColor } from './colors.ts'
+import { checkedChannelName, createChannel, type NewChannelSettings } from './create.ts'
+import { findChannelByName } from './find.ts'
+import { canAddSubscribers, canRemoveSubscribers, canSee, canSubscribe, isSubscribed } from './rights.ts'
+import { type Pair, subscribe, unsubscribe } from './subscribe.ts'
+
+const PAIRS_MAX = 20_000 // users times channels of one request: each is a row and an event
+
+export interface WantedChannel {
+  name: string
+  description?: string | undefined
+  color?: string | undefined
+}
+
+/** Users of the request: ids, or addresses. */
+export type Principals = readonly (number | string)[] | undefined
+
+export interface SubscribeOptions {
+  principals: Principals
+  /** Whether a channel that the caller may not join ends it all. */
+  isFatal: boolean
+  settings: NewChannelSettings
+}
+
+export interface Subscribed {
+  added: readonly Pair[]
+  already: readonly Pair[]
+  created: readonly Channel[]
+  unauthorized: readonly string[]
+}
+
+/** Makes what does not exist. Within a change. Throws what the rows say. */
+export function subscribeTo(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  wanted: readonly WantedChannel[],
+  { principals, isFatal, settings }: SubscribeOptions,
+): Subscribed {
+  const users = findPrincipals(realm, me, principals)
+  const channels = uniqueByName(wanted)
+  if (users.length * channels.length > PAIRS_MAX) throw badRequest('Too many subscriptions at once')
+  const colors = new Map<Channel, string>()
+  const joined: Channel[] = []
+  const created: Channel[] = []
+  const unauthorized: string[] = []
+  for (const { name, description = '', color } of channels) {
+    const existing = realm.state.channelByName.get(fold(name))
+    const channel = existing ?? createChannel(realm, turn, me, { name, description }, settings)
+    if (existing === undefined) created.push(channel)
+    else if (!mayJoin(realm, me, users, channel)) {
+      if (isFatal) throw badRequest(`Unable to access channel (${name}).`)
+      unauthorized.push(name)
+      continue
+    }
+    expectMayAdd(realm, me, users, channel)
+    joined.push(channel)
+    if (color !== undefined) colors.set(channel, checkedColor(color))
+  }
+  const pairs = joined.flatMap((channel) => users.map((user) => ({ user, channel })))
+  const already = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
+  const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel))
+  return { added, already, created, unauthorized }
+}
+
+/** Whether the caller may subscribe himself, or adds others to a channel that he sees: that right is asked for later. */
+function mayJoin(realm: Realm, me: User, users: readonly User[], channel: Channel): boolean {
+  if (channel.isArchived || !canSee(realm, me, channel)) return false
+  return !users.includes(me) || isSubscribed(realm, me, channel) || canSubscribe(realm, me, channel)
+}
+
+function expectMayAdd(realm: Realm, me: User, users: readonly User[], channel: Channel): void {
+  const other = users.find((user) => user !== me && !isSubscribed(realm, user, channel))
+  if (other === undefined || canAddSubscribers(realm, me, channel)) return
+  throw new ChatError('UNAUTHORIZED_PRINCIPAL', `You are not allowed to subscribe '${other.email}'`, {
+    principal: other.email,
+  })
+}
+
+export interface Unsubscribed {
+  removed: readonly string[]
+  notRemoved: readonly string[]
+}
+
+/** Within a change. Throws `STREAM_DOES_NOT_EXIST`, and `BAD_REQUEST` for whom the caller may not remove. */
+export function unsubscribeFrom(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  names: readonly string[],
+  principals: Principals,
+): Unsubscribed {
+  const users = findPrincipals(realm, me, principals)
+  const channels = [...new Set(names.map((name) => findChannelByName(realm, me, name)))]
+  if (users.length * channels.length > PAIRS_MAX) throw badRequest('Too many subscriptions at once')
+  for (const channel of channels) {
+    const isAllowed = (user: User): boolean => user === me || user.bot?.ownerId === me.id
+    if (!users.every(isAllowed) && !canRemoveSubscribers(realm, me, channel)) throw forbidden('Insufficient permission')
+  }
+  const pairs = channels.flatMap((channel) => users.map((user) => ({ user, channel })))
+  const removed = new Set(unsubscribe(realm, turn, pairs).map(({ channel }) => channel.name))
+  const notRemoved = channels.map(({ name }) => name).filter((name) => !removed.has(name))
+  return { removed: [...removed], notRemoved }
+}
+
+/** The caller where none are named. Throws `BAD_REQUEST` for those that there are not, or not any more. */
+function findPrincipals(realm: Realm, me: User, principals: Principals): User[] {
+  if (principals === undefined || principals.length === 0) return [me]
+  const users = principals.map((who) => {
+    const user = findUser(realm, me, who)
+    if (!user.isActive || user.isSystemBot) throw badRequest('No such user')
+    return user.id === me.id ? me : user
+  })
+  return [...new Set(users)]
+}
+
+function uniqueByName(wanted: readonly WantedChannel[]): WantedChannel[] {
+  const byName = new Map<string, WantedChannel>()
+  for (const channel of wanted) {
+    const name = checkedChannelName(channel.name)
+    if (!byName.has(fold(name))) byName.set(fold(name), { ...channel, name })
+  }
+  return [...byName.values()]
+}
+
+export function checkedColor(given: string): string {
+  const color = readColor(given)
+  if (color === null) throw badRequest('color is not a valid hex color code')
+  return color
+}

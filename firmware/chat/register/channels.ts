@@ -1,0 +1,40 @@
+/** Channels in the answer of `POST /register`: blocks stream, subscription, default_streams and kin. Contract section 4.2. */
+
+import { defaultChannelIds } from '../realm/channels/default-channels.ts'
+import { visibleChannels } from '../realm/channels/find.ts'
+import { channelView, subscribersView, subscriptionView } from '../realm/channels/view.ts'
+import { ROLES } from '../realm/roles.ts'
+import type { Block } from './block.ts'
+
+export const streamBlock: Block = ({ realm, me, shape }) => ({
+  streams: visibleChannels(realm, me, shape.can.archived_channels).map((channel) => channelView(realm, channel)),
+})
+
+/** Each channel that he sees is in one of three lists: he reads it, has read it, or never did. */
+export const subscriptionBlock: Block = ({ realm, me, shape, includeSubscribers }) => {
+  const subscriptions: unknown[] = []
+  const unsubscribed: unknown[] = []
+  const never_subscribed: unknown[] = []
+  const own = realm.state.subscriptionsOf.get(me.id)
+  const form = { nullable: shape.can.notification_settings_null }
+  for (const channel of visibleChannels(realm, me, shape.can.archived_channels)) {
+    const subscription = own.get(channel.id)
+    if (subscription === undefined)
+      never_subscribed.push({ ...channelView(realm, channel), ...subscribersView(realm, channel, includeSubscribers) })
+    else {
+      const view = subscriptionView(realm, me, channel, subscription, form, includeSubscribers)
+      if (subscription.isActive) subscriptions.push(view)
+      else unsubscribed.push(view)
+    }
+  }
+  return { subscriptions, unsubscribed, never_subscribed }
+}
+
+/** Guests have no such list. */
+export const defaultStreamsBlock: Block = ({ realm, me }) => ({
+  realm_default_streams: me.role === ROLES.guest ? [] : defaultChannelIds(realm),
+})
+
+export const defaultStreamGroupsBlock: Block = () => ({ realm_default_stream_groups: [] })
+
+export const channelFoldersBlock: Block = () => ({ channel_folders: [] })

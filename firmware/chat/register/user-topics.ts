@@ -1,0 +1,18 @@
+/** Topics that a user has muted, unmuted or followed: blocks user_topic and muted_topics. Contract section 4.2. */
+
+import { mutedTopics, userTopics } from '../realm/channels/user-topics.ts'
+import { topicName } from '../realm/topic-names.ts'
+import type { Block } from './block.ts'
+
+export const userTopicBlock: Block = ({ realm, me, shape }) => ({
+  user_topics: userTopics(realm, me).map(({ channel, topic }) => ({
+    stream_id: channel.id,
+    topic_name: topicName(topic.topicName, shape.can.empty_topic_name),
+    last_updated: topic.lastUpdated,
+    visibility_policy: topic.policy,
+  })),
+})
+
+/** Of before: who fetches the policies needs no list of muted topics beside. */
+export const mutedTopicsBlock: Block = ({ realm, me, shape, wants }) =>
+  wants('user_topic') ? {} : { muted_topics: mutedTopics(realm, me, shape.can.empty_topic_name) }
