@@ -1,0 +1,22 @@
+/** Code blocks, without colours: clients may do without token spans. Contract 6.1. */
+
+import { canonicalLanguage } from '../data/languages.ts'
+import { escapeText } from './html.ts'
+
+/** `language` is the name in the text, in lower case; "" where none is given. */
+export function codeBlock(text: string, language: string): string {
+  const code = `${text.replace(/^\n+|\n+$/g, '')}\n`
+  if (language === '') return `<div class="codehilite"><pre><span></span><code>${escapeQuoted(code)}</code></pre></div>`
+  const name = escapeText(canonicalLanguage(language)).replaceAll('"', '&quot;')
+  const escaped = escapeMarkup(code)
+  return `<div class="codehilite" data-code-language="${name}"><pre><span></span><code>${escaped}</code></pre></div>`
+}
+
+function escapeMarkup(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** Quotes, too, are escaped where no language is given: so upstream's output has it. */
+function escapeQuoted(text: string): string {
+  return escapeMarkup(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+}

@@ -1,0 +1,113 @@
+/**
+ * Third stage: what is written in a text. Contract 6.2.
+ *
+ * Patterns run in a fixed order, each once over the whole text. What one finds is taken out; a marker stands in its
+ * place, and only later patterns look into it, where it holds a text at all.
+ */
+
+import { type Element, element, textOf } from './element.ts'
+import { inlineMarker, splitAtMarkers } from './markers.ts'
+
+/** Replaces in a source what it finds by markers. */
+export type Pattern = (source: string, found: Found) => string
+
+/** What the patterns of one text found. */
+export class Found {
+  readonly #patterns: readonly Pattern[]
+  readonly #taken: Element[] = []
+  #running = 0
+
+  constructor(patterns: readonly Pattern[]) {
+    this.#patterns = patterns
+  }
+
+  /** Takes an element out. Its text is looked at no more. */
+  take(node: Element): string {
+    this.#taken.push(node)
+    return inlineMarker(this.#taken.length - 1)
+  }
+
+  /** Lets the later patterns look at a text that will be an element's. */
+  later(source: string): string {
+    return this.#run(source, this.#running + 1)
+  }
+
+  /** The source with what was taken out of it put back as plain text: for addresses. */
+  plain(source: string): string {
+    return splitAtMarkers(source)
+      .map((part, index) => (index % 2 === 0 ? part : this.plain(textOf(this.#taken[Number(part)]!))))
+      .join('')
+  }
+
+  /** Gives `into` what a source says. Elements stand before the children that it has. */
+  fill(into: Element, source: string): void {
+    const { text, nodes } = this.#parse(source)
+    into.text = text
+    into.children.unshift(...nodes)
+  }
+
+  /** All texts of a tree of blocks. */
+  fillTree(node: Element): void {
+    if (node.html !== undefined) return
+    const children: Element[] = []
+    for (const child of node.children) {
+      this.fillTree(child)
+      children.push(child)
+      if (child.tail === '') continue
+      const { text, nodes } = this.#parse(this.#run(child.tail, 0))
+      child.tail = text
+      for (const next of nodes) children.push(next)
+    }
+    const { text, nodes } = this.#parse(this.#run(node.text, 0))
+    node.text = text
+    node.children = nodes.length === 0 ? children : [...nodes, ...children]
+  }
+
+  #run(source: string, from: number): string {
+    const outer = this.#running
+    let text = source
+    for (let index = from; index < this.#patterns.length && text !== ''; index += 1) {
+      this.#running = index
+      text = this.#patterns[index]!(text, this)
+    }
+    this.#running = outer
+    return text
+  }
+
+  #parse(source: string): { text: string; nodes: Element[] } {
+    const [text, ...rest] = splitAtMarkers(source)
+    const nodes: Element[] = []
+    for (let index = 0; index < rest.length; index += 2) {
+      const node = this.#taken[Number(rest[index])]!
+      node.tail = rest[index + 1]!
+      for (const child of [node, ...node.children]) if (child.html === undefined) this.fill(child, child.text)
+      nodes.push(node)
+    }
+    return { text: text!, nodes }
+  }
+}
+
+/** A pattern that is a regular expression with the flag `g`; `make` gives what is found or null to leave it. */
+export function pattern(
+  expression: RegExp,
+  needs: string,
+  make: (match: RegExpExecArray, found: Found) => Element | null,
+): Pattern {
+  return (source, found) => {
+    if (!source.includes(needs)) return source
+    let result = ''
+    let end = 0
+    for (const match of source.matchAll(expression)) {
+      const node = make(match, found)
+      if (node === null) continue
+      result += source.slice(end, match.index) + found.take(node)
+      end = match.index + match[0].length
+    }
+    return end === 0 && result === '' ? source : result + source.slice(end)
+  }
+}
+
+/** An element around a text that later patterns look at. */
+export function around(tag: string): (match: RegExpExecArray, found: Found) => Element {
+  return ([, text], found) => element(tag, {}, found.later(text!))
+}

@@ -1,0 +1,94 @@
+/** Formulas by KaTeX, as clients expect them. What is wrong, too long or too many is shown as it was typed. Contract 6. */
+
+import katex from 'katex'
+import { element, finished } from './element.ts'
+import type { Pattern } from './inline.ts'
+
+/** A formula that people write is shorter; one of this length takes 30 ms and gives 320 KB. */
+const FORMULA_CHARACTERS_MAX = 2000
+
+/** In all formulas of one text, each counted with a minimum: half a second of formulas would hold up everybody else. */
+const TEXT_CHARACTERS_MAX = 4000
+const FORMULA_CHARACTERS_MIN = 40
+
+/** The formulas of one text. */
+export class Formulas {
+  #charactersLeft = TEXT_CHARACTERS_MAX
+
+  inline(source: string): string | null {
+    return this.#render(source, false)
+  }
+
+  /** Paragraphs of a fence are formulas of their own. */
+  display(source: string): string {
+    return source
+      .split('\n\n')
+      .map((part) => this.#render(part, true) ?? `<span class="tex-error">${escapeAll(part)}</span>`)
+      .join('\n\n')
+  }
+
+  #render(source: string, displayMode: boolean): string | null {
+    this.#charactersLeft -= Math.max(source.length, FORMULA_CHARACTERS_MIN)
+    if (source.length > FORMULA_CHARACTERS_MAX || this.#charactersLeft < 0) return null
+    try {
+      return katex.renderToString(source, {
+        displayMode,
+        throwOnError: true,
+        strict: 'ignore',
+        trust: false,
+        maxExpand: 100,
+        maxSize: 20,
+      })
+    } catch {
+      // KaTeX refuses with several kinds of errors, also its own mistakes; the source is shown for all of them.
+      return null
+    }
+  }
+}
+
+/**
+ * `$$formula$$` on one line, neither within nor beside words. A dollar sign in it has a backslash; the first character
+ * is none of `_` and `$`.
+ */
+export function formulas(formulas: Formulas): Pattern {
+  return (source, found) => {
+    if (!source.includes('$$')) return source
+    let result = ''
+    let end = 0
+    for (const { index } of source.matchAll(/(?<![\p{L}\p{N}_$])\$\$(?=[^\n_$])/gu)) {
+      if (index < end) continue
+      const close = formulaEnd(source, index + 2)
+      if (close === null) continue
+      const body = source.slice(index + 2, close)
+      const html = formulas.inline(found.plain(body))
+      const node =
+        html === null ? element('span', { class: 'tex-error' }, `$$${body}$$`) : { ...finished(html), tag: 'span' }
+      result += source.slice(end, index) + found.take(node)
+      end = close + 2
+    }
+    return result + source.slice(end)
+  }
+}
+
+/** Where the closing `$$` stands. A backslash before it belongs to the formula, unless that leaves it without an end. */
+function formulaEnd(source: string, start: number): number | null {
+  let otherwise: number | null = null
+  let at = start + 1
+  while (at < source.length && source[at] !== '$' && source[at] !== '\n') {
+    if (source[at] === '\\' && source[at + 1] === '$') {
+      if (closes(source, at + 1)) otherwise = at + 1
+      at += 1
+    }
+    at += 1
+  }
+  return closes(source, at) ? at : otherwise
+}
+
+function closes(source: string, at: number): boolean {
+  return source.startsWith('$$', at) && !/^[\p{L}\p{N}_$]/u.test(source.slice(at + 2, at + 4))
+}
+
+function escapeAll(text: string): string {
+  const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#x27;' }
+  return text.replace(/[&<>"']/g, (character) => escapes[character]!)
+}

@@ -1,0 +1,168 @@
+/** Previews of linked pictures and videos, sound, and pictures in the text. Contract 6.3. */
+
+import { type Element, element, textOf } from './element.ts'
+import type { ImageOf } from './links.ts'
+import type { NamedUpload, Names, RenderSettings } from './names.ts'
+import { parseUrl } from './url.ts'
+
+/** A text with more links to media than this shows none of them. */
+const PREVIEWS_MAX = 24
+
+const IMAGE = /\.(?:bmp|gif|jpe|jpe?g|png|webp)$/i
+const VIDEO = /\.(?:mp4|webm)$/i
+const SOUND_TYPES = new Set([
+  'audio/aac',
+  'audio/flac',
+  'audio/mp4',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/webm',
+])
+const IMAGE_TYPES = new Set(['image/avif', 'image/bmp', 'image/gif', 'image/jpeg', 'image/png', 'image/webp'])
+
+export interface Media {
+  hasLink: boolean
+  hasImage: boolean
+  /** Parts of paths after `/user_uploads/` that the text links to. */
+  uploads: string[]
+}
+
+/** A link in the tree, with what is around it. */
+interface FoundLink {
+  link: Element
+  parent: Element
+  grandparent: Element | null
+  quoted: boolean
+  depth: number
+}
+
+/** What `![text](address)` gives: a picture where the address is of one, else what a link would. */
+export function imageOf(names: Names, { imagePreviews }: RenderSettings): ImageOf {
+  return (address, text) => {
+    const upload = uploadOf(address, names)
+    const isImage = upload === undefined ? isForeignImage(address) : IMAGE_TYPES.has(upload.contentType)
+    if (!isImage || !imagePreviews) return element('a', { href: address }, text.trim() === '' ? address : text)
+    return element('img', { alt: text, class: 'inline-image', ...dataOf(upload), src: address })
+  }
+}
+
+/** Adds previews to a tree whose lines are laid out, and says what it links to. */
+export function addMedia(root: Element, names: Names, { imagePreviews, realmUrl }: RenderSettings): Media {
+  const links: FoundLink[] = []
+  const images: Element[] = []
+  findLinks(root, null, false, 0, links, images)
+  // Upstream goes through a tree level by level; of equal links the first that it meets has the preview.
+  links.sort((a, b) => a.depth - b.depth)
+  const addresses = new Set([
+    ...links.map(({ link }) => link.attributes.href!),
+    ...images.map((image) => image.attributes.src!),
+  ])
+  const uploads = [...addresses].map((address) => uploadPath(address, realmUrl)).filter((path) => path !== null)
+  const media = { hasLink: links.length > 0, hasImage: images.length > 0, uploads }
+  const open = new Set(links.filter(({ quoted }) => !quoted).map(({ link }) => link.attributes.href!))
+  if (!imagePreviews || open.size > PREVIEWS_MAX) return media
+  const previews = new Previews(names)
+  for (const found of links)
+    if (open.delete(found.link.attributes.href!) && previews.add(found, root)) media.hasImage = true
+  return media
+}
+
+function findLinks(
+  node: Element,
+  parent: Element | null,
+  quoted: boolean,
+  depth: number,
+  links: FoundLink[],
+  images: Element[],
+): void {
+  // The parts of a spoiler count as if they stood where it stands.
+  const inSpoiler = node.attributes.class?.startsWith('spoiler-') ?? false
+  for (const child of node.children) {
+    if (child.tag === 'a') links.push({ link: child, parent: node, grandparent: parent, quoted, depth })
+    if (child.attributes.class === 'inline-image') images.push(child)
+    const isQuote = quoted || child.tag === 'blockquote'
+    findLinks(child, node, isQuote, inSpoiler ? depth : depth + 1, links, images)
+  }
+}
+
+class Previews {
+  readonly #names: Names
+  /** The preview after which the next one of the same paragraph goes. */
+  readonly #last = new Map<Element, Element>()
+
+  constructor(names: Names) {
+    this.#names = names
+  }
+
+  /** @returns whether the link is to a picture. */
+  add(found: FoundLink, root: Element): boolean {
+    const { link } = found
+    const href = link.attributes.href!
+    const text = textOf(link)
+    const title: Record<string, string> = text === href || text === '' ? {} : { title: text }
+    const upload = uploadOf(href, this.#names)
+    if (upload !== undefined && SOUND_TYPES.has(upload.contentType)) {
+      Object.assign(link, element('audio', { controls: 'controls', preload: 'metadata', src: href, title: text }), {
+        tail: link.tail,
+      })
+      return false
+    }
+    const isVideo = upload === undefined ? VIDEO.test(href) : /^video\/(?:mp4|webm)$/.test(upload.contentType)
+    const isImage = upload === undefined ? isForeignImage(href) : IMAGE_TYPES.has(upload.contentType)
+    if (!isVideo && !isImage) return false
+    const box = element('div', {
+      class: isVideo ? 'message_inline_image message_inline_video' : 'message_inline_image',
+    })
+    const inner = element('a', { href, ...title })
+    inner.children.push(
+      isVideo ? element('video', { preload: 'metadata', src: href }) : element('img', { ...dataOf(upload), src: href }),
+    )
+    box.children.push(inner)
+    this.#place(box, found, root, text === href || text === '')
+    return !isVideo
+  }
+
+  /** After the paragraph of the link, which goes if nothing else is in it; at the end of an item. */
+  #place(box: Element, { link, parent, grandparent }: FoundLink, root: Element, isBare: boolean): void {
+    const alone = isBare && parent.text.trim() === '' && link.tail.trim() === ''
+    if (parent.tag === 'li') {
+      parent.children.push(box)
+      if (alone) remove(parent, link)
+    } else if (parent.tag === 'p' && grandparent !== null) {
+      const after = this.#last.get(parent) ?? parent
+      grandparent.children.splice(grandparent.children.indexOf(after) + 1, 0, box)
+      this.#last.set(parent, box)
+      if (alone && parent.children.length === 1) remove(grandparent, parent)
+    } else root.children.push(box)
+  }
+}
+
+function remove(parent: Element, child: Element): void {
+  parent.children.splice(parent.children.indexOf(child), 1)
+}
+
+function isForeignImage(address: string): boolean {
+  const url = parseUrl(address)
+  return url !== null && /^https?$/.test(url.scheme) && IMAGE.test(url.path)
+}
+
+function uploadOf(address: string, names: Names): NamedUpload | undefined {
+  const path = /^\/?user_uploads\/([^?#]+)/.exec(address)?.[1]
+  return path === undefined ? undefined : names.upload(path)
+}
+
+function uploadPath(address: string, realmUrl: string): string | null {
+  const url = parseUrl(address)
+  if (url === null || (url.host !== '' && url.host !== parseUrl(realmUrl)?.host)) return null
+  return /^\/?user_uploads\/(.+)/.exec(url.path)?.[1] ?? null
+}
+
+function dataOf(upload: NamedUpload | undefined): Record<string, string> {
+  if (upload === undefined) return {}
+  const { width, height, contentType } = upload
+  return {
+    'data-original-content-type': contentType,
+    ...(width === undefined ? {} : { 'data-original-dimensions': `${width}x${height}` }),
+  }
+}

@@ -1,0 +1,61 @@
+/** Addresses that links may have. Contract 6.2; taken apart as RFC 3986, appendix B. */
+
+/** Schemes that pages may hand to programs, by the HTML standard, and those of files. */
+const SCHEMES = new Set(
+  (
+    'http https ftp file bitcoin geo im irc ircs magnet mailto matrix mms news nntp openpgp4fpr sip sms smsto ssh tel ' +
+    'urn webcal wtai xmpp'
+  ).split(' '),
+)
+
+/** Those whose addresses name a host even where they leave it out. */
+const WITH_HOST = new Set(['http', 'https', 'ftp', 'file', 'mms', 'nntp'])
+
+export interface Url {
+  scheme: string
+  host: string
+  path: string
+  query: string
+  fragment: string
+}
+
+/** @returns null where the host cannot be one. */
+export function parseUrl(text: string): Url | null {
+  // Browsers drop these, so a scheme could hide behind them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to go
+  const clean = text.replace(/^[\x00-\x20]+/, '').replace(/[\t\r\n]/g, '')
+  const parts = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s.exec(clean)!
+  const [, scheme = '', host = '', path = '', query = '', fragment = ''] = parts
+  if (host.includes('[') !== host.includes(']')) return null
+  if (/[/?#@:]/.test(host.replace(/[@:#?]/g, '').normalize('NFKC'))) return null
+  return { scheme: scheme.toLowerCase(), host, path, query, fragment }
+}
+
+export function formatUrl({ scheme, host, path, query, fragment }: Url): string {
+  let text = path
+  if (host !== '' || (WITH_HOST.has(scheme) && !path.startsWith('//')))
+    text = `//${host}${path !== '' && !path.startsWith('/') ? '/' : ''}${path}`
+  if (scheme !== '') text = `${scheme}:${text}`
+  if (query !== '') text += `?${query}`
+  return fragment === '' ? text : `${text}#${fragment}`
+}
+
+/** The address as a link may have it; "" where it cannot be read; null where its scheme is not for links. */
+export function linkAddress(text: string): string | null {
+  const url = parseUrl(text.replaceAll(' ', '%20'))
+  if (url === null) return ''
+  if (url.scheme === '' && url.host === '') {
+    if (url.path.includes('@')) return formatUrl({ ...url, scheme: 'mailto' })
+    if (url.path.startsWith('/') || (url.path === '' && url.query === '' && url.fragment !== '')) return formatUrl(url)
+  }
+  if (url.scheme === '') return linkAddress(`http://${text}`)
+  return SCHEMES.has(url.scheme) ? formatUrl(url) : null
+}
+
+/** Links into the organisation open in the client that shows them. */
+export function relativeAddress(address: string, realmUrl: string): string {
+  const inside = `${realmUrl}/`
+  return address.startsWith(`${inside}#`) || address.startsWith(`${inside}user_uploads/`)
+    ? address.slice(inside.length)
+    : address
+}
