@@ -247,7 +247,8 @@ function appendCode(parent: Element, lines: string[], at: number): number {
 export function finishCode(root: Element): void {
   root.children.forEach((child, index) => {
     if (child.tag === 'pre' && child.html === undefined)
-      root.children[index] = { ...finished(codeBlock(child.text, '')), tail: child.tail }
+      // An empty line follows it: so upstream does it, with this code only.
+      root.children[index] = { ...finished(`${codeBlock(child.text, '')}\n`), tail: child.tail }
     else finishCode(child)
   })
 }

@@ -59,7 +59,7 @@ export function addMedia(root: Element, names: Names, { imagePreviews, realmUrl 
     ...images.map((image) => image.attributes.src!),
   ])
   const uploads = [...addresses].map((address) => uploadPath(address, realmUrl)).filter((path) => path !== null)
-  const media = { hasLink: links.length > 0, hasImage: images.length > 0, uploads }
+  const media = { hasLink: links.length > 0, hasImage: images.length > 0, uploads: [...new Set(uploads)] }
   const open = new Set(links.filter(({ quoted }) => !quoted).map(({ link }) => link.attributes.href!))
   if (!imagePreviews || open.size > PREVIEWS_MAX) return media
   const previews = new Previews(names)

@@ -8,6 +8,7 @@ import { finishCode, parseBlocks } from './blocks.ts'
 import { codeSpans } from './code-spans.ts'
 import { element } from './element.ts'
 import { emoticons, namedEmoji, unicodeEmoji } from './emoji.ts'
+import { emphasis } from './emphasis.ts'
 import { layOut, serialize } from './html.ts'
 import { around, Found, type Pattern, pattern } from './inline.ts'
 import { splitLines } from './lines.ts'
@@ -66,7 +67,7 @@ function patternsOf(
     bareLinks(settings),
     ...settings.linkifiers.map((linkifier) => linkified(linkifier, settings.realmUrl)),
     pattern(/\*\*([^\n]+?)\*\*/g, '**', around('strong')),
-    pattern(/\*(?!\s)([^*^\n]+)(?<!\s)\*/g, '*', around('em')),
+    emphasis,
     pattern(/(?<!~)~~([^~\n]+)~~(?!~)/g, '~~', around('del')),
     namedEmoji(names),
     ...(settings.translateEmoticons ? [emoticons] : []),

@@ -40,7 +40,14 @@ export function appendTable(parent: Element, { head, alignments, bordered }: Tab
   const table = append(parent, 'table')
   appendRow(append(table, 'thead'), 'th', head, alignments)
   const body = append(table, 'tbody')
-  if (rows.length === 0) appendRow(body, 'td', [], alignments)
+  // Cells of a table without rows are not aligned: so upstream does it.
+  if (rows.length === 0)
+    appendRow(
+      body,
+      'td',
+      [],
+      alignments.map(() => null),
+    )
   for (const row of rows) appendRow(body, 'td', cellsOf(trimSpaces(row), bordered), alignments)
 }
 

@@ -3,11 +3,18 @@
 import { element } from './element.ts'
 import { type Pattern, pattern } from './inline.ts'
 
-export const times: Pattern = pattern(/<time:([^>]*)>/g, '<time:', ([typed, text], found) => {
-  const datetime = parseTime(found.plain(text!))
-  // What cannot be read is shown as it was typed, and nothing in it is looked at.
-  return datetime === null ? element('', {}, typed) : element('time', { datetime }, text!)
-})
+/** Longer than any time that is written out; a bound for what is read. */
+const CHARACTERS_MAX = 100
+
+export const times: Pattern = pattern(
+  new RegExp(`<time:([^>]{0,${CHARACTERS_MAX}})>`, 'g'),
+  '<time:',
+  ([typed, text], found) => {
+    const datetime = parseTime(found.plain(text!))
+    // What cannot be read is shown as it was typed, and nothing in it is looked at.
+    return datetime === null ? element('', {}, typed) : element('time', { datetime }, text!)
+  },
+)
 
 const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
 const MONTH =
@@ -71,9 +78,6 @@ const ZONES: Record<string, number> = {
   cot: -5,
   pet: -5,
 }
-
-/** Longer than any time that is written out; a bound for what is read. */
-const CHARACTERS_MAX = 100
 
 /**
  * A time in UTC by ISO 8601 from: ISO 8601, seconds since 1970, or a date in words or numbers with an optional time of

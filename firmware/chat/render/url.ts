@@ -40,10 +40,10 @@ export function formatUrl({ scheme, host, path, query, fragment }: Url): string 
   return fragment === '' ? text : `${text}#${fragment}`
 }
 
-/** The address as a link may have it; "" where it cannot be read; null where its scheme is not for links. */
+/** The address as a link may have it; null where it cannot be read or its scheme is not for links. */
 export function linkAddress(text: string): string | null {
   const url = parseUrl(text.replaceAll(' ', '%20'))
-  if (url === null) return ''
+  if (url === null) return null
   if (url.scheme === '' && url.host === '') {
     if (url.path.includes('@')) return formatUrl({ ...url, scheme: 'mailto' })
     if (url.path.startsWith('/') || (url.path === '' && url.query === '' && url.fragment !== '')) return formatUrl(url)
