@@ -115,7 +115,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
         .map(([name, value]): [string, string] => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
     )
     const query = method === 'GET' && encoded.size > 0 ? `?${encoded}` : ''
-    const url = `http://chat.example${path.startsWith('/user_') ? '' : '/api/v1'}${path}${query}`
+    const url = `http://chat.example${/^\/user_(?:uploads|avatars)\//.test(path) ? '' : '/api/v1'}${path}${query}`
     const body = method === 'GET' ? {} : { body: encoded }
     const response = await chat.api.request(url, { method, headers: { host: 'chat.example', ...headers }, ...body })
     const text = await response.text()
