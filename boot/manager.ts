@@ -4,6 +4,10 @@ import { PRODUCT } from '../firmware/channel/product.ts'
 import type { Network, SlotAnswer, SlotStep, ToBoot } from '../firmware/channel/protocol.ts'
 import { openConsole } from './console/console.ts'
 import type { Action, Next, Platform } from './platform.ts'
+import { createChatProcess } from './supervisor/chat-process.ts'
+import { linkOf } from './supervisor/firmware-process.ts'
+import { createJoint } from './supervisor/joint.ts'
+import { chatProgramOf } from './supervisor/own-firmware.ts'
 import { createSupervisor } from './supervisor/supervisor.ts'
 import { explain, SlotConflict } from './versions/slot-error.ts'
 import type { Running } from './versions/slots.ts'
@@ -34,6 +38,9 @@ export function run(platform: Platform): void {
     onInterrupt: () => end(0),
   })
 
+  const onLines = platform.logTo(terminal.print)
+  const joint = createJoint()
+
   const supervisor = createSupervisor({
     command: () => {
       running = platform.slots.choose()
@@ -53,6 +60,14 @@ export function run(platform: Platform): void {
     },
     lock: platform.lock,
     early: platform.early,
+    onLaunch: (process) => {
+      const pipe = linkOf(process)
+      joint.joinFirmware(pipe, (why) => {
+        onLines([`The firmware ${why}. It is killed.`])
+        process.kill('SIGKILL')
+      })
+      pipe.on('close', () => chat.want('none')) // it has its key from this one
+    },
     startMessage: () => {
       wasLocked = false
       isKept = false
@@ -78,7 +93,25 @@ export function run(platform: Platform): void {
       terminal.release()
       terminal.print(explanation)
     },
-    onLines: platform.logTo(terminal.print),
+    onLines,
+  })
+
+  const chat = createChatProcess({
+    command: () => {
+      const { launcher, heapMegabytes, makeDirectory } = platform.chat!
+      makeDirectory()
+      return {
+        launcher,
+        program: chatProgramOf(running.program),
+        readable: running.readable,
+        storeDirectory: platform.settings.chat!.directory,
+        heapMegabytes,
+      }
+    },
+    lock: platform.lock,
+    onLaunch: (process) => joint.joinChat(linkOf(process)),
+    onDown: (problem) => supervisor.send({ type: 'chatDown', problem }),
+    onLines,
   })
 
   const trial = createTrial({
@@ -127,6 +160,9 @@ export function run(platform: Platform): void {
         break
       case 'kept':
         countStart(message.count)
+        break
+      case 'chat':
+        if (platform.chat !== null && !changing) chat.want(message.wanted)
         break
       case 'pong':
         break
@@ -202,6 +238,7 @@ export function run(platform: Platform): void {
     if (changing) return
     changing = true
     trial.end()
+    await chat.stop() // while the firmware still takes its last lines
     await supervisor.stop()
     if (ending) return
     const next = await action()
@@ -215,9 +252,11 @@ export function run(platform: Platform): void {
     ending = true
     trial.end()
     terminal.release()
-    const clean = await supervisor.stop()
-    if (!clean) terminal.print('The firmware did not stop in time and was killed.')
-    process.exit(clean ? exitCode : 1)
+    const isChatClean = await chat.stop()
+    if (!isChatClean) terminal.print('The chat did not stop in time and was killed.')
+    const isClean = await supervisor.stop()
+    if (!isClean) terminal.print('The firmware did not stop in time and was killed.')
+    process.exit(isClean ? exitCode : 1)
   }
 
   process.on('SIGINT', () => end(0))

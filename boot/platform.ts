@@ -15,6 +15,8 @@ export interface Platform {
   readonly launcher: readonly string[]
   /** Upper bound of the firmware's JavaScript heap. */
   readonly heapMegabytes: number
+  /** How a chat is started; null where there is no place for one. Where it lies is among the settings. */
+  readonly chat: ChatRunner | null
   /** An open descriptor that every firmware inherits: while it is open, nobody else uses this data directory. */
   readonly lock: number | null
   /** A firmware that was started ahead of time, where opening the platform takes long. */
@@ -39,6 +41,13 @@ export interface Platform {
   prepare(action: Action): void
   /** What was prepared, performed while no firmware runs. */
   perform(action: Action): Promise<Next>
+}
+
+export interface ChatRunner {
+  readonly launcher: readonly string[]
+  readonly heapMegabytes: number
+  /** Before each start; throws an error of the file system. */
+  makeDirectory(): void
 }
 
 /** Counts the starts that were good. */

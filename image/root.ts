@@ -69,7 +69,7 @@ export interface App {
 export function makeApp({ architecture, bundle, release, releaseKey }: App): Tree {
   const tree: Tree = new Map()
   const addon = `linux-${architecture.name}.node`
-  for (const name of ['device.js', 'firmware.js', 'worker.js', 'package.json', 'LICENSES.txt'])
+  for (const name of ['device.js', 'firmware.js', 'chat.js', 'worker.js', 'package.json', 'LICENSES.txt'])
     tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
   tree.set(`app/${addon}`, fileOf(`${bundle}/${addon}`, 'better-sqlite3'))
   tree.set('app/release.json', bytesOf(Buffer.from(`${JSON.stringify(release)}\n`), COFFER))
@@ -80,8 +80,8 @@ export function makeApp({ architecture, bundle, release, releaseKey }: App): Tre
 /** What the C library looks for. */
 const SETTINGS = {
   'etc/passwd':
-    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\n',
-  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\n',
+    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\n',
+  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\nchat:x:1002:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
 }

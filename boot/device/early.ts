@@ -8,6 +8,7 @@ import { STORE } from './system/mounts.ts'
 
 // What the firmware's objects may take of the memory; as much again goes to bodies and to the worker threads.
 const HEAP_SHARE = 1 / 3
+const CHAT_HEAP_SHARE = 1 / 5
 const HEAP_MEGABYTES_MIN = 96
 const HEAP_MEGABYTES_MAX = 1024
 const MEGABYTE = 1024 * 1024
@@ -21,5 +22,8 @@ export const launchFirmware = (): Early =>
     heapMegabytes: heapFor(totalmem()),
   })
 
-export const heapFor = (memoryBytes: number): number =>
-  Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * HEAP_SHARE, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
+export const heapFor = (memoryBytes: number, share = HEAP_SHARE): number =>
+  Math.floor(Math.min(Math.max((memoryBytes / MEGABYTE) * share, HEAP_MEGABYTES_MIN), HEAP_MEGABYTES_MAX))
+
+/** Of the chat, which goes first when there is not enough for both. */
+export const chatHeapFor = (memoryBytes: number): number => heapFor(memoryBytes, CHAT_HEAP_SHARE)

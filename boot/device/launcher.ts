@@ -8,14 +8,19 @@ import { BUSYBOX } from './system/programs.ts'
 
 /** The firmware's user and group. */
 export const FIRMWARE_ID = 1000
+/** The chat's; 1001 keeps the time. */
+export const CHAT_ID = 1002
 
 const DESCRIPTORS_MAX = 4096 // connections of clients, of which the listener allows far fewer
+const CHAT_DESCRIPTORS_MAX = 16_384 // ten thousand clients that wait for events
 // When memory runs out the kernel ends the firmware, which comes back, and never the boot manager (oom_score_adj is -1000).
 const SACRIFICE = 500
 
-export function launcherFor(id: number): string[] {
+export const launcherForChat = (): string[] => launcherFor(CHAT_ID, CHAT_DESCRIPTORS_MAX)
+
+export function launcherFor(id: number, descriptorsMax = DESCRIPTORS_MAX): string[] {
   const script = [
-    `ulimit -c 0; ulimit -n ${DESCRIPTORS_MAX}; echo ${SACRIFICE} >/proc/self/oom_score_adj`,
+    `ulimit -c 0; ulimit -n ${descriptorsMax}; echo ${SACRIFICE} >/proc/self/oom_score_adj`,
     'unset PATH PWD SHLVL; exec "$@"', // the shell's own
   ].join('\n')
   return [

@@ -1,7 +1,10 @@
 /** The device platform: the appliance's own machine, started from its image. */
 
 import { chownSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { totalmem } from 'node:os'
+import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { syncDirectory } from '../base/files.ts'
 import { readReleaseKey } from '../base/release-key.ts'
 import type { Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
@@ -9,6 +12,7 @@ import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { keepTime } from './clock.ts'
 import { limitLines } from './console-rate.ts'
 import { createDataPartition } from './data-partition.ts'
+import { chatHeapFor } from './early.ts'
 import { readBootLoader } from './esp/boot-count.ts'
 import { efiVariables } from './esp/efi-variables.ts'
 import { createEsp, dropCaches } from './esp/esp.ts'
@@ -16,13 +20,13 @@ import { repairEsp } from './esp/repair.ts'
 import { readSecureBoot } from './esp/secure-boot.ts'
 import { hardenKernel } from './hardening.ts'
 import { eraseDeviceKey, openDeviceKeys } from './key/device-key.ts'
-import { FIRMWARE_ID } from './launcher.ts'
+import { CHAT_ID, FIRMWARE_ID, launcherForChat } from './launcher.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { createNetwork } from './network.ts'
 import { readRelease } from './release.ts'
 import { openDeviceSlots } from './slots.ts'
 import { DiskError, findDisk } from './system/disk.ts'
-import { DATA, ESP, mountEfiVariables, mountEsp, remountEsp, STORE } from './system/mounts.ts'
+import { CHAT, DATA, ESP, mountEfiVariables, mountEsp, remountEsp, STORE } from './system/mounts.ts'
 import { createTimeKeeper } from './time.ts'
 import { feedWatchdogs } from './watchdog.ts'
 
@@ -31,6 +35,7 @@ const RELEASE = '/app/release.json' // of the same time as everything on the ima
 const NOWHERE = '/run/no-data' // stands for the data partition when that is unusable
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
+const CHAT_PORT = 9443
 
 const POWER_OFF = { exitCode: 0 }
 const RESTART = { exitCode: 1 }
@@ -68,6 +73,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
   if (problem === null) keepTime(`${DATA}/time`, statSync(RELEASE).mtimeMs)
   else makeNowhere(storeDirectory)
 
+  const chatDirectory = problem === null ? CHAT : `${NOWHERE}/chat`
   const releaseKey = readReleaseKey(RELEASE_KEY, true)
   const { version, rollbackFloor } = readRelease(RELEASE)
   const keys = openDeviceKeys(directory, storeDirectory, { problem })
@@ -105,6 +111,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       httpPort: HTTP_PORT,
       logLevel: 'info',
       releaseKey,
+      chat: { directory: chatDirectory, port: CHAT_PORT },
     },
     slots: {
       ...slots,
@@ -116,6 +123,11 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     },
     launcher: early.command.launcher,
     heapMegabytes: early.command.heapMegabytes,
+    chat: {
+      launcher: launcherForChat(),
+      heapMegabytes: chatHeapFor(totalmem()),
+      makeDirectory: () => makeChatDirectory(chatDirectory),
+    },
     lock: null, // when we end, so does the machine
     early,
     sharesTerminal: false,
@@ -151,6 +163,13 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
 function makeNowhere(storeDirectory: string): void {
   mkdirSync(storeDirectory, { recursive: true, mode: 0o711 })
   chownSync(storeDirectory, FIRMWARE_ID, FIRMWARE_ID)
+}
+
+/** The chat makes everything in it by itself. */
+function makeChatDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  chownSync(path, CHAT_ID, CHAT_ID)
+  syncDirectory(dirname(path))
 }
 
 /** What we have put into the store, when a version on trial failed, becomes the firmware's. None of it runs meanwhile. */

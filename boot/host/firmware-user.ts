@@ -8,15 +8,22 @@ import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:
 
 /** Of no account: between the ranges of systemd-homed and of the dynamic users of systemd (systemd.io, "Users, Groups"). */
 export const HOST_FIRMWARE_ID = 60_700
+/** The chat's, which is to reach neither the store nor the firmware. */
+export const HOST_CHAT_ID = 60_701
 const SETPRIV = '/usr/bin/setpriv'
 const PASSAGE = 0o711 // to the store; what else is in the data directory is closed by itself
 const CLOSED = 0o700
 const RESERVED_PORTS_END = 1024 // below, only root listens, or who has the capability
 
-export interface FirmwareUser {
+export interface User {
   /** User and group; null is us. */
   readonly id: number | null
   readonly launcher: readonly string[]
+}
+
+export interface FirmwareUser extends User {
+  /** Of its chat. */
+  readonly chat: User
 }
 
 export interface Place {
@@ -26,30 +33,35 @@ export interface Place {
   /** What else the firmware must reach. */
   files: readonly string[]
   ports: readonly (number | null)[]
+  chatPort: number
 }
 
 /** Says when the firmware has to run as root. */
 export function chooseFirmwareUser(
-  { directory, storeDirectory, files, ports }: Place,
+  { directory, storeDirectory, files, ports, chatPort }: Place,
   say: (text: string) => void,
 ): FirmwareUser {
   const canSet = existsSync(SETPRIV)
-  if (process.geteuid!() !== 0) return { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
+  if (process.geteuid!() !== 0) {
+    const us: User = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
+    return { ...us, chat: us }
+  }
   const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
   chmodSync(directory, PASSAGE)
   const problem = canSet
     ? (giveStore(storeDirectory) ?? tryAs(launcher, [...files, storeDirectory]))
     : 'setpriv(1) of util-linux is not installed'
-  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher }
+  const chat = { id: HOST_CHAT_ID, launcher: [SETPRIV, ...identity(HOST_CHAT_ID), ...privileges([chatPort])] }
+  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat }
   chmodSync(directory, CLOSED)
   say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
-  return { id: null, launcher: [] }
+  return { id: null, launcher: [], chat: { id: null, launcher: [] } }
 }
 
 /** Null when it could be given. */
 function giveStore(storeDirectory: string): string | null {
   try {
-    giveToFirmware(storeDirectory, HOST_FIRMWARE_ID)
+    giveTo(storeDirectory, HOST_FIRMWARE_ID)
     return null
   } catch (error) {
     return `the store cannot be given to another user (${(error as NodeJS.ErrnoException).code})`
@@ -82,11 +94,11 @@ function tryAs(launcher: readonly string[], files: readonly string[]): string | 
  * What we have put into the store, when a version on trial failed, becomes the firmware's, and never a file that has
  * another name elsewhere. No firmware runs meanwhile.
  */
-export function giveToFirmware(directory: string, id: number): void {
+export function giveTo(directory: string, id: number): void {
   lchownSync(directory, id, id)
   for (const entry of readdirSync(directory, { withFileTypes: true })) {
     const path = `${directory}/${entry.name}`
-    if (entry.isDirectory()) giveToFirmware(path, id)
+    if (entry.isDirectory()) giveTo(path, id)
     else if (lstatSync(path).nlink === 1) lchownSync(path, id, id)
   }
 }

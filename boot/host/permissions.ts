@@ -23,10 +23,14 @@ const OURS = [
 const NOBODYS = ['lost+found']
 
 /**
- * `firmwareId` is who may own the store besides us. Throws a SettingsError that names what belongs to somebody else, or
+ * `firmwareId` is who may own the store besides us, `chatId` who the chat's directory. Throws a SettingsError that names what belongs to somebody else, or
  * what others may read or write and we cannot change.
  */
-export function checkPermissions(directory: string, firmwareId: number | null, say: (text: string) => void): void {
+export function checkPermissions(
+  directory: string,
+  { firmwareId, chatId }: { firmwareId: number | null; chatId: number | null },
+  say: (text: string) => void,
+): void {
   const us = process.geteuid!()
   const check = (path: string, forbidden: number, owners: readonly (number | null)[] = [us]): boolean => {
     const found = statSync(path, { throwIfNoEntry: false })
@@ -44,6 +48,7 @@ export function checkPermissions(directory: string, firmwareId: number | null, s
   if (check(`${directory}/device.key`, ANY))
     say('Anyone who read device.key before can open this store while unattended boot is on, and read its audit log.')
   check(`${directory}/store`, ANY, [us, firmwareId])
+  check(`${directory}/chat`, ANY, [us, chatId])
   for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
 }
 

@@ -9,7 +9,7 @@ import type { Platform } from '../platform.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 import { openDataDirectory } from './data-directory.ts'
-import { chooseFirmwareUser, giveToFirmware, HOST_FIRMWARE_ID, letAllRead } from './firmware-user.ts'
+import { chooseFirmwareUser, giveTo, HOST_CHAT_ID, HOST_FIRMWARE_ID, letAllRead } from './firmware-user.ts'
 import { lockDirectory } from './lock.ts'
 import { checkPermissions } from './permissions.ts'
 import type { HostSettings } from './settings.ts'
@@ -17,19 +17,22 @@ import { openSlots } from './slots.ts'
 
 // A sign request may carry 67 MiB; as JSON text, as base64 and as bytes it is held several times over.
 const HEAP_MEGABYTES = 1024
+const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and what a thousand users see
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
 export function openHost(
-  { dataDirectory, host, port, httpPort, logLevel, releaseKeyPath }: HostSettings,
+  { dataDirectory, host, port, httpPort, chatPort, logLevel, releaseKeyPath }: HostSettings,
   say: (text: string) => void = console.log,
 ): Platform {
   const directory = openDataDirectory(dataDirectory)
   const storeDirectory = `${directory}/store`
-  checkPermissions(directory, HOST_FIRMWARE_ID, say)
+  const chatDirectory = `${directory}/chat`
+  checkPermissions(directory, { firmwareId: HOST_FIRMWARE_ID, chatId: HOST_CHAT_ID }, say)
   const lock = lockDirectory(directory)
   const disk = {
     directory,
     storeDirectory,
+    chatDirectory,
     keyPath: `${directory}/device.key`,
     resetMark: `${directory}/factory-reset`,
   }
@@ -39,22 +42,39 @@ export function openHost(
   const own = { ...ownFirmware(), version: PRODUCT.version }
   const slots = openSlots({ directory: `${directory}/slots`, storeDirectory, own, releaseKey })
   const files = [process.execPath, own.program, ...own.readable]
-  const { id, launcher } = chooseFirmwareUser({ directory, storeDirectory, files, ports: [port, httpPort] }, say)
+  const user = { directory, storeDirectory, files, ports: [port, httpPort], chatPort }
+  const { id, launcher, chat } = chooseFirmwareUser(user, say)
   return {
-    settings: { dataDirectory: storeDirectory, host, port, httpPort, logLevel, releaseKey },
+    settings: {
+      dataDirectory: storeDirectory,
+      host,
+      port,
+      httpPort,
+      logLevel,
+      releaseKey,
+      chat: { directory: chatDirectory, port: chatPort },
+    },
     slots: {
       ...slots,
       choose: () => {
         const running = slots.choose()
         if (id !== null) {
           letAllRead(`${directory}/slots`)
-          giveToFirmware(storeDirectory, id)
+          giveTo(storeDirectory, id)
         }
         return running
       },
     },
     launcher,
     heapMegabytes: HEAP_MEGABYTES,
+    chat: {
+      launcher: chat.launcher,
+      heapMegabytes: CHAT_HEAP_MEGABYTES,
+      makeDirectory: () => {
+        makeDirectory(chatDirectory, directory)
+        if (chat.id !== null) giveTo(chatDirectory, chat.id)
+      },
+    },
     lock,
     early: null,
     sharesTerminal: true,
@@ -81,22 +101,25 @@ export function openHost(
 interface Disk {
   directory: string
   storeDirectory: string
+  chatDirectory: string
   keyPath: string
   /** Present from the decision until everything is gone, so that a power cut in between cannot leave half of it. */
   resetMark: string
 }
 
-function makeStoreDirectory({ directory, storeDirectory }: Disk): void {
-  mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
-  syncDirectory(directory)
+const makeStoreDirectory = ({ directory, storeDirectory }: Disk): void => makeDirectory(storeDirectory, directory)
+
+function makeDirectory(path: string, parent: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  syncDirectory(parent)
 }
 
 /** The device key goes first: without it the rest is noise. */
-function erase({ directory, storeDirectory, keyPath, resetMark }: Disk): void {
+function erase({ directory, storeDirectory, chatDirectory, keyPath, resetMark }: Disk): void {
   rmSync(keyPath, { force: true })
   syncDirectory(directory)
   createStoreCopy(storeDirectory).remove()
-  rmSync(storeDirectory, { recursive: true, force: true })
+  for (const path of [storeDirectory, chatDirectory]) rmSync(path, { recursive: true, force: true })
   rmSync(resetMark)
   syncDirectory(directory)
 }

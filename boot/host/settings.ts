@@ -13,6 +13,8 @@ export interface HostSettings {
   port: number
   /** Of plain HTTP; null for none. */
   httpPort: number | null
+  /** Of the chat, once there is one; 0 lets the system choose. */
+  chatPort: number
   logLevel: LogLevel
   /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
   releaseKeyPath: string | null
@@ -23,6 +25,7 @@ const NAMES = [
   'COFFER_HOST',
   'COFFER_PORT',
   'COFFER_HTTP_PORT',
+  'COFFER_CHAT_PORT',
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
@@ -45,6 +48,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
     port: readPort('COFFER_PORT', own(environment.COFFER_PORT) ?? '8443'),
     httpPort: environment.COFFER_HTTP_PORT ? readPort('COFFER_HTTP_PORT', environment.COFFER_HTTP_PORT) : null,
+    chatPort: readPort('COFFER_CHAT_PORT', environment.COFFER_CHAT_PORT ?? '9443'),
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
     releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
   }

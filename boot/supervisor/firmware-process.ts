@@ -1,12 +1,14 @@
 /**
- * A firmware process, confined by Node's permission model (Node.js documentation, "Permissions"): the firmware reads its
- * program, reads and writes its store, and has network, threads and the SQLite addon. No other file, no child processes,
- * no debugger. It does nothing before it is sent its `start` message.
+ * A process of the firmware or of the chat, confined by Node's permission model (Node.js documentation, "Permissions"): it
+ * reads its program, reads and writes its own directory, and has network, threads and the SQLite addon. No other file, no
+ * child processes, no debugger. It does nothing before it is sent its `start` message.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import type { Duplex } from 'node:stream'
+import { LINK_DESCRIPTOR } from '../../firmware/channel/channel.ts'
 
 // Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold.
 const NURSERY_SHARE = 1 / 32
@@ -28,8 +30,9 @@ export interface Command {
   launcher: readonly string[]
   /** The file to run. */
   program: string
-  /** Files and directories (ending in a slash) the firmware may read besides its store. */
+  /** Files and directories (ending in a slash) it may read besides its store. */
   readable: readonly string[]
+  /** Its own; the chat's has its databases. */
   storeDirectory: string
   heapMegabytes: number
 }
@@ -58,11 +61,15 @@ export function launch(
   return spawn(file!, parameters, {
     cwd: existsSync(storeDirectory) ? storeDirectory : '/', // a core file would be written there
     env: FIRMWARE_ENVIRONMENT,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore'], // the fourth is the channel, CHANNEL_DESCRIPTOR
+    // The fourth is the channel to us, CHANNEL_DESCRIPTOR; the last leads to the chat, or from there, LINK_DESCRIPTOR.
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', lock ?? 'ignore', 'pipe'],
     // A session of its own: Ctrl-C reaches the boot manager alone, and the firmware has no terminal.
     detached: true,
   })
 }
+
+/** Our end of its pipe to the chat, or to the firmware. */
+export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
 
 const nurseryFor = (heapMegabytes: number): number =>
   Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), NURSERY_MEGABYTES_MAX))

@@ -1,5 +1,6 @@
 /** The firmware that came with this boot manager. */
 
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface Firmware {
@@ -10,6 +11,10 @@ export interface Firmware {
 }
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url))
+
+/** The chat of the same version. */
+export const chatProgramOf = (firmware: string): string =>
+  join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/main.ts')
 
 /** The bundle has the firmware beside the boot manager; in development it runs from its sources. */
 export function ownFirmware(): Firmware {

@@ -10,6 +10,9 @@ import { createFrameReader, encodeFrame, FrameError } from './frames.ts'
 /** The firmware's descriptor of it. */
 export const CHANNEL_DESCRIPTOR = 3
 
+/** The firmware's descriptor of the pipe to the chat, and the chat's of the one to the firmware. */
+export const LINK_DESCRIPTOR = 5
+
 /** Messages that the other side does not read: answers and pings are small, so it does not listen any more. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 

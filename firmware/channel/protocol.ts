@@ -24,6 +24,9 @@ export interface Ntp {
   ntsName?: string | undefined
 }
 
+/** From the boot manager to each process that it has started, the chat's included, which answers `ping` with `pong`. */
+export type ToEveryProcess = { type: 'ping' } | { type: 'stop' }
+
 /** From the boot manager to the firmware. The first message is always `start`. */
 export type ToFirmware =
   | {
@@ -52,6 +55,8 @@ export type ToFirmware =
   | { type: 'timeKept' }
   /** To each `slot`, in their order. */
   | ({ type: 'slotResult' } & SlotAnswer)
+  /** The chat has ended, and stays so until it is wanted again. */
+  | { type: 'chatDown'; problem: string }
 
 /** From the firmware to the boot manager. */
 export type ToBoot =
@@ -77,6 +82,10 @@ export type ToBoot =
   | { type: 'slot'; step: SlotStep }
   /** The store holds this count, on disk: what `keep` said or, where it held that already, one more than before. */
   | { type: 'kept'; count: number }
+  | { type: 'chat'; wanted: ChatWish }
+
+/** Of the chat's process: one that runs, one that has just been started, in whose memory nothing can be left, or none. */
+export type ChatWish = 'running' | 'fresh' | 'none'
 
 /** How a version gets into the inactive slot. Each step is answered before the next one is sent. */
 export type SlotStep =
@@ -128,4 +137,13 @@ export interface Settings {
   logLevel: LogLevel
   /** Ed25519 public key that update images must be signed with; null: every update is refused. */
   releaseKey: Uint8Array | null
+  /** Absent where there is no place for a chat. */
+  chat?: ChatPlace
+}
+
+export interface ChatPlace {
+  /** The only place that the chat's process may write. */
+  directory: string
+  /** 0 lets the system choose. */
+  port: number
 }

@@ -9,6 +9,7 @@ const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] 
 const TEXT_CHARACTERS_MAX = 2000 // what is left of it goes on the console and into records of ours
 const FINGERPRINT = /^sha256\/\/[A-Za-z0-9+/]{43}=$/
 const ACTIONS = ['reboot', 'shutdown', 'factoryReset'] as const
+const WISHES = ['running', 'fresh', 'none'] as const
 
 /** The message, rebuilt from its checked members with printable texts, or null when it is none of the protocol's. */
 export function readMessage(value: unknown): ToBoot | null {
@@ -54,6 +55,10 @@ export function readMessage(value: unknown): ToBoot | null {
     case 'kept': {
       const { count } = members
       return Number.isSafeInteger(count) ? { type: 'kept', count: count as number } : null
+    }
+    case 'chat': {
+      const wanted = WISHES.find((wish) => wish === members.wanted)
+      return wanted === undefined ? null : { type: 'chat', wanted }
     }
     case 'pong':
       return { type: 'pong' }

@@ -1,6 +1,6 @@
 /** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
 
-import type { Settings, Software, ToFirmware } from './protocol.ts'
+import type { ChatPlace, Settings, Software, ToFirmware } from './protocol.ts'
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
@@ -26,6 +26,8 @@ export function readToFirmware(value: unknown): ToFirmware | null {
       if (typeof minimum !== 'string' || !isNullOr(count, Number.isSafeInteger)) return null
       return { type: 'keep', minimum, count: count as number | null }
     }
+    case 'chatDown':
+      return typeof members.problem === 'string' ? { type: 'chatDown', problem: members.problem } : null
     case 'ping':
     case 'stop':
     case 'good':
@@ -51,12 +53,13 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
 }
 
 function readSettings(value: unknown): Settings | null {
-  const { dataDirectory, host, port, httpPort, logLevel, releaseKey } = membersOf(value) ?? {}
+  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat } = membersOf(value) ?? {}
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
   if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
     return null
   }
+  const chatPlace = readChatPlace(chat)
   return {
     dataDirectory,
     host,
@@ -64,7 +67,13 @@ function readSettings(value: unknown): Settings | null {
     httpPort: httpPort as number | null,
     logLevel: level,
     releaseKey: releaseKey as Uint8Array | null,
+    ...(chatPlace !== null && { chat: chatPlace }),
   }
+}
+
+function readChatPlace(value: unknown): ChatPlace | null {
+  const { directory, port } = membersOf(value) ?? {}
+  return typeof directory === 'string' && isPort(port) ? { directory, port } : null
 }
 
 function readSoftware(value: unknown): Software | null {

@@ -22,6 +22,7 @@ const openPlatform = (t: TestContext, data: string, settings = {}) => {
       host: '127.0.0.1',
       port: 0,
       httpPort: null,
+      chatPort: 0,
       logLevel: 'info',
       releaseKeyPath: null,
       ...settings,

@@ -32,6 +32,7 @@ function open(t: TestContext, dataDirectory: string): Platform {
     host: '127.0.0.1',
     port: 0,
     httpPort: null,
+    chatPort: 0,
     logLevel: 'info',
     releaseKeyPath: null,
   })

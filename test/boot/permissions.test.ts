@@ -9,13 +9,14 @@ import { checkPermissions } from '../../boot/host/permissions.ts'
 import { buildForTests, makeDataDirectory, startCoffer, stateOf } from './coffer.ts'
 
 const FIRMWARE = 60_700
+const CHAT = 60_701
 const STRANGER = 12_345
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 function check(directory: string): string[] {
   const lines: string[] = []
-  checkPermissions(directory, FIRMWARE, (line) => lines.push(line))
+  checkPermissions(directory, { firmwareId: FIRMWARE, chatId: CHAT }, (line) => lines.push(line))
   return lines
 }
 

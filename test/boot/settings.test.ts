@@ -10,6 +10,7 @@ test('settings have defaults', () => {
     host: '127.0.0.1',
     port: 8443,
     httpPort: null,
+    chatPort: 9443,
     logLevel: 'info',
     releaseKeyPath: null,
   })
@@ -21,6 +22,7 @@ test('settings are read from the environment', () => {
     COFFER_HOST: '::1',
     COFFER_PORT: '0',
     COFFER_HTTP_PORT: '80',
+    COFFER_CHAT_PORT: '0',
     COFFER_LOG: 'debug',
     COFFER_RELEASE_KEY: '/keys/release.pub',
   }
@@ -29,6 +31,7 @@ test('settings are read from the environment', () => {
     host: '::1',
     port: 0,
     httpPort: 80,
+    chatPort: 0,
     logLevel: 'debug',
     releaseKeyPath: '/keys/release.pub',
   })
@@ -45,6 +48,8 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_DATA', ''],
   ['COFFER_DATA', '/data/*'],
   ['COFFER_RELEASE_KEY', ''],
+  ['COFFER_CHAT_PORT', ''],
+  ['COFFER_CHAT_PORT', '70000'],
   ['COFFER_HOST', ''],
   ['COFFER_HOST', '127.0.0'],
   ['COFFER_HOST', 'example.org'],

@@ -5,6 +5,7 @@ import { BUSYBOX, mustRunNow, ProgramError } from './programs.ts'
 export const ESP = '/efi'
 export const DATA = '/data'
 export const STORE = `${DATA}/store`
+export const CHAT = `${DATA}/chat`
 export const EFI_VARIABLES = '/sys/firmware/efi/efivars'
 
 // For nobody but root: what is on it starts the machine.

@@ -1,0 +1,87 @@
+/** The chat's process beside the firmware's: there while the firmware wants one, joined to it, restarted as it is. */
+
+import type { ChildProcess } from 'node:child_process'
+import type { ChatWish } from '../../firmware/channel/protocol.ts'
+import { type Command, launch } from './firmware-process.ts'
+import { type Patience, supervise } from './supervise.ts'
+
+export interface ChatProcessOptions {
+  /** Asked at each start; throws what keeps it from being started. */
+  command: () => Command
+  /** Inherited, see lock.ts. */
+  lock: number | null
+  /** Hears of each process when it begins. */
+  onLaunch: (process: ChildProcess) => void
+  /** It is not started again until it is wanted again. */
+  onDown: (problem: string) => void
+  onLines: (lines: string[]) => void
+  patience?: Patience
+}
+
+export interface ChatProcess {
+  /** The last wish counts; `fresh` ends the one that runs. */
+  want(wish: ChatWish): void
+  /** Resolves when none runs, with false when one had to be killed. */
+  stop(): Promise<boolean>
+}
+
+const CRASHES_MAX = 3 // one that comes back only to end costs the firmware time, and helps nobody
+
+export function createChatProcess(options: ChatProcessOptions): ChatProcess {
+  const { lock, onLaunch, onDown, onLines, patience } = options
+  let wish: ChatWish | null = null
+  let following: Promise<void> | null = null
+
+  const chat = supervise<{ type: 'pong' }, never>({
+    name: 'chat',
+    launch: () => {
+      const process = launch(options.command(), lock)
+      onLaunch(process)
+      return process
+    },
+    read: (value) => ((value as { type?: unknown } | null)?.type === 'pong' ? { type: 'pong' } : null),
+    onMessage: () => {},
+    onCrash: (explanation, what, isLast) => {
+      onLines([explanation])
+      if (isLast) onDown(`it ${what} ${CRASHES_MAX} times in a row`)
+    },
+    onLines,
+    crashesMax: CRASHES_MAX,
+    ...(patience !== undefined && { patience }),
+  })
+
+  const start = () => {
+    try {
+      chat.start()
+    } catch (error) {
+      onDown(error instanceof Error ? error.message : 'it cannot be started')
+    }
+  }
+
+  /** One wish after the other; those that others have overtaken are passed over. */
+  const follow = async () => {
+    while (wish !== null) {
+      const next = wish
+      wish = null
+      if (next !== 'running') await chat.stop()
+      if (next !== 'none' && wish === null) start()
+    }
+    following = null
+  }
+
+  const want = (next: ChatWish) => {
+    // What was to end has not ended yet.
+    const isEnding = wish === 'fresh' || wish === 'none'
+    wish = next === 'running' && isEnding ? 'fresh' : next
+    following ??= follow()
+  }
+
+  return {
+    want,
+    stop: async () => {
+      wish = null
+      await following
+      return chat.stop()
+    },
+  }
+}
