@@ -10,6 +10,7 @@ import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { auditDeclarations } from './kms/api/audit.ts'
 import { auditEvent, kindOf } from './kms/api/audit-event.ts'
 import { backupDeclarations } from './kms/api/backup.ts'
+import { chatDeclarations } from './kms/api/chat.ts'
 import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
@@ -24,7 +25,7 @@ import { metricsDeclarations } from './kms/api/metrics.ts'
 import { namespaceDeclarations } from './kms/api/namespaces.ts'
 import { randomDeclarations } from './kms/api/random.ts'
 import { watchRuntime } from './kms/api/runtime.ts'
-import type { ProductInfo, Services } from './kms/api/services.ts'
+import type { ChatService, ProductInfo, Services } from './kms/api/services.ts'
 import { systemDeclarations } from './kms/api/system.ts'
 import { updateDeclarations } from './kms/api/update.ts'
 import { userTagDeclarations } from './kms/api/user-tags.ts'
@@ -48,6 +49,7 @@ export interface AppOptions {
   bootManager?: BootManager
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
+  chat?: ChatService | undefined
   random?: Random
   /** In the place of the audit log; for measuring what it costs. */
   auditor?: Auditor<Services>
@@ -73,6 +75,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...systemDeclarations,
   ...updateDeclarations,
   ...clusterDeclarations,
+  ...chatDeclarations,
 ]
 
 /** Without a boot manager, in tests: whatever is asked for is as good as done. */
@@ -92,6 +95,7 @@ export function createApp(options: AppOptions): Api {
     runtime: watchRuntime(),
     bootManager,
     stager: createStager({ bootManager, releaseKey, product, version, log }),
+    chat: options.chat,
   }
   return createApi<Services>({
     declarations: DECLARATIONS,

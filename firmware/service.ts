@@ -3,20 +3,24 @@
 import { createHash } from 'node:crypto'
 import { on } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance/appliance.ts'
 import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './base/attempts.ts'
-import { createClock, formatTime } from './base/clock.ts'
+import { type Clock, createClock, formatTime } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
 import type { Place } from './base/fair-queue.ts'
 import { overwriteGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
+import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
 import { createBootManager } from './channel/boot-manager.ts'
+import { LINK_DESCRIPTOR } from './channel/channel.ts'
 import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
+import { type ChatHost, createChatHost } from './chat/host.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { scrubStack } from './crypto/engine/scrub.ts'
@@ -32,7 +36,6 @@ import { createTraffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
 
-const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
 const BUILD_DIGITS = 12
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
 const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
@@ -74,7 +77,8 @@ async function start(
   channel: BootChannel,
   program: URL,
 ): Promise<Service> {
-  const clock = createClock()
+  let chat: ChatHost | undefined
+  const clock = tellingClock(() => chat?.clockSet())
   const syslog = createSyslog(clock.now)
   const log = createLog(settings.logLevel, (entry) => {
     writeToConsole(entry)
@@ -107,7 +111,18 @@ async function start(
   channel.on('message', bootManager.receive)
   const { releaseKey } = settings
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
-  const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey })
+  if (settings.chat !== undefined)
+    chat = createChatHost({
+      appliance,
+      place: settings.chat,
+      host,
+      pipe: new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true }),
+      want: (wanted) => tell({ type: 'chat', wanted }),
+      log,
+      onTrial: software.trial,
+    })
+  channel.on('message', (message) => chat?.receive(message))
+  const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey, chat })
   let { trial } = software
   const trialOver = Promise.withResolvers<void>()
   const duringTrial: typeof app.fetch = async (request, env) => {
@@ -184,6 +199,7 @@ async function start(
     followMachine: () => appliance.followMachineClock(),
     endTrial: () => {
       trial = false
+      chat?.endTrial()
       trialOver.resolve()
     },
     close: async () => {
@@ -193,6 +209,21 @@ async function start(
       appliance.close()
       await pool.close()
       await syslog.close()
+    },
+  }
+}
+
+/** Calls `onSet` whenever it has been set. */
+function tellingClock(onSet: () => void): Clock {
+  const clock = createClock()
+  return {
+    now: clock.now,
+    set: (timeMs) => {
+      clock.set(timeMs)
+      onSet()
+    },
+    get offsetMs() {
+      return clock.offsetMs
     },
   }
 }
@@ -282,29 +313,9 @@ async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array
   }
 }
 
-/** The boot manager decides when we end; a signal to the whole process group must not forestall the clean stop. */
-function ignoreSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-}
-
-/** Messages of unexpected errors may quote what was being worked on: only the kind and the place are logged. */
-function exitOnBugs(log: Log): void {
-  process.on('uncaughtException', (error) => {
-    const places = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))
-    log.error('general', `unexpected ${error.name}: ${places.map((place) => place.trim()).join(', ')}`)
-    process.exit(EXIT_BUG)
-  })
-}
-
 /** Another start with the same settings would fail the same way: the boot manager gives up instead of trying again. */
 async function refuse(channel: BootChannel, error: NodeJS.ErrnoException, portSetting: string): Promise<never> {
-  const { code, port, address } = error as { code?: string; port?: number; address?: string }
-  const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} at ${address} is in use; ${portSetting} chooses another`,
-    EADDRNOTAVAIL: `${address} is not an address of this machine; COFFER_HOST chooses another`,
-    EACCES: `port ${port} is reserved for the system; ${portSetting} chooses another`,
-  }
-  const reason = reasons[code ?? '']
+  const reason = portProblem(error, portSetting)
   if (reason === undefined) throw error
   await new Promise<void>((sent) => channel.send({ type: 'refused', reason }, sent))
   process.exit(1)

@@ -1,7 +1,7 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device), firmware.js (server and API) and worker.js (its crypto threads), with the SQLite addon for each architecture
- * beside them. The same sources give the same bytes.
+ * device), firmware.js (server and API), chat.js (the team chat) and worker.js (the crypto threads of both), with the SQLite
+ * addons for each architecture beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,6 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
 
 const ARCHITECTURES = ['x64', 'arm64'] as const
+
+/** Packages with an addon for each architecture, and what its name begins with in the bundle. */
+const ADDONS = { 'better-sqlite3': '', 'better-sqlite3-multiple-ciphers': 'chat-' } as const
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))
@@ -26,6 +29,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       boot: 'boot/main.ts',
       device: 'boot/device/main.ts',
       firmware: 'firmware/main.ts',
+      chat: 'firmware/chat/main.ts',
       worker: 'firmware/crypto/pool/worker.ts',
     },
     outdir: directory,
@@ -38,12 +42,13 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     logLevel: 'warning',
     // CommonJS packages in an ES module bundle ask for Node's own modules through `require`.
     banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
-    plugins: [...plugins, versionOnly(version), sqliteBesideBundle()],
+    plugins: [...plugins, versionOnly(version), ...Object.keys(ADDONS).map(sqliteBesideBundle)],
   })
-  for (const architecture of ARCHITECTURES) {
-    const addon = `linux-${architecture}.node`
-    copyFileSync(resolve(root, 'node_modules/better-sqlite3/prebuilds', addon), resolve(directory, addon))
-  }
+  for (const [name, prefix] of Object.entries(ADDONS))
+    for (const architecture of ARCHITECTURES) {
+      const addon = `linux-${architecture}.node`
+      copyFileSync(resolve(root, 'node_modules', name, 'prebuilds', addon), resolve(directory, prefix + addon))
+    }
   writeFileSync(resolve(directory, 'package.json'), `${JSON.stringify({ type: 'module', version })}\n`)
   const packages = bundledPackages(metafile)
   writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
@@ -66,15 +71,15 @@ function versionOnly(version: string): Plugin {
   }
 }
 
-/** better-sqlite3 looks for its addon in its package; in the bundle it is the file beside, by architecture. */
-function sqliteBesideBundle(): Plugin {
-  const library = resolve(root, 'node_modules/better-sqlite3/lib')
+/** The package looks for its addon in itself; in the bundle it is the file beside, by architecture. */
+function sqliteBesideBundle(name: string): Plugin {
+  const library = resolve(root, 'node_modules', name, 'lib')
   return {
-    name: 'SQLite addon beside the bundle',
+    name: `addon of ${name} beside the bundle`,
     setup: ({ onLoad }) => {
-      onLoad({ filter: /better-sqlite3\/lib\/index\.js$/ }, () => ({
+      onLoad({ filter: new RegExp(`node_modules/${name}/lib/index\\.js$`) }, () => ({
         contents: `
-          const addon = './linux-' + process.arch + '.node'
+          const addon = './${ADDONS[name as keyof typeof ADDONS]}linux-' + process.arch + '.node'
           module.exports = require('./database')(() => require(addon), false)
           module.exports.SqliteError = require('./sqlite-error')`,
         resolveDir: library,

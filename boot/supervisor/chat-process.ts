@@ -60,6 +60,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
 
   /** One wish after the other; those that others have overtaken are passed over. */
   const follow = async () => {
+    await null // until `following` is set
     while (wish !== null) {
       const next = wish
       wish = null

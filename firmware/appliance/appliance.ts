@@ -14,8 +14,9 @@ import type { State } from '../base/states.ts'
 import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import { Configuration } from '../configuration/configuration.ts'
+import type { DeviceRecords } from '../configuration/device-records.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
-import { equalBytes } from '../crypto/seal.ts'
+import { deriveSealKey, equalBytes } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { Operational } from '../kms/domain/operational.ts'
@@ -115,6 +116,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** What Administrators set of the device itself. */
   readonly configuration: Configuration
   readonly backups: Backups
+  /** What the device itself can open. */
+  readonly deviceRecords: DeviceRecords
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
   readonly #options: ApplianceOptions<D>
@@ -139,7 +142,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.clock = options.clock ?? createClock()
     this.deviceId = deviceIdOf(options.deviceKey)
     this.#services = { pool: options.pool, random: this.#random, log: options.log, clock: this.clock }
-    const records = {
+    const records: DeviceRecords = {
       read: <T>(what: string, read: (area: DeviceArea) => T): T | undefined =>
         this.#attempt(what, () => (this.#disk === undefined ? undefined : read(this.#disk.device))),
       write: (change: (area: DeviceArea) => void): void => {
@@ -148,6 +151,7 @@ export class Appliance<D extends OpenDomain = Operational> {
         this.#attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
       },
     }
+    this.deviceRecords = records
     this.configuration = new Configuration({ ...this.#services, records })
     this.backups = new Backups({
       ...this.#services,
@@ -289,6 +293,11 @@ export class Appliance<D extends OpenDomain = Operational> {
         wipe(domainKey)
       }
     })
+  }
+
+  /** A key for one purpose, made of the domain key; the caller wipes it. Throws `unavailable` unless Operational. */
+  deriveKey(purpose: string): Uint8Array {
+    return deriveSealKey(this.#expectSession().vault.domainKey, purpose)
   }
 
   /** Open in every state but Failed. */

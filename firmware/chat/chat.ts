@@ -15,6 +15,7 @@ import type { BasicCredentials } from './http/credentials.ts'
 import type { Who } from './http/declaration.ts'
 import { type Api, createApi, type RateLimits, type Session } from './http/pipeline.ts'
 import { findByKey, noteUse } from './realm/keys.ts'
+import { recoverOwner } from './realm/operator.ts'
 import { createOrganization, type NewOrganization } from './realm/organization.ts'
 import { createPasswords, type Derive } from './realm/passwords.ts'
 import { openRealm, type Realm } from './realm/realm.ts'
@@ -46,6 +47,8 @@ export interface Chat {
   readonly hasOrganization: boolean
   /** Throws `conflict` where there is one, and `REQUEST_VARIABLE_INVALID`. */
   createOrganization(organization: NewOrganization, password: string): Promise<User>
+  /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
+  recoverOwner(email: string, password: string): Promise<void>
   /** Ends polls with an empty list and keeps the queues for the next start. */
   close(): void
 }
@@ -95,6 +98,7 @@ export function createChat(options: ChatOptions): Chat {
     async createOrganization(organization, password) {
       return createOrganization(realm, organization, await passwords.digest(0, password))
     },
+    recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
     close() {
       if (!isOpen) return
       isOpen = false

@@ -4,7 +4,7 @@ import type { Log, LogLevel } from '../base/log.ts'
 import type { Network, Ntp } from '../channel/protocol.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
-import { LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
+import { CHAT_TLS_IDENTITY, LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { TlsSettings } from './tls-settings.ts'
 import type { Members } from './vocabulary.ts'
@@ -24,7 +24,7 @@ const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.2
 const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Members = 'both'
 
-type Part = 'tls' | 'network' | 'ntp' | 'logging' | 'vocabulary'
+type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary'
 
 export interface ConfigurationServices {
   records: DeviceRecords
@@ -35,6 +35,8 @@ export interface ConfigurationServices {
 
 export class Configuration {
   readonly tls: TlsSettings
+  /** Of the chat's port; without an identity while there is no chat. */
+  readonly chatTls: TlsSettings
   readonly #records: DeviceRecords
   readonly #listeners: ((part: Part) => void)[] = []
   #network = DEFAULT_NETWORK
@@ -46,6 +48,14 @@ export class Configuration {
   constructor({ records, pool, random, log }: ConfigurationServices) {
     this.#records = records
     this.tls = new TlsSettings({ records, pool, random, onChange: () => this.#tell('tls') })
+    this.chatTls = new TlsSettings({
+      records,
+      pool,
+      random,
+      name: CHAT_TLS_IDENTITY,
+      ofCluster: false,
+      onChange: () => this.#tell('chatTls'),
+    })
     this.#defaultLogging = { ipAddress: NO_LOG_HOST, port: SYSLOG_PORT, logLevel: log.level }
     this.#logging = this.#defaultLogging
   }

@@ -25,6 +25,10 @@ export interface TlsServices {
   records: DeviceRecords
   pool: CryptoPool
   random: Random
+  /** Where the identity lies. */
+  name?: string
+  /** Whether the cluster's authority, where there is one, has to sign it. */
+  ofCluster?: boolean
   /** The identity has changed: new connections shall get it. */
   onChange: () => void
 }
@@ -54,7 +58,9 @@ export class TlsSettings {
 
   /** Serves what the store holds. */
   reload(): void {
-    const identity = this.#services.records.read('reading the TLS identity', (area) => area.readTlsIdentity())
+    const identity = this.#services.records.read('reading the TLS identity', (area) =>
+      area.readTlsIdentity(this.#services.name),
+    )
     if (identity) this.use(identity)
   }
 
@@ -74,7 +80,7 @@ export class TlsSettings {
       if (!certificates[0]!.checkPrivateKey(this.#privateKey()))
         throw new CofferError('invalid', 'The first certificate is not for the TLS key')
       checkChain(certificates)
-      const ca = this.clusterCa
+      const ca = this.#authority()
       if (ca !== null) assertSignedBy(certificates, ca)
       await this.#replace({ key: this.identity.key, cert: encodeCertificates(certificates) })
     })
@@ -119,7 +125,7 @@ export class TlsSettings {
 
   async #replace(identity: TlsIdentity): Promise<void> {
     await assertServable(identity)
-    this.#services.records.write((area) => area.putTlsIdentity(identity))
+    this.#services.records.write((area) => area.putTlsIdentity(identity, this.#services.name))
     this.use(identity)
   }
 
@@ -136,8 +142,12 @@ export class TlsSettings {
   }
 
   #assertNoClusterCa(): void {
-    if (this.clusterCa === null) return
+    if (this.#authority() === null) return
     throw new CofferError('unavailable', 'A cluster CA is set: a self-signed certificate would not be signed by it')
+  }
+
+  #authority(): string | null {
+    return this.#services.ofCluster === false ? null : this.clusterCa
   }
 
   #privateKey(): KeyObject {

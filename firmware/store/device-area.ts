@@ -13,6 +13,9 @@ export const UNATTENDED = 'domain key 1'
 /** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
 export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
+/** JSON, see firmware/chat/host.ts; and the identity of the chat's port. */
+export const CHAT = 'chat'
+export const CHAT_TLS_IDENTITY = 'chat tls identity'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
 /** JSON, like the three after it. */
@@ -37,8 +40,9 @@ export interface DeviceArea extends SealedTable {
   openOwn(sealed: Uint8Array): Uint8Array | null
   readTimeOffsetMs(): number | null
   putTimeOffsetMs(offsetMs: number): void
-  readTlsIdentity(): TlsIdentity | null
-  putTlsIdentity(identity: TlsIdentity): void
+  /** Of the appliance's port if not said otherwise. */
+  readTlsIdentity(name?: string): TlsIdentity | null
+  putTlsIdentity(identity: TlsIdentity, name?: string): void
 }
 
 export function openDeviceArea(
@@ -66,8 +70,8 @@ export function openDeviceArea(
       bytes.setFloat64(0, offsetMs)
       table.put(TIME_OFFSET, new Uint8Array(bytes.buffer))
     },
-    readTlsIdentity() {
-      const bytes = table.get(TLS_IDENTITY)
+    readTlsIdentity(name = TLS_IDENTITY) {
+      const bytes = table.get(name)
       if (bytes === null) return null
       try {
         return decodeIdentity(bytes)
@@ -75,10 +79,10 @@ export function openDeviceArea(
         wipe(bytes)
       }
     },
-    putTlsIdentity(identity) {
+    putTlsIdentity(identity, name = TLS_IDENTITY) {
       const bytes = encodeIdentity(identity)
       try {
-        table.put(TLS_IDENTITY, bytes)
+        table.put(name, bytes)
       } finally {
         wipe(bytes)
       }

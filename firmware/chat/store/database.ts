@@ -12,6 +12,7 @@ import { wipe } from '../../base/secret.ts'
 import { onDisk } from '../../store/failure.ts'
 import { type Migration, migrate, readVersion } from './schema.ts'
 
+const AUTOCHECKPOINT_PAGES = 1000 // SQLite's own
 const CHECKPOINT_DELAY_MS = 1000 // how long a removed row may still be read from the log, sealed
 
 export interface DatabaseOptions {
@@ -27,6 +28,9 @@ export interface SealedDatabase {
   readonly database: Database
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
   transaction<T>(changes: () => T): T
+  /** Everything is in the file, and the file stays as it is until `release`. Throws `storage`. */
+  hold(): void
+  release(): void
   close(): void
 }
 
@@ -99,6 +103,7 @@ const SETTINGS: readonly string[] = [
 
 function sealedDatabase(database: Database): SealedDatabase {
   let pending: NodeJS.Timeout | undefined
+  let held = false
   const changesSoFar = database.prepare<[], number>('SELECT total_changes()').pluck()
   const count = database.prepare(
     "INSERT INTO counters VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
@@ -107,7 +112,7 @@ function sealedDatabase(database: Database): SealedDatabase {
   const checkpoint = (): void => {
     pending = undefined
     try {
-      if (database.open) database.pragma('wal_checkpoint(TRUNCATE)')
+      if (database.open && !held) database.pragma('wal_checkpoint(TRUNCATE)')
     } catch {
       checkpointLater() // no room for it: the log keeps everything until there is
     }
@@ -131,6 +136,20 @@ function sealedDatabase(database: Database): SealedDatabase {
         if (changesSoFar.get() !== before) checkpointLater()
         return result
       })
+    },
+    hold() {
+      onDisk(() => {
+        const [moved] = database.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+        if (moved?.busy !== 0) throw new CofferError('storage', 'The log of the chat cannot be moved into its file')
+        database.pragma('wal_autocheckpoint = 0')
+        held = true
+      })
+    },
+    release() {
+      held = false
+      if (!database.open) return
+      database.pragma(`wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`)
+      checkpointLater()
     },
     close() {
       clearTimeout(pending)

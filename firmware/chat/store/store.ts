@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { wipe } from '../../base/secret.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
+import { type Copying, createCopying } from './copying.ts'
 import { openDatabase } from './database.ts'
 import { type Flags, prepareFlags } from './flags.ts'
 import { type Messages, prepareMessages } from './messages.ts'
@@ -29,16 +30,22 @@ export interface ChatStore {
   select<T>(sql: string, parameters: readonly unknown[]): T[]
   /** How many transactions the database has seen in its life. */
   readonly commits: number
+  readonly copying: Copying
   close(): void
 }
 
-export const databasePath = (directory: string): string => join(directory, 'chat.db')
+/** What lies in the directory of an organization. */
+export const DATABASES = ['chat.db'] as const
+
+export const databasePath = (directory: string): string => join(directory, DATABASES[0])
 
 /** Throws `storage` with the reason. */
 export function openStore({ directory, chatKey, nativeBinding }: StoreOptions): ChatStore {
   const key = deriveSealKey(chatKey, 'chat.db')
   try {
-    const sealed = openDatabase({ path: databasePath(directory), key, migrations: MIGRATIONS, nativeBinding })
+    const path = databasePath(directory)
+    const sealed = openDatabase({ path, key, migrations: MIGRATIONS, nativeBinding })
+    const copying = createCopying([{ path, sealed }])
     const { database, transaction, close } = sealed
     const things = prepareThings(database)
     return {
@@ -52,7 +59,11 @@ export function openStore({ directory, chatKey, nativeBinding }: StoreOptions): 
       get commits() {
         return things.counter('commits')
       },
-      close,
+      copying,
+      close() {
+        copying.close()
+        close()
+      },
     }
   } finally {
     wipe(key)

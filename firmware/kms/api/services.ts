@@ -27,6 +27,28 @@ export interface ProductInfo {
 /** Successful key operations since the start. */
 export type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
 
+/** The chat beside the appliance, as the handlers know it. */
+export interface ChatService {
+  readonly state: 'none' | 'starting' | 'running' | 'failed'
+  readonly problem: string | null
+  readonly port: number | null
+  figures(): Promise<{ url: string; users: number; messages: number; bytes: number; queues: number }>
+  createOrganization(
+    organization: { name: string; url: string; owner: { email: string; fullName: string } },
+    password: Uint8Array,
+  ): Promise<void>
+  deleteOrganization(name: string): Promise<void>
+  settings(): Promise<ChatSettings>
+  changeSettings(changes: Partial<ChatSettings>): Promise<void>
+  recoverOwner(email: string, password: Uint8Array): Promise<void>
+}
+
+export interface ChatSettings {
+  url: string
+  ownerFullContentAccess: boolean
+  uploadQuotaMib: number | null
+}
+
 export interface Services {
   appliance: Appliance
   random: Random
@@ -37,6 +59,8 @@ export interface Services {
   runtime: RuntimeFigures
   bootManager: BootManager
   stager: Stager
+  /** Absent where there is no place for one. */
+  chat?: ChatService | undefined
 }
 
 /** `endpoint` for these services; what a request carries is inferred from its schemas. */

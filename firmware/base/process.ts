@@ -1,0 +1,30 @@
+/** How a process of ours behaves under the boot manager. */
+
+import type { Log } from './log.ts'
+
+const EXIT_BUG = 70 // EX_SOFTWARE of sysexits.h
+
+/** The boot manager decides when we end; a signal to the whole process group must not forestall the clean stop. */
+export function ignoreSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+}
+
+/** Messages of unexpected errors may quote what was being worked on: only the kind and the place are logged. */
+export function exitOnBugs(log: Log): void {
+  process.on('uncaughtException', (error) => {
+    const places = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line))
+    log.error('general', `unexpected ${error.name}: ${places.map((place) => place.trim()).join(', ')}`)
+    process.exit(EXIT_BUG)
+  })
+}
+
+/** What a port cannot be had for, in words for whoever set it; undefined for what is none of that. */
+export function portProblem(error: NodeJS.ErrnoException, portSetting: string): string | undefined {
+  const { code, port, address } = error as { code?: string; port?: number; address?: string }
+  const reasons: Record<string, string> = {
+    EADDRINUSE: `port ${port} at ${address} is in use; ${portSetting} chooses another`,
+    EADDRNOTAVAIL: `${address} is not an address of this machine; COFFER_HOST chooses another`,
+    EACCES: `port ${port} is reserved for the system; ${portSetting} chooses another`,
+  }
+  return reasons[code ?? '']
+}

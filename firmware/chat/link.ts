@@ -1,0 +1,153 @@
+/**
+ * What the appliance and the chat's process say to each other, as frames (firmware/channel/) on a pipe that the boot manager
+ * joins. The appliance asks and the chat answers, each ask under a number of its own. The chat key and passwords travel as
+ * bytes on this pipe only.
+ */
+
+import { CofferError, type ErrorCode } from '../base/error.ts'
+import type { LogLevel } from '../base/log.ts'
+
+/** A process that has just been started hears `start` before anything else. */
+export type ToChat =
+  | { type: 'start'; start: Start }
+  /** New connections get it. `cert` is PEM. */
+  | { type: 'identity'; key: Uint8Array; cert: Uint8Array }
+  /** The appliance's clock was set. */
+  | { type: 'time'; offsetMs: number }
+  /** The key goes: polls end, queues are saved, and everything is refused from now on. */
+  | { type: 'close' }
+  | { type: 'ask'; id: number; ask: Ask }
+
+export interface Start {
+  /** With a directory for each generation of the organization. */
+  directory: string
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  key: Uint8Array
+  cert: Uint8Array
+  offsetMs: number
+  logLevel: LogLevel
+}
+
+export type Ask =
+  /** Everything else in the directory goes. Answered when the organization is open. */
+  | { do: 'open'; generation: string; chatKey: Uint8Array }
+  | { do: 'create'; generation: string; chatKey: Uint8Array; organization: NewOrganization; password: Uint8Array }
+  /** Nothing is left of any organization. */
+  | { do: 'erase' }
+  /** Answered with `Figures`. */
+  | { do: 'figures' }
+  /** Answered with `OperatorSettings`. */
+  | { do: 'settings' }
+  | { do: 'changeSettings'; changes: Partial<OperatorSettings> }
+  | { do: 'recoverOwner'; email: string; password: Uint8Array }
+  /** The database files stay as they are until `endCopy`, while writes go on. Answered with `CopiedFile[]`. */
+  | { do: 'beginCopy' }
+  /** Answered with the next bytes. */
+  | { do: 'readCopy'; name: string; offset: number; bytes: number }
+  | { do: 'endCopy' }
+  /** A generation beside the present one, to be named by `open` later. What was received before goes. */
+  | { do: 'receive'; generation: string }
+  /** The next bytes of a file of that generation. */
+  | { do: 'write'; name: string; bytes: Uint8Array }
+  /** All of it is on the disk. */
+  | { do: 'received' }
+
+export interface NewOrganization {
+  name: string
+  url: string
+  owner: { email: string; fullName: string }
+}
+
+export interface OperatorSettings {
+  url: string
+  ownerFullContentAccess: boolean
+  /** Of all uploads together; null: no quota. */
+  uploadQuotaMib: number | null
+}
+
+export interface Figures {
+  name: string
+  url: string
+  users: number
+  messages: number
+  /** Of the database files. */
+  bytes: number
+  queues: number
+  /** Transactions of the database in its life. */
+  commits: number
+}
+
+export interface CopiedFile {
+  name: string
+  bytes: number
+}
+
+export type FromChat =
+  | { type: 'listening'; port: number }
+  /** It cannot listen; trying again would not help. */
+  | { type: 'refused'; reason: string }
+  | { type: 'answer'; id: number; problem: Problem | null; value?: unknown }
+
+/** An error of ours. */
+export interface Problem {
+  code: ErrorCode
+  message: string
+}
+
+/** Of one message: what a frame takes. */
+export const COPY_BYTES_MAX = 256 * 1024
+
+type Members = Record<string, unknown>
+
+const membersOf = (value: unknown): Members | null =>
+  typeof value === 'object' && value !== null ? (value as Members) : null
+
+/** The chat trusts the appliance: no more than the type is looked at. */
+export function readToChat(value: unknown): ToChat | null {
+  const type = membersOf(value)?.type
+  const isKnown = type === 'start' || type === 'identity' || type === 'time' || type === 'close' || type === 'ask'
+  return isKnown ? (value as ToChat) : null
+}
+
+const CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
+  'invalid',
+  'notFound',
+  'conflict',
+  'unavailable',
+  'busy',
+  'storage',
+  'internal',
+])
+const TEXT_CHARACTERS_MAX = 500
+
+/** The chat meets the network, so what it says is read like any input; whoever asked looks at the value of an answer. */
+export function readFromChat(value: unknown): FromChat | null {
+  const members = membersOf(value)
+  switch (members?.type) {
+    case 'listening':
+      return Number.isInteger(members.port) ? { type: 'listening', port: members.port as number } : null
+    case 'refused':
+      return typeof members.reason === 'string' ? { type: 'refused', reason: textOf(members.reason) } : null
+    case 'answer': {
+      const { id, problem, value } = members
+      return Number.isInteger(id) ? { type: 'answer', id: id as number, problem: readProblem(problem), value } : null
+    }
+    default:
+      return null
+  }
+}
+
+function readProblem(value: unknown): Problem | null {
+  if (value === null) return null
+  const { code, message } = membersOf(value) ?? {}
+  return {
+    code: CODES.has(code) ? (code as ErrorCode) : 'internal',
+    message: typeof message === 'string' ? textOf(message) : 'The chat gave no reason',
+  }
+}
+
+const textOf = (text: string): string => text.slice(0, TEXT_CHARACTERS_MAX)
+
+export const errorOf = ({ code, message }: Problem): CofferError => new CofferError(code, message)

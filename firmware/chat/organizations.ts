@@ -1,0 +1,143 @@
+/**
+ * The organization's life on disk: each generation has a directory, the appliance says which one counts. So one that is
+ * being restored or made lies beside the present one until the appliance has changed its mind, which it does at once.
+ */
+
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import { CofferError } from '../base/error.ts'
+import type { Log } from '../base/log.ts'
+import type { CryptoPool } from '../crypto/types.ts'
+import { onDisk } from '../store/failure.ts'
+import { type Chat, createChat } from './chat.ts'
+import type { Ask, Figures } from './link.ts'
+import { changeOperatorSettings, operatorSettings } from './realm/operator.ts'
+import { organizationOf } from './realm/state.ts'
+import { createIncomingGeneration } from './store/incoming.ts'
+import { DATABASES } from './store/store.ts'
+
+export interface OrganizationsOptions {
+  /** Holds nothing but generations. */
+  directory: string
+  pool: Pick<CryptoPool, 'scrypt'>
+  clock: Clock
+  log: Log
+}
+
+export interface Organizations {
+  /** The one that is open; undefined while there is none. */
+  readonly current: Chat | undefined
+  /** Does what is asked and gives what it is answered with. Throws a CofferError or a ChatError. */
+  take(ask: Ask): Promise<unknown>
+  /** Saves the queues and gives the key back. */
+  close(): void
+}
+
+const GENERATION = /^[0-9a-f]{16}$/
+
+export function createOrganizations({ directory, pool, clock, log }: OrganizationsOptions): Organizations {
+  let open: { chat: Chat; generation: string } | undefined
+  const incoming = createIncomingGeneration(directory)
+
+  const pathOf = (generation: string): string => {
+    if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is no generation')
+    return join(directory, generation)
+  }
+  const expectOpen = (): Chat => {
+    if (open === undefined) throw new CofferError('unavailable', 'The chat is not open')
+    return open.chat
+  }
+  const close = () => {
+    const closing = open
+    open = undefined
+    closing?.chat.close()
+  }
+  /** Everything but `generation`. */
+  const clear = (generation?: string) =>
+    onDisk(() => {
+      for (const name of readdirSync(directory))
+        if (name !== generation) rmSync(join(directory, name), { recursive: true, force: true })
+    })
+  const openGeneration = (generation: string, chatKey: Uint8Array): Chat =>
+    createChat({
+      directory: pathOf(generation),
+      chatKey,
+      log,
+      clock,
+      derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
+    })
+
+  async function take(ask: Ask): Promise<unknown> {
+    switch (ask.do) {
+      case 'open':
+        close()
+        for (const name of DATABASES)
+          if (!existsSync(join(pathOf(ask.generation), name))) throw new CofferError('storage', `${name} is missing`)
+        clear(ask.generation)
+        open = { chat: openGeneration(ask.generation, ask.chatKey), generation: ask.generation }
+        return undefined
+      case 'create': {
+        close()
+        clear()
+        const chat = openGeneration(ask.generation, ask.chatKey)
+        try {
+          await chat.createOrganization(ask.organization, new TextDecoder().decode(ask.password))
+        } catch (error) {
+          chat.close()
+          clear()
+          throw error
+        }
+        open = { chat, generation: ask.generation }
+        return undefined
+      }
+      case 'erase':
+        close()
+        clear()
+        return undefined
+      case 'figures':
+        return figuresOf(expectOpen(), pathOf(open!.generation))
+      case 'settings':
+        return operatorSettings(expectOpen().realm)
+      case 'changeSettings':
+        return changeOperatorSettings(expectOpen().realm, ask.changes)
+      case 'recoverOwner':
+        return expectOpen().recoverOwner(ask.email, new TextDecoder().decode(ask.password))
+      case 'beginCopy':
+        return expectOpen().realm.store.copying.begin()
+      case 'readCopy':
+        return expectOpen().realm.store.copying.read(ask.name, ask.offset, ask.bytes)
+      case 'endCopy':
+        return open?.chat.realm.store.copying.end()
+      case 'receive':
+        pathOf(ask.generation)
+        return incoming.begin(ask.generation)
+      case 'write':
+        return incoming.write(ask.name, ask.bytes)
+      case 'received':
+        return incoming.finish()
+    }
+  }
+
+  return {
+    get current() {
+      return open?.chat
+    },
+    take,
+    close,
+  }
+}
+
+function figuresOf({ realm }: Chat, directory: string): Figures {
+  const { name, url } = organizationOf(realm.state)
+  const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size)
+  return {
+    name,
+    url,
+    users: [...realm.state.user.all()].filter(({ isActive, isSystemBot }) => isActive && !isSystemBot).length,
+    messages: realm.store.messages.count(),
+    bytes: sizes.reduce((a, b) => a + b, 0),
+    queues: realm.events.size,
+    commits: realm.store.commits,
+  }
+}

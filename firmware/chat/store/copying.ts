@@ -1,0 +1,74 @@
+/**
+ * Copies of the database files while writes go on. Everything is moved from SQLite's log into the files, and from then on
+ * nothing is: what is written meanwhile stays in the log, so the files are as they were at one moment. Their pages are
+ * copied as they lie, sealed. SQLite, "Write-Ahead Logging".
+ */
+
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
+import { CofferError } from '../../base/error.ts'
+import { onDisk } from '../../store/failure.ts'
+import type { SealedDatabase } from './database.ts'
+
+export interface CopiedFile {
+  name: string
+  bytes: number
+}
+
+export interface Copying {
+  /** All files as of now. One at a time: throws `busy` while there is another. */
+  begin(): CopiedFile[]
+  /** The bytes from `offset` on; fewer at the end. */
+  read(name: string, offset: number, bytes: number): Uint8Array
+  /** A second call does nothing. */
+  end(): void
+  /** With the databases. */
+  close(): void
+}
+
+export function createCopying(databases: readonly { path: string; sealed: SealedDatabase }[]): Copying {
+  const paths = new Map(databases.map(({ path }) => [basename(path), path]))
+  // Kept until the databases are closed: to close any descriptor of a file ends the locks that SQLite has on it, fcntl(2).
+  const descriptors = new Map<string, number>()
+  let copying = false
+
+  const end = () => {
+    if (!copying) return
+    copying = false
+    for (const { sealed } of databases) sealed.release()
+  }
+  const descriptorOf = (name: string): number => {
+    const path = paths.get(name)
+    if (!copying || path === undefined) throw new CofferError('unavailable', 'Nothing is being copied')
+    const known = descriptors.get(name)
+    if (known !== undefined) return known
+    const opened = openSync(path, 'r')
+    descriptors.set(name, opened)
+    return opened
+  }
+
+  return {
+    begin() {
+      if (copying) throw new CofferError('busy', 'A backup is being made, try again')
+      copying = true
+      try {
+        for (const { sealed } of databases) sealed.hold()
+        return onDisk(() => [...paths].map(([name, path]) => ({ name, bytes: statSync(path).size })))
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+    read: (name, offset, bytes) =>
+      onDisk(() => {
+        const piece = new Uint8Array(bytes)
+        return piece.subarray(0, readSync(descriptorOf(name), piece, 0, bytes, offset))
+      }),
+    end,
+    close() {
+      end()
+      for (const descriptor of descriptors.values()) closeSync(descriptor)
+      descriptors.clear()
+    },
+  }
+}

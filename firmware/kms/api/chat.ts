@@ -1,0 +1,218 @@
+/** `/chat`: the team chat's organization, which the appliance's administrator makes and cannot read. Contract section 3.8. */
+
+import * as z from 'zod'
+import { CofferError } from '../../base/error.ts'
+import { tlsDeclarations } from './config-tls.ts'
+import { passphrase, text } from './schema.ts'
+import { type ChatService, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+
+const NAME_BYTES_MAX = 160 // 40 characters, which the chat counts
+const EMAIL_BYTES_MAX = 254 // RFC 5321 section 4.5.3.1.3
+const FULL_NAME_BYTES_MAX = 400
+const URL_BYTES_MAX = 500
+const QUOTA_MIB_MAX = 1_000_000_000
+
+/** Where people find the chat: an origin, since clients put their own path behind it. */
+const origin = text(0, URL_BYTES_MAX)
+  .refine((value) => value === '' || isOrigin(value), 'must be like https://chat.example.org')
+  .meta({ description: 'An origin such as https://chat.example.org; empty: the one that a request names.' })
+
+function isOrigin(value: string): boolean {
+  const url = URL.parse(value)
+  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.origin === value
+}
+
+const organization = z
+  .strictObject({
+    name: text(1, NAME_BYTES_MAX),
+    url: origin.default(''),
+    owner: z.strictObject({
+      email: text(3, EMAIL_BYTES_MAX),
+      fullName: text(1, FULL_NAME_BYTES_MAX),
+      password: passphrase,
+    }),
+  })
+  .meta({
+    id: 'ChatOrganization',
+    examples: [
+      {
+        name: 'Example',
+        url: 'https://chat.example.org',
+        owner: { email: 'olivia@example.org', fullName: 'Olivia Owner', password: 'a password of an owner' },
+      },
+    ],
+  })
+
+const settings = z
+  .strictObject({
+    url: origin,
+    ownerFullContentAccess: z
+      .boolean()
+      .meta({ description: 'Whether owners may read private channels that they are not in.' }),
+    uploadQuotaMib: z
+      .int()
+      .min(0)
+      .max(QUOTA_MIB_MAX)
+      .nullable()
+      .meta({ description: 'Of all uploads together; null: no quota.' }),
+  })
+  .meta({ id: 'ChatSettings' })
+
+const status = z
+  .object({
+    state: z.enum(['none', 'starting', 'running', 'failed']),
+    problem: z.string().optional().meta({ description: 'Why it has failed.' }),
+    port: z.int().optional(),
+    url: z.string().optional(),
+    users: z.int().optional(),
+    messages: z.int().optional(),
+    bytes: z.int().optional(),
+    queues: z.int().optional(),
+  })
+  .meta({ id: 'Chat' })
+
+const recovery = z
+  .strictObject({ email: text(3, EMAIL_BYTES_MAX), password: passphrase })
+  .meta({ id: 'ChatRecovery', examples: [{ email: 'olivia@example.org', password: 'another password of hers' }] })
+
+export function chatOf({ services }: { services: Services }): ChatService {
+  if (services.chat === undefined) throw new CofferError('unavailable', 'There is no place for a chat here')
+  return services.chat
+}
+
+/** Throws `notFound` where there is no organization. */
+export function expectOrganization(request: { services: Services }): void {
+  if (chatOf(request).state === 'none') throw new CofferError('notFound', 'There is no organization')
+}
+
+const describe = async (chat: ChatService): Promise<z.infer<typeof status>> => {
+  const { state, problem, port } = chat
+  const known = { state, ...(problem !== null && { problem }), ...(port !== null && { port }) }
+  if (state !== 'running') return known
+  const { url, users, messages, bytes, queues } = await chat.figures()
+  return { ...known, url, users, messages, bytes, queues }
+}
+
+export const chatDeclarations = [
+  declare({
+    method: 'GET',
+    path: '/chat',
+    summary: 'Whether there is a chat, and how large it is; nothing that anybody wrote.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    noCache: true,
+    answers: { status: 200, json: status },
+    handle: async (request) => ({ status: 200, json: await describe(chatOf(request)) }),
+  }),
+  declare({
+    method: 'PUT',
+    path: '/chat/organization',
+    summary: 'Makes the organization of the chat, and its first owner.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    creates: true,
+    noCache: true,
+    body: { kind: 'json', schema: organization },
+    answers: { status: 201, empty: true },
+    errors: { 400: 'Something of it cannot be taken.', 409: 'There is an organization already.' },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      const { password, ...owner } = body.owner
+      try {
+        await chatOf(request).createOrganization({ ...body, owner }, password)
+      } finally {
+        password.fill(0)
+      }
+      services.log.info('general', `chat organization made by ${caller.userId}`)
+      return { status: 201 }
+    },
+  }),
+  declare({
+    method: 'DELETE',
+    path: '/chat/organization',
+    summary: 'Erases the organization and everything in it; its name is asked for certainty.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    noCache: true,
+    exists: expectOrganization,
+    body: {
+      kind: 'json',
+      schema: z
+        .strictObject({ name: text(1, NAME_BYTES_MAX) })
+        .meta({ id: 'ChatName', examples: [{ name: 'Example' }] }),
+    },
+    answers: EMPTY,
+    errors: { 400: 'That is not its name.', 404: 'There is none.' },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      await chatOf(request).deleteOrganization(body.name)
+      services.log.info('general', `chat organization erased by ${caller.userId}`)
+      return { status: 204 }
+    },
+  }),
+  declare({
+    method: 'GET',
+    path: '/chat/settings',
+    summary: 'What the administrator of the appliance sets of the chat.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    noCache: true,
+    exists: expectOrganization,
+    answers: { status: 200, json: settings },
+    errors: { 404: 'There is no organization.' },
+    handle: async (request) => ({ status: 200, json: await chatOf(request).settings() }),
+  }),
+  declare({
+    method: 'PUT',
+    path: '/chat/settings',
+    summary: 'Sets what is given and leaves the rest.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    creates: true,
+    noCache: true,
+    exists: expectOrganization,
+    body: {
+      kind: 'json',
+      schema: settings.partial().meta({ id: 'ChatSettingsChange', examples: [{ uploadQuotaMib: 1000 }] }),
+    },
+    answers: EMPTY,
+    errors: { 400: 'A value that cannot be taken.', 404: 'There is no organization.' },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+      await chatOf(request).changeSettings(given)
+      services.log.info('general', `chat settings changed by ${caller.userId}`)
+      return { status: 204 }
+    },
+  }),
+  declare({
+    method: 'POST',
+    path: '/chat/recover-owner',
+    summary: 'A new password for an owner who has forgotten his; the keys of the account are revoked.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    noCache: true,
+    exists: expectOrganization,
+    body: { kind: 'json', schema: recovery },
+    answers: EMPTY,
+    errors: { 404: 'There is no organization, or no such owner.' },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      try {
+        await chatOf(request).recoverOwner(body.email, body.password)
+      } finally {
+        body.password.fill(0)
+      }
+      services.log.info('general', `password of a chat owner set by ${caller.userId}`)
+      return { status: 204 }
+    },
+  }),
+  ...tlsDeclarations({
+    path: '/chat/tls',
+    port: "the chat's port",
+    log: 'chat TLS',
+    tlsOf: ({ services }) => services.appliance.configuration.chatTls,
+    isOfCluster: false,
+    exists: expectOrganization,
+  }),
+]
