@@ -445,6 +445,69 @@ const added: Row[] = [
   { method: 'PUT', path: '/config/audit', states: Op, who: ['A'], success: 204, json: { lines: 1_000_000 } },
 ]
 
+/** Section 3.8, where there is no organization: one is made in test/chat. */
+const chat: Row[] = [
+  { method: 'GET', path: '/chat', states: Op, who: ['A'], success: 200 },
+  {
+    method: 'PUT',
+    path: '/chat/organization',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    lacking: 400,
+    json: { name: 'x' },
+  },
+  {
+    method: 'DELETE',
+    path: '/chat/organization',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    lacking: 404,
+    json: { name: 'x' },
+  },
+  { method: 'GET', path: '/chat/settings', states: Op, who: ['A'], success: 200, lacking: 404 },
+  { method: 'PUT', path: '/chat/settings', states: Op, who: ['A'], success: 204, lacking: 404, json: { url: '' } },
+  {
+    method: 'POST',
+    path: '/chat/recover-owner',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    lacking: 404,
+    json: { email: 'olivia@example.org', password: 'a password of hers' },
+  },
+  { method: 'GET', path: '/chat/tls/public.pem', states: Op, who: ['A'], success: 200, lacking: 404 },
+  { method: 'GET', path: '/chat/tls/cert.pem', states: Op, who: ['A'], success: 200, lacking: 404 },
+  {
+    method: 'PUT',
+    path: '/chat/tls/cert.pem',
+    states: Op,
+    who: ['A'],
+    success: 201,
+    lacking: 404,
+    body: pemFile('{chain}'),
+  },
+  {
+    method: 'POST',
+    path: '/chat/tls/csr.pem',
+    states: Op,
+    who: ['A'],
+    success: 200,
+    lacking: 404,
+    json: { commonName: 'chat.example' },
+  },
+  {
+    method: 'POST',
+    path: '/chat/tls/generate',
+    states: Op,
+    who: ['A'],
+    success: 204,
+    lacking: 404,
+    json: { type: 'EC_P256' },
+  },
+]
+
 export const ROWS: readonly Row[] = [
   ...lifecycle,
   ...keys,
@@ -452,6 +515,7 @@ export const ROWS: readonly Row[] = [
   ...configuration,
   ...system,
   ...cluster,
+  ...chat,
   ...added,
 ]
 

@@ -75,13 +75,13 @@ const recovery = z
   .strictObject({ email: text(3, EMAIL_BYTES_MAX), password: passphrase })
   .meta({ id: 'ChatRecovery', examples: [{ email: 'olivia@example.org', password: 'another password of hers' }] })
 
-export function chatOf({ services }: { services: Services }): ChatService {
+function chatOf({ services }: { services: Services }): ChatService {
   if (services.chat === undefined) throw new CofferError('unavailable', 'There is no place for a chat here')
   return services.chat
 }
 
 /** Throws `notFound` where there is no organization. */
-export function expectOrganization(request: { services: Services }): void {
+function expectOrganization(request: { services: Services }): void {
   if (chatOf(request).state === 'none') throw new CofferError('notFound', 'There is no organization')
 }
 
@@ -134,7 +134,6 @@ export const chatDeclarations = [
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
-    exists: expectOrganization,
     body: {
       kind: 'json',
       schema: z
@@ -157,7 +156,6 @@ export const chatDeclarations = [
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
-    exists: expectOrganization,
     answers: { status: 200, json: settings },
     errors: { 404: 'There is no organization.' },
     handle: async (request) => ({ status: 200, json: await chatOf(request).settings() }),
@@ -170,7 +168,6 @@ export const chatDeclarations = [
     access: ROOT_ADMINISTRATORS,
     creates: true,
     noCache: true,
-    exists: expectOrganization,
     body: {
       kind: 'json',
       schema: settings.partial().meta({ id: 'ChatSettingsChange', examples: [{ uploadQuotaMib: 1000 }] }),
@@ -192,7 +189,6 @@ export const chatDeclarations = [
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
-    exists: expectOrganization,
     body: { kind: 'json', schema: recovery },
     answers: EMPTY,
     errors: { 404: 'There is no organization, or no such owner.' },
@@ -211,8 +207,10 @@ export const chatDeclarations = [
     path: '/chat/tls',
     port: "the chat's port",
     log: 'chat TLS',
-    tlsOf: ({ services }) => services.appliance.configuration.chatTls,
+    tlsOf: (request) => {
+      expectOrganization(request)
+      return request.services.appliance.configuration.chatTls
+    },
     isOfCluster: false,
-    exists: expectOrganization,
   }),
 ]
