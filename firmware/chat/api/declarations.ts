@@ -3,10 +3,13 @@
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
 import { eventDeclarations } from './events.ts'
+import { flagDeclarations } from './flags.ts'
 import { keyDeclarations } from './keys.ts'
+import { messageDeclarations } from './messages.ts'
 import { serverDeclarations } from './server.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
+import { typingDeclarations } from './typing.ts'
 import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
@@ -14,6 +17,9 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...serverDeclarations,
   ...keyDeclarations,
   ...eventDeclarations,
+  ...messageDeclarations,
+  ...flagDeclarations,
+  ...typingDeclarations,
   ...userDeclarations,
   ...channelDeclarations,
   ...subscriptionDeclarations,

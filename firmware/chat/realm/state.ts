@@ -41,6 +41,8 @@ export interface State extends Collections {
   readonly subscriptionsOf: GroupIndex<number, number, Subscription>
   /** By user, of whoever is subscribed now. */
   readonly subscribersOf: GroupIndex<number, number, Subscription>
+  /** By user, of whoever is or was. */
+  readonly everSubscribedTo: GroupIndex<number, number, Subscription>
   /** By their users' ids, ascending and joined by commas. */
   readonly conversationByUsers: Index<string, Conversation>
   /** By recipient id. */
@@ -92,6 +94,11 @@ function createIndexes(collections: MutableCollections) {
     subscribersOf: groupBy(
       subscription,
       ({ channelId, isActive }) => (isActive ? channelId : null),
+      ({ userId }) => userId,
+    ),
+    everSubscribedTo: groupBy(
+      subscription,
+      ({ channelId }) => channelId,
       ({ userId }) => userId,
     ),
     conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),

@@ -9,6 +9,7 @@ import {
   subscriptionBlock,
 } from './channels.ts'
 import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
+import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
 
 export const BLOCKS: Readonly<Record<string, Block>> = {
   channel_folders: channelFoldersBlock,
@@ -18,4 +19,8 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   stream: streamBlock,
   subscription: subscriptionBlock,
   user_topic: userTopicBlock,
+  message: messageBlock,
+  update_message_flags: flagsBlock,
+  starred_messages: starredBlock,
+  recent_private_conversations: conversationsBlock,
 }

@@ -14,10 +14,14 @@ export interface Flags {
   setRuns(user: number, recipient: number, flag: Flag, runs: Runs): void
   /** Bits of realm/flags.ts; 0 without a mention. */
   mention(user: number, message: number): number
+  /** Of messages from `message` on. */
+  mentionsSince(user: number, message: number): ReadonlyMap<number, number>
   mentionsOf(message: number): { user: number; bits: number }[]
   setMention(user: number, message: number, bits: number): void
   hasHistory(user: number, message: number): boolean
   addHistory(user: number, message: number): void
+  /** Whoever has it so. */
+  holdersOf(message: number): number[]
   historyOf(user: number): number[]
   /** Everything about a message that goes. */
   removeMessage(message: number): void
@@ -37,6 +41,9 @@ export function prepareFlags(database: Database): Flags {
   const mention = database
     .prepare<[number, number], number>('SELECT bits FROM mentions WHERE user = ? AND message = ?')
     .pluck()
+  const mentionsSince = database.prepare<[number, number], { message: number; bits: number }>(
+    'SELECT message, bits FROM mentions WHERE user = ? AND message >= ?',
+  )
   const mentionsOf = database.prepare<[number], { user: number; bits: number }>(
     'SELECT user, bits FROM mentions WHERE message = ?',
   )
@@ -48,6 +55,7 @@ export function prepareFlags(database: Database): Flags {
   const hasHistory = database.prepare('SELECT 1 FROM history WHERE user = ? AND message = ?').pluck()
   const addHistory = database.prepare('INSERT OR IGNORE INTO history VALUES (?, ?)')
   const historyOf = database.prepare<[number], number>('SELECT message FROM history WHERE user = ?').pluck()
+  const holdersOf = database.prepare<[number], number>('SELECT user FROM history WHERE message = ?').pluck()
   const dropHistory = database.prepare('DELETE FROM history WHERE message = ?')
   return {
     runs: (user, recipient, flag) => parseRuns(runs.get(user, recipient, flag)),
@@ -57,6 +65,7 @@ export function prepareFlags(database: Database): Flags {
       else setRuns.run(user, recipient, flag, JSON.stringify(runs))
     },
     mention: (user, message) => mention.get(user, message) ?? 0,
+    mentionsSince: (user, message) => new Map(mentionsSince.all(user, message).map((row) => [row.message, row.bits])),
     mentionsOf: (message) => mentionsOf.all(message),
     setMention(user, message, bits) {
       if (bits === 0) dropMention.run(user, message)
@@ -64,6 +73,7 @@ export function prepareFlags(database: Database): Flags {
     },
     hasHistory: (user, message) => hasHistory.get(user, message) !== undefined,
     addHistory: (user, message) => void addHistory.run(user, message),
+    holdersOf: (message) => holdersOf.all(message),
     historyOf: (user) => historyOf.all(user),
     removeMessage(message) {
       dropMentions.run(message)

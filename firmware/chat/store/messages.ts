@@ -23,6 +23,9 @@ export interface MessageRow {
   extra: string
 }
 
+/** What tells where a message lies and who has it. */
+export type PlacedRow = Pick<MessageRow, 'id' | 'recipient' | 'topic' | 'birth' | 'ordinal'>
+
 export const MESSAGE_COLUMNS =
   'messages.id, sender, messages.recipient, topic, time, birth, ordinal, bits, client, content, html, extra'
 
@@ -37,13 +40,20 @@ export interface Messages {
   maxId(): number
   /** The largest ordinal that a recipient has given; 0 before the first. */
   maxOrdinal(recipient: number): number
+  /** The same of every recipient. */
+  allMaxOrdinals(): ReadonlyMap<number, number>
   nextOrdinal(recipient: number): number
-  /** Id and ordinal of messages born in a recipient, from..to ordinals, ascending. */
-  bornBetween(birth: number, from: number, to: number): { id: number; ordinal: number }[]
+  /** Those sent to a recipient under the ordinals from..to, at most the `limit` newest of them. */
+  sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
+  /** Those that a user has although he did not receive them, at most the `limit` newest. */
+  heldBy(user: number, limit: number): PlacedRow[]
   /** Ids in a topic, ascending. */
   idsOfTopic(topic: number): number[]
   /** Ids in a recipient, ascending. */
   idsOf(recipient: number): number[]
+  sendersOf(topic: number): number[]
+  isInUse(topic: number): boolean
+  newestOfTopic(topic: number): MessageRow | undefined
   newestOf(recipient: number): number | undefined
   oldestOf(recipient: number): number | undefined
   count(): number
@@ -67,8 +77,17 @@ export function prepareMessages(database: Database): Messages {
       `INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
     )
     .pluck()
-  const bornBetween = database.prepare<[number, number, number], { id: number; ordinal: number }>(
-    'SELECT id, ordinal FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal',
+  const allMaxOrdinals = database.prepare<[], { name: string; value: number }>(
+    `SELECT substr(name, ${ORDINALS.length + 1}) AS name, value FROM counters
+     WHERE name BETWEEN '${ORDINALS}' AND '${ORDINALS}a'`,
+  )
+  const sentBetween = database.prepare<[number, number, number, number], PlacedRow>(
+    `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ?
+     ORDER BY ordinal DESC LIMIT ?`,
+  )
+  const heldBy = database.prepare<[number, number], PlacedRow>(
+    `SELECT id, recipient, topic, birth, ordinal FROM history JOIN messages ON id = message WHERE user = ?
+     ORDER BY message DESC LIMIT ?`,
   )
   const idsOfTopic = database
     .prepare<[number], number>('SELECT id FROM messages WHERE topic = ? AND topic > 0 ORDER BY id')
@@ -80,6 +99,13 @@ export function prepareMessages(database: Database): Messages {
   const oldestOf = database
     .prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id LIMIT 1')
     .pluck()
+  const sendersOf = database
+    .prepare<[number], number>('SELECT DISTINCT sender FROM messages WHERE topic = ? AND topic > 0')
+    .pluck()
+  const newestOfTopic = database.prepare<[number], MessageRow>(
+    `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE topic = ? AND topic > 0 ORDER BY id DESC LIMIT 1`,
+  )
+  const isInUse = database.prepare('SELECT 1 FROM messages WHERE topic = ? AND topic > 0 LIMIT 1').pluck()
   const count = database.prepare<[], number>('SELECT count(*) FROM messages').pluck()
   return {
     get: (id) => get.get(id),
@@ -89,13 +115,19 @@ export function prepareMessages(database: Database): Messages {
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
-    bornBetween: (birth, from, to) => bornBetween.all(birth, from, to),
+    allMaxOrdinals: () => new Map(allMaxOrdinals.all().map(({ name, value }) => [Number(name), value])),
+    sentBetween: (birth, from, to, limit) => sentBetween.all(birth, from, to, limit),
+    heldBy: (user, limit) => heldBy.all(user, limit),
     idsOfTopic: (topic) => idsOfTopic.all(topic),
     idsOf: (recipient) => idsOf.all(recipient),
+    sendersOf: (topic) => sendersOf.all(topic),
+    newestOfTopic: (topic) => newestOfTopic.get(topic),
+    isInUse: (topic) => isInUse.get(topic) !== undefined,
     newestOf: (recipient) => newestOf.get(recipient),
     oldestOf: (recipient) => oldestOf.get(recipient),
     count: () => count.get()!,
   }
 }
 
-const ordinalsOf = (recipient: number): string => `ordinal ${recipient}`
+const ORDINALS = 'ordinal '
+const ordinalsOf = (recipient: number): string => `${ORDINALS}${recipient}`

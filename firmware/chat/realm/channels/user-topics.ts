@@ -78,3 +78,20 @@ export const mutedTopics = (realm: Realm, user: User, emptyTopic: boolean): [str
 
 const find = ({ state }: Realm, userId: number, channel: Channel, topic: string): UserTopic | undefined =>
   state.userTopicsOf.get(userId).get(`${channel.id}:${fold(topic)}`)
+
+/** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
+export function moveUserTopics(realm: Realm, turn: Turn, from: Place, to: Place): void {
+  const moved = [...realm.state.userTopic.all()].filter(
+    ({ channelId, topicName }) => channelId === from.channel.id && fold(topicName) === fold(from.topic),
+  )
+  for (const { userId, policy } of moved) {
+    setUserTopic(realm, turn, userId, from.channel, from.topic, 0)
+    if (policy > policyOf(realm, userId, to.channel, to.topic))
+      setUserTopic(realm, turn, userId, to.channel, to.topic, policy)
+  }
+}
+
+interface Place {
+  channel: Channel
+  topic: string
+}

@@ -1,0 +1,47 @@
+/** Marks of readers. Contract section 3.2, rows E18, E20, E22. */
+
+import { partly } from '../http/envelope.ts'
+import { integer, integers, oneOf, text } from '../http/parameters.ts'
+import { markMessages } from '../realm/messages/mark.ts'
+import { markAllRead, markTopicRead } from '../realm/messages/mark-read.ts'
+import { asTopic } from '../realm/topic-names.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const IDS_MAX = 5000 // as many as a narrow marks at once: contract section 3.2, E19
+
+export const flagDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E18',
+    method: 'POST',
+    path: '/messages/flags',
+    who: 'account',
+    parameters: {
+      messages: integers().where((ids) => ids.length <= IDS_MAX, `must have at most ${IDS_MAX} ids`),
+      op: oneOf('add', 'remove'),
+      flag: text(),
+    },
+    handle: ({ realm, me, given }) => {
+      const { ignoredChannels } = markMessages(realm, me, given.messages, given.op, given.flag)
+      return { messages: given.messages, ignored_because_not_subscribed_channels: ignoredChannels }
+    },
+  }),
+  declare({
+    row: 'E20',
+    method: 'POST',
+    path: '/mark_all_as_read',
+    who: 'account',
+    handle: async ({ realm, me }) =>
+      (await markAllRead(realm, me)) ? { complete: true } : partly({ complete: false }),
+  }),
+  declare({
+    row: 'E22',
+    method: 'POST',
+    path: '/mark_topic_as_read',
+    who: 'account',
+    parameters: { stream_id: integer(), topic_name: text() },
+    handle: ({ realm, me, given }) => {
+      markTopicRead(realm, me, given.stream_id, asTopic(given.topic_name))
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,144 @@
+/** Messages one by one. Contract section 3.2, rows E10 to E17, E23. */
+
+import { z } from 'zod'
+import { badRequest } from '../error.ts'
+import { boolean, integer, jsonOrText, oneOf, text } from '../http/parameters.ts'
+import { accessMessage } from '../realm/messages/access.ts'
+import { deleteMessage } from '../realm/messages/delete.ts'
+import { editMessage } from '../realm/messages/edit.ts'
+import { readerOf } from '../realm/messages/flags.ts'
+import { messageForm } from '../realm/messages/form.ts'
+import { messageHistory } from '../realm/messages/history.ts'
+import { readReceipts } from '../realm/messages/receipts.ts'
+import { renderFor } from '../realm/messages/rendering.ts'
+import { sendMessage } from '../realm/messages/send.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const MESSAGE = { message_id: integer() }
+
+const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', stream: 'channel' } as const
+
+/** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
+export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))
+
+export const messageDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E10',
+    method: 'POST',
+    path: '/messages',
+    who: 'account',
+    parameters: {
+      type: oneOf('direct', 'private', 'channel', 'stream'),
+      to: to(),
+      content: text(),
+      topic: text().optional().alias('subject'),
+      queue_id: text().optional(),
+      local_id: text().optional(),
+      read_by_sender: boolean().optional(),
+      sender: text().optional(),
+      forged: text().optional(),
+      time: text().optional(),
+    },
+    handle: ({ realm, me, given, client }) => {
+      if (given.sender !== undefined || given.forged !== undefined || given.time !== undefined)
+        throw badRequest('User not authorized for this query')
+      const { queue_id: queueId, local_id: localId } = given
+      const { id, automaticPolicy } = sendMessage(realm, me, {
+        kind: KINDS[given.type],
+        to: given.to,
+        topic: given.topic,
+        content: given.content,
+        client,
+        readBySender: given.read_by_sender,
+        local: queueId === undefined || localId === undefined ? undefined : { queueId, localId },
+      })
+      return { id, ...(automaticPolicy !== undefined && { automatic_new_visibility_policy: automaticPolicy }) }
+    },
+  }),
+  declare({
+    row: 'E11',
+    method: 'GET',
+    path: '/messages/:message_id',
+    who: 'account',
+    segments: MESSAGE,
+    parameters: { apply_markdown: boolean().default(true), allow_empty_topic_name: boolean().default(false) },
+    handle: ({ realm, me, path, given }) => {
+      const row = accessMessage(realm, me, path.message_id)
+      const form = messageForm(realm, row, {
+        applyMarkdown: given.apply_markdown,
+        clientGravatar: true,
+        emptyTopic: given.allow_empty_topic_name,
+      })
+      return { message: { ...form, flags: readerOf(realm, me).flags(row) }, raw_content: row.content }
+    },
+  }),
+  declare({
+    row: 'E12',
+    method: 'PATCH',
+    path: '/messages/:message_id',
+    who: 'account',
+    segments: MESSAGE,
+    parameters: {
+      content: text().optional(),
+      prev_content_sha256: text()
+        .where((hash) => /^[0-9a-f]{64}$/i.test(hash), 'must be a SHA-256 hash')
+        .optional(),
+      topic: text().optional().alias('subject'),
+      stream_id: integer().optional(),
+      propagate_mode: oneOf('change_one', 'change_later', 'change_all').default('change_one'),
+      send_notification_to_old_thread: boolean().default(false),
+      send_notification_to_new_thread: boolean().default(true),
+    },
+    handle: ({ realm, me, path, given }) => ({
+      detached_uploads: editMessage(realm, me, path.message_id, {
+        content: given.content,
+        prevContentSha256: given.prev_content_sha256,
+        topic: given.topic,
+        channelId: given.stream_id,
+        propagateMode: given.propagate_mode,
+        notifyOldThread: given.send_notification_to_old_thread,
+        notifyNewThread: given.send_notification_to_new_thread,
+      }),
+    }),
+  }),
+  declare({
+    row: 'E13',
+    method: 'DELETE',
+    path: '/messages/:message_id',
+    who: 'account',
+    segments: MESSAGE,
+    handle: ({ realm, me, path }) => {
+      deleteMessage(realm, me, path.message_id)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E14',
+    method: 'GET',
+    path: '/messages/:message_id/history',
+    who: 'account',
+    segments: MESSAGE,
+    parameters: { allow_empty_topic_name: boolean().default(false) },
+    handle: ({ realm, me, path, given }) => ({
+      message_history: messageHistory(realm, accessMessage(realm, me, path.message_id), given.allow_empty_topic_name),
+    }),
+  }),
+  declare({
+    row: 'E15',
+    method: 'GET',
+    path: '/messages/:message_id/read_receipts',
+    who: 'account',
+    segments: MESSAGE,
+    handle: ({ realm, me, path }) => ({ user_ids: readReceipts(realm, me, path.message_id) }),
+  }),
+  declare({
+    row: 'E23',
+    method: 'POST',
+    path: '/messages/render',
+    who: 'account',
+    parameters: {
+      content: text().where((content) => [...content].length <= 10_000, 'must have at most 10000 characters'),
+    },
+    handle: ({ realm, me, given }) => ({ rendered: renderFor(realm, me, given.content).html }),
+  }),
+]

@@ -1,0 +1,62 @@
+/** Who is writing. Contract section 3.2, rows E26 and E27. */
+
+import { ChatError } from '../error.ts'
+import { integer, oneOf, text } from '../http/parameters.ts'
+import { typeDirect, typeEdit, typeInChannel } from '../realm/messages/typing.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+import { to } from './messages.ts'
+
+const op = () => oneOf('start', 'stop')
+
+export const typingDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E27',
+    method: 'POST',
+    path: '/typing',
+    who: 'account',
+    parameters: {
+      op: op(),
+      type: oneOf('direct', 'private', 'stream', 'channel').default('direct'),
+      to: to().optional(),
+      stream_id: integer().optional(),
+      topic: text().optional(),
+    },
+    handle: ({ realm, me, given }) => {
+      if (given.type === 'direct' || given.type === 'private') {
+        if (given.to === undefined) throw missing('to')
+        typeDirect(realm, me, given.op, given.to)
+        return {}
+      }
+      if (given.stream_id === undefined) throw missing('stream_id')
+      if (given.topic === undefined) throw missing('topic')
+      typeInChannel(realm, me, given.op, given.stream_id, given.topic)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E26',
+    method: 'POST',
+    path: '/messages/:message_id/typing',
+    who: 'account',
+    segments: { message_id: integer() },
+    parameters: { op: op() },
+    handle: ({ realm, me, path, given }) => {
+      typeEdit(realm, me, given.op, path.message_id)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E26',
+    method: 'POST',
+    path: '/message_edit_typing',
+    who: 'account',
+    parameters: { message_id: integer(), op: op() },
+    handle: ({ realm, me, given }) => {
+      typeEdit(realm, me, given.op, given.message_id)
+      return {}
+    },
+  }),
+]
+
+const missing = (name: string) =>
+  new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })

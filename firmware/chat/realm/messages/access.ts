@@ -1,0 +1,35 @@
+/** Messages by their ids, for whoever may read them. */
+
+import { badRequest } from '../../error.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { placeOf, recipientsOf } from './places.ts'
+import { type Placed, sightOf } from './sight.ts'
+
+/** Throws the same for a message that is not there and one that he may not read. */
+export function accessMessage(realm: Realm, user: User, id: number): MessageRow {
+  const row = realm.store.messages.get(id)
+  if (row === undefined || !sightOf(realm, user).canRead(row)) throw badRequest('Invalid message(s)')
+  return row
+}
+
+/**
+ * Whose clients may have a message: whoever is subscribed to its channel, or in the conversation, and whoever has it for
+ * another reason; of these all who may read it.
+ */
+export function audienceOf(realm: Realm, message: MessageRow): User[] {
+  const ids = recipientsOf(realm, placeOf(realm, message))
+  for (const { id } of formerRecipients(realm, message)) ids.add(id)
+  return [...ids].map((id) => realm.state.user.get(id)!).filter((user) => sightOf(realm, user).canRead(message))
+}
+
+/** Of a message in a channel: those who were subscribed where it was sent, or took it up themselves. */
+function formerRecipients({ state, store }: Realm, { id, birth, ordinal }: Placed): User[] {
+  const channel = state.channelByRecipient.get(birth)
+  if (channel === undefined) return []
+  const ids = new Set(store.flags.holdersOf(id))
+  for (const { userId, intervals } of state.everSubscribedTo.get(channel.id).values())
+    if (intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to))) ids.add(userId)
+  return [...ids].map((id) => state.user.get(id)!).filter(({ isActive }) => isActive)
+}

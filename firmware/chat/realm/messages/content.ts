@@ -1,0 +1,16 @@
+/** What a message may say. Contract sections 3.2.1 and 9. */
+
+import { badRequest } from '../../error.ts'
+
+const CONTENT_LENGTH_MAX = 10_000 // code points
+const TRUNCATED = '\n[message truncated]'
+
+/** As it is stored. Throws `BAD_REQUEST` when nothing is left of it. */
+export function checkedContent(sent: string): string {
+  const content = sent.trimEnd()
+  if (content.trim() === '') throw badRequest('Message must not be empty')
+  if (content.length <= CONTENT_LENGTH_MAX) return content
+  const characters = [...content]
+  if (characters.length <= CONTENT_LENGTH_MAX) return content
+  return characters.slice(0, CONTENT_LENGTH_MAX - TRUNCATED.length).join('') + TRUNCATED
+}

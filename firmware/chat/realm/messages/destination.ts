@@ -1,0 +1,93 @@
+/** To whom a message may be sent: contract section 3.2.1, in its order of checks. */
+
+import { badRequest, ChatError } from '../../error.ts'
+import { findChannelByName } from '../channels/find.ts'
+import { canRead, canSee } from '../channels/rights.ts'
+import { mayInChannel, mayInRealm } from '../groups/rights.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { mayAccess } from '../users/access.ts'
+import { findConversation, findTopic } from './places.ts'
+
+/** As it was sent: an id, a name, or a list of ids or addresses. */
+export type To = number | string | readonly number[] | readonly string[]
+
+const PARTICIPANTS_MAX = 250 // of one conversation: their ids are looked at with each message in it
+
+/** Throws `STREAM_DOES_NOT_EXIST` for a channel that is not there, and for one that he may not know of. */
+export function findChannel(realm: Realm, user: User, to: To): Channel {
+  const one = typeof to === 'object' ? to[0] : to
+  if (one === undefined || (typeof to === 'object' && to.length > 1)) throw badRequest('Expected exactly one channel')
+  if (typeof one === 'string') return findChannelByName(realm, user, one.trim())
+  const channel = realm.state.channel.get(one)
+  if (channel === undefined || !canSee(realm, user, channel)) throw noSuchChannel(one)
+  return channel
+}
+
+export const noSuchChannel = (id: number): ChatError =>
+  new ChatError('STREAM_DOES_NOT_EXIST', `Channel with ID '${id}' does not exist`, { stream_id: id })
+
+/** `topic` as places.ts makes it. */
+export function expectMaySend(realm: Realm, sender: User, channel: Channel, topic: string): void {
+  if (channel.isArchived) throw badRequest(`Not authorized to send to channel '${channel.name}': it is archived`)
+  const isAllowed = canRead(realm, sender, channel) && mayInChannel(realm, channel, 'can_send_message_group', sender)
+  if (!isAllowed) throw badRequest(`Not authorized to send to channel '${channel.name}'`)
+  expectTopicAllowed(realm, sender, channel, topic)
+}
+
+/** Also for moving messages into it. Contract section 7.5. */
+export function expectTopicAllowed(realm: Realm, user: User, channel: Channel, topic: string, isNew = true): void {
+  const policy = topicsPolicy(realm, channel)
+  if (topic === '' && policy === 'disable_empty_topic')
+    throw badRequest("Sending messages to the 'general chat' topic is not allowed here")
+  if (topic !== '' && policy === 'empty_topic_only')
+    throw badRequest("Only the 'general chat' topic is allowed in this channel")
+  if (
+    isNew &&
+    findTopic(realm, channel, topic) === undefined &&
+    !mayInChannel(realm, channel, 'can_create_topic_group', user)
+  )
+    throw badRequest('You do not have permission to create new topics in this channel')
+}
+
+function topicsPolicy(realm: Realm, { topicsPolicy }: Channel) {
+  return topicsPolicy === 'inherit' ? realmSetting(organizationOf(realm.state), 'topics_policy') : topicsPolicy
+}
+
+/** All participants, the sender too. */
+export function findPeople(realm: Realm, sender: User, to: To): User[] {
+  const list = typeof to === 'object' ? to : typeof to === 'number' ? [to] : to.split(',').map((email) => email.trim())
+  if (list.length === 0) throw badRequest('Message must have recipients')
+  if (list.length > PARTICIPANTS_MAX) throw badRequest(`A conversation has at most ${PARTICIPANTS_MAX} participants`)
+  const people = new Map([[sender.id, sender]])
+  for (const one of list) {
+    const user = typeof one === 'number' ? realm.state.user.get(one) : realm.state.userByEmail.get(one.toLowerCase())
+    if (user === undefined || !(user.isSystemBot || mayAccess(realm, sender, user)))
+      throw badRequest(typeof one === 'number' ? `Invalid user ID ${one}` : `Invalid email '${one}'`)
+    people.set(user.id, user)
+  }
+  return [...people.values()]
+}
+
+/** Rules of direct messages. `people` are all of them. */
+export function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): void {
+  const others = people.filter(({ id }) => id !== sender.id)
+  if (others.length > 0 && others.every(({ isActive }) => !isActive)) {
+    const [first] = others
+    throw badRequest(
+      others.length === 1 ? `'${first!.email}' is no longer using Coffer` : 'All recipients are deactivated',
+    )
+  }
+  if (sender.isSystemBot || others.every(({ bot }) => bot !== null)) return
+  if (!people.some((user) => user.bot === null && mayInRealm(realm, 'direct_message_permission_group', user)))
+    throw badRequest('Direct messages are disabled in this organization')
+  const isNew =
+    findConversation(
+      realm,
+      people.map(({ id }) => id),
+    ) === undefined
+  if (isNew && !mayInRealm(realm, 'direct_message_initiator_group', sender))
+    throw badRequest('You do not have permission to initiate direct message conversations')
+}

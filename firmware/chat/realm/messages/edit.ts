@@ -1,0 +1,148 @@
+/** Editing what was written, and the door of PATCH. Contract sections 3.2.2, 7.3; V51. */
+
+import { createHash } from 'node:crypto'
+import { badRequest, ChatError } from '../../error.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { type Attachment, claimUploads } from '../uploads/claims.ts'
+import { accessMessage, audienceOf } from './access.ts'
+import { CONTENT_BITS, IS_ME, IS_WIDGET } from './bits.ts'
+import { checkedContent } from './content.ts'
+import { LEEWAY_S } from './delete.ts'
+import { extraOf } from './extra.ts'
+import { readerOf } from './flags.ts'
+import { topicName } from '../topic-names.ts'
+import { expectMayMention, mentionBits } from './mentions.ts'
+import { type Move, moveMessages, type PropagateMode, planMove } from './move.ts'
+import { placeOf, recipientsOf } from './places.ts'
+import { renderFor } from './rendering.ts'
+import { bitsOf } from './send.ts'
+
+export interface EditRequest {
+  content: string | undefined
+  prevContentSha256: string | undefined
+  topic: string | undefined
+  channelId: number | undefined
+  propagateMode: PropagateMode
+  notifyOldThread: boolean
+  notifyNewThread: boolean
+}
+
+const DELETED = '(deleted)'
+
+/** Uploads that nothing links any more. */
+export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
+  return realm.change((turn) => {
+    const row = accessMessage(realm, me, id)
+    const { content, channelId, topic, propagateMode } = request
+    if (content === undefined && topic === undefined && channelId === undefined) throw badRequest('Nothing to change')
+    if (content !== undefined && channelId !== undefined)
+      throw badRequest('Cannot change message content while changing channel')
+    if (propagateMode !== 'change_one' && topic === undefined && channelId === undefined)
+      throw badRequest('Invalid propagate_mode without topic edit')
+    if (content !== undefined) expectMayEdit(realm, me, row, request.prevContentSha256)
+    const move = planMove(realm, me, row, request)
+    const edited = content === undefined ? null : planEdit(realm, me, row, content)
+    if (edited === null && move === null) throw badRequest('Nothing to change')
+    const detached = edited === null ? [] : applyEdit(realm, turn, me, row, edited, move)
+    if (move !== null) moveMessages(realm, turn, me, move, edited === null ? null : edited.event)
+    return detached
+  })
+}
+
+function expectMayEdit(realm: Realm, me: User, row: MessageRow, prevContentSha256: string | undefined): void {
+  const organization = organizationOf(realm.state)
+  if (!realmSetting(organization, 'allow_message_editing'))
+    throw badRequest('Your organization has turned off message editing')
+  if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
+  if (row.bits & IS_WIDGET) throw badRequest('Widgets cannot be edited.')
+  const limit = realmSetting(organization, 'message_content_edit_limit_seconds')
+  if (limit !== null && nowOf(realm) - row.time > limit + LEEWAY_S)
+    throw badRequest('The time limit for editing this message has passed')
+  if (prevContentSha256 === undefined) return
+  const hash = createHash('sha256').update(row.content).digest('hex')
+  if (hash !== prevContentSha256.toLowerCase())
+    throw new ChatError('EXPECTATION_MISMATCH', "'prev_content_sha256' value does not match the expected value.")
+}
+
+interface PlannedEdit {
+  row: MessageRow
+  pathIds: readonly string[]
+  bits: ReadonlyMap<number, number>
+  event: Record<string, unknown>
+}
+
+/** Null when it says the same as before. */
+function planEdit(realm: Realm, me: User, row: MessageRow, sent: string): PlannedEdit | null {
+  const content = sent.trim() === '' ? DELETED : checkedContent(sent)
+  if (content === row.content) return null
+  const place = placeOf(realm, row)
+  const rendered = renderFor(realm, me, content)
+  expectMayMention(realm, me, place, rendered)
+  const now = nowOf(realm)
+  const extra = extraOf(row)
+  const edit = { timestamp: now, user_id: me.id, prev_content: row.content, prev_rendered_content: row.html }
+  return {
+    row: {
+      ...row,
+      content,
+      html: rendered.html,
+      bits: (row.bits & ~CONTENT_BITS) | bitsOf(content, rendered),
+      extra: JSON.stringify({ ...extra, edits: [edit, ...(extra.edits ?? [])], edited: now }),
+    },
+    pathIds: rendered.pathIds,
+    bits: mentionBits(realm, place, rendered, recipientsOf(realm, place)),
+    event: {
+      orig_content: row.content,
+      orig_rendered_content: row.html,
+      content,
+      rendered_content: rendered.html,
+      is_me_message: (bitsOf(content, rendered) & IS_ME) !== 0,
+    },
+  }
+}
+
+function applyEdit(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  before: MessageRow,
+  edited: PlannedEdit,
+  move: Move | null,
+): Attachment[] {
+  const { flags, messages } = realm.store
+  const { row, bits } = edited
+  messages.update(row)
+  for (const { user } of flags.mentionsOf(row.id)) if (!bits.has(user)) flags.setMention(user, row.id, 0)
+  for (const [user, bit] of bits) flags.setMention(user, row.id, bit)
+  const detached = claimUploads(realm, turn, row, edited.pathIds)
+  if (move === null) publishEdit(realm, turn, me, before, edited)
+  return detached
+}
+
+function publishEdit(realm: Realm, turn: Turn, me: User, row: MessageRow, { event }: PlannedEdit): void {
+  const place = placeOf(realm, row)
+  const readers = new Map(audienceOf(realm, row).map((user) => [user.id, readerOf(realm, user)]))
+  turn.publish({
+    type: 'update_message',
+    to: readers.keys(),
+    make: ({ can }) => ({
+      user_id: me.id,
+      edit_timestamp: nowOf(realm),
+      message_id: row.id,
+      message_ids: [row.id],
+      rendering_only: false,
+      ...(place.kind === 'channel' && {
+        stream_name: place.channel.name,
+        stream_id: place.channel.id,
+        topic: topicName(place.topic, can.empty_topic_name),
+      }),
+      ...event,
+    }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(row) }),
+  })
+}

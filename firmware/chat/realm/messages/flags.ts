@@ -1,0 +1,166 @@
+/**
+ * What readers have marked. A message costs one row, not one per reader: who received it follows from what he was
+ * subscribed to, and what he has read from runs of ordinals. Contract sections 2.4 and 4.4 (V52, V53), design 6.
+ */
+
+import type { Merge } from '../../events/queue.ts'
+import type { Flag, Runs } from '../../store/flags.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { addRun, hasOrdinal, removeRun } from '../runs.ts'
+import type { Turn } from '../turn.ts'
+import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
+import { placeOf } from './places.ts'
+import { type Placed, sightOf } from './sight.ts'
+
+export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed'] as const satisfies readonly Flag[]
+
+export interface Reader {
+  /** Of a message that he may read: contract section 2.4. */
+  flags(message: Placed): string[]
+  isUnread(message: Placed): boolean
+}
+
+/** True for one turn. */
+export function readerOf(realm: Realm, user: User): Reader {
+  const { flags } = realm.store
+  const sight = sightOf(realm, user)
+  const known = new Map<string, Runs>()
+
+  function has(flag: Flag, { birth, ordinal }: Placed): boolean {
+    const key = `${flag} ${birth}`
+    let runs = known.get(key)
+    if (runs === undefined) {
+      runs = flags.runs(user.id, birth, flag)
+      known.set(key, runs)
+    }
+    return hasOrdinal(runs, ordinal)
+  }
+
+  return {
+    flags(message) {
+      if (!sight.received(message)) return ['read', 'historical']
+      const bits = flags.mention(user.id, message.id)
+      const isHistorical = bits === 0 && flags.hasHistory(user.id, message.id)
+      return [
+        ...EDITABLE_FLAGS.filter((flag) => has(flag, message)),
+        ...mentionFlags(bits),
+        ...(isHistorical ? ['historical'] : []),
+      ]
+    },
+    isUnread: (message) => sight.received(message) && !has('read', message),
+  }
+}
+
+/** The deprecated `wildcard_mentioned` stands for either kind. */
+export function mentionFlags(bits: number): string[] {
+  const flags: string[] = []
+  if (bits & MENTIONED) flags.push('mentioned')
+  if (bits & CHANNEL_WILDCARD) flags.push('stream_wildcard_mentioned')
+  if (bits & TOPIC_WILDCARD) flags.push('topic_wildcard_mentioned')
+  if (bits & (CHANNEL_WILDCARD | TOPIC_WILDCARD)) flags.push('wildcard_mentioned')
+  if (bits & ALERT_WORD) flags.push('has_alert_word')
+  return flags
+}
+
+export type FlagOp = 'add' | 'remove'
+
+/**
+ * Marks messages that he may read, and tells his clients of those that really changed: their ids come back, ascending. One
+ * that he did not receive becomes his by being marked; it counts as read unless that is what is taken away.
+ */
+export function changeFlag(
+  realm: Realm,
+  turn: Turn,
+  user: User,
+  flag: Flag,
+  op: FlagOp,
+  messages: readonly Placed[],
+): number[] {
+  const { flags } = realm.store
+  const sight = sightOf(realm, user)
+  const changed: Placed[] = []
+  for (const [birth, own] of Map.groupBy(messages, ({ birth }) => birth)) {
+    const before = flags.runs(user.id, birth, flag)
+    let runs = before
+    for (const message of own) {
+      const { ordinal } = message
+      const isIn = flag === 'read' && !sight.received(message) ? true : hasOrdinal(runs, ordinal)
+      if (isIn === (op === 'add')) continue
+      changed.push(message)
+      if (!sight.received(message)) adopt(realm, user.id, message, flag === 'read')
+      runs = op === 'add' ? addRun(runs, ordinal, ordinal) : removeRun(runs, ordinal, ordinal)
+    }
+    if (runs !== before) flags.setRuns(user.id, birth, flag, runs)
+  }
+  const ids = changed.map(({ id }) => id).sort((a, b) => a - b)
+  if (ids.length > 0) publishFlag(realm, turn, user, flag, op, ids)
+  return ids
+}
+
+/** He did not receive it; from now on he has it, read unless it is about to be marked unread. */
+function adopt({ store }: Realm, userId: number, { id, birth, ordinal }: Placed, isUnread: boolean): void {
+  store.flags.addHistory(userId, id)
+  if (isUnread) return
+  store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
+}
+
+/** Without an event: for what is read from the beginning, which the event of the message itself says. */
+export function setRead({ store }: Realm, userId: number, { birth, ordinal }: Placed): void {
+  store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
+}
+
+export function publishFlag(
+  realm: Realm,
+  turn: Turn,
+  user: User,
+  flag: Flag,
+  op: FlagOp,
+  messages: readonly number[],
+  all = false,
+): void {
+  const details = flag === 'read' && op === 'remove' ? { message_details: detailsOf(realm, user, messages) } : {}
+  const body = { op, operation: op, flag, messages, all, ...details }
+  const merge: Merge = { key: `update_message_flags ${op} ${flag}`, join: joinFlagEvents }
+  turn.publish({ type: 'update_message_flags', to: [user.id], make: () => body, ...(all ? {} : { merge }) })
+}
+
+const joinFlagEvents: Merge['join'] = (before, after) => ({
+  ...after,
+  messages: [...(before.messages as number[]), ...(after.messages as number[])],
+  ...('message_details' in after && {
+    message_details: { ...(before.message_details as object), ...(after.message_details as object) },
+  }),
+})
+
+/** So that a client can count it where it lies without fetching it. */
+function detailsOf(realm: Realm, user: User, ids: readonly number[]): Record<number, unknown> {
+  const { store } = realm
+  const details: Record<number, unknown> = {}
+  for (const id of ids) {
+    const row = store.messages.get(id)
+    if (row === undefined) continue
+    const isMentioned = (store.flags.mention(user.id, id) & ~ALERT_WORD) !== 0
+    details[id] = { ...placeDetails(realm, user, row), ...(isMentioned && { mentioned: true }) }
+  }
+  return details
+}
+
+function placeDetails(realm: Realm, user: User, row: MessageRow) {
+  const place = placeOf(realm, row)
+  if (place.kind === 'channel') {
+    const { channel, topic } = place
+    return { type: 'stream', stream_id: channel.id, topic, unmuted_stream_msg: !isChannelMuted(realm, user, channel) }
+  }
+  return { type: 'private', user_ids: place.conversation.userIds.filter((id) => id !== user.id) }
+}
+
+const isChannelMuted = ({ state }: Realm, user: User, channel: Channel): boolean =>
+  state.subscriptionsOf.get(user.id).get(channel.id)?.isMuted ?? false
+
+/** All that lies in a channel, as when he leaves it. No event: his clients forget the channel. */
+export function markChannelRead({ store }: Realm, userId: number, { recipientId }: Channel): void {
+  const newest = store.messages.maxOrdinal(recipientId)
+  if (newest > 0) store.flags.setRuns(userId, recipientId, 'read', [[1, newest]])
+}

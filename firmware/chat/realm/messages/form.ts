@@ -1,0 +1,89 @@
+/** Messages as clients see them. Contract section 2.4. */
+
+import type { MessageRow } from '../../store/messages.ts'
+import { avatarUrl } from '../avatars/url.ts'
+import type { Realm } from '../realm.ts'
+import type { Conversation, User } from '../records.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { topicName } from '../topic-names.ts'
+import { IS_ME } from './bits.ts'
+import { type Edit, type Extra, extraOf } from './extra.ts'
+import { placeOf } from './places.ts'
+
+export interface MessageOptions {
+  /** HTML instead of what was written. */
+  applyMarkdown: boolean
+  clientGravatar: boolean
+  /** The client knows topics without a name. */
+  emptyTopic: boolean
+}
+
+export function messageForm(realm: Realm, row: MessageRow, options: MessageOptions): Record<string, unknown> {
+  const { applyMarkdown, emptyTopic } = options
+  const extra = extraOf(row)
+  return {
+    id: row.id,
+    ...senderForm(realm, row.sender, options),
+    ...placeForm(realm, row, emptyTopic),
+    recipient_id: row.recipient,
+    timestamp: row.time,
+    client: row.client,
+    content: applyMarkdown ? row.html : row.content,
+    content_type: applyMarkdown ? 'text/html' : 'text/x-markdown',
+    is_me_message: (row.bits & IS_ME) !== 0,
+    reactions: extra.reactions ?? [],
+    submessages: extra.submessages ?? [],
+    topic_links: extra.topicLinks ?? [],
+    ...historyForm(realm, extra),
+  }
+}
+
+function senderForm(realm: Realm, senderId: number, { clientGravatar }: MessageOptions) {
+  const sender = realm.state.user.get(senderId)!
+  const seesAddress = sender.email === sender.deliveryEmail
+  return {
+    sender_id: sender.id,
+    sender_full_name: sender.fullName,
+    sender_email: sender.email,
+    sender_realm_str: '',
+    avatar_url: avatarUrl(realm, sender, { clientGravatar: clientGravatar && seesAddress }),
+  }
+}
+
+function placeForm(realm: Realm, row: MessageRow, emptyTopic: boolean) {
+  const place = placeOf(realm, row)
+  if (place.kind === 'conversation')
+    return { type: 'private', display_recipient: participants(realm, place.conversation), subject: '' }
+  const { channel, topic } = place
+  return {
+    type: 'stream',
+    display_recipient: channel.name,
+    stream_id: channel.id,
+    subject: topicName(topic, emptyTopic),
+  }
+}
+
+export const participants = ({ state }: Realm, { userIds }: Conversation) =>
+  userIds.map((id) => mentionForm(state.user.get(id)!))
+
+const mentionForm = ({ id, email, fullName }: User) => ({ id, email, full_name: fullName, is_mirror_dummy: false })
+
+/** What the organisation shows of changes: contract section 7.6. */
+function historyForm(realm: Realm, { edits, edited, moved }: Extra) {
+  const times = {
+    ...(edited !== undefined && { last_edit_timestamp: edited }),
+    ...(moved !== undefined && { last_moved_timestamp: moved }),
+  }
+  const shown = edits === undefined ? [] : shownEdits(realm, edits)
+  return shown.length === 0 ? times : { ...times, edit_history: shown }
+}
+
+export function shownEdits(realm: Realm, edits: readonly Edit[]): readonly Edit[] {
+  const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
+  if (policy === 'all') return edits
+  if (policy === 'none') return []
+  return edits
+    .filter(({ prev_stream, prev_topic }) => prev_stream !== undefined || prev_topic !== undefined)
+    .map(({ prev_content: _, prev_rendered_content: __, ...moved }) => moved)
+}

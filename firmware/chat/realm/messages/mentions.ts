@@ -1,0 +1,54 @@
+/** Who is mentioned by a message, and how: contract section 6.4. */
+
+import { ChatError } from '../../error.ts'
+import { inGroup } from '../groups/membership.ts'
+import { groupsOf } from '../groups/of-realm.ts'
+import { mayInRealm } from '../groups/rights.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
+import { findTopic, type Place } from './places.ts'
+import type { RenderedMessage } from './rendering.ts'
+
+/** A wildcard that reaches more people than this needs a right: contract section 7.2. */
+const WILDCARD_FREE_MAX = 15
+
+/** Throws `STREAM_WILDCARD_MENTION_NOT_ALLOWED` or `TOPIC_WILDCARD_MENTION_NOT_ALLOWED`. */
+export function expectMayMention(realm: Realm, sender: User, place: Place, rendered: RenderedMessage): void {
+  if (place.kind === 'conversation' || mayInRealm(realm, 'can_mention_many_users_group', sender)) return
+  const { channel } = place
+  if (rendered.channelWildcard && realm.state.subscribersOf.get(channel.id).size > WILDCARD_FREE_MAX)
+    throw new ChatError('STREAM_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this channel')
+  if (rendered.topicWildcard && participantsOf(realm, place).size > WILDCARD_FREE_MAX)
+    throw new ChatError('TOPIC_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this topic')
+}
+
+/** Bits by user, of those among `recipients` who are mentioned. */
+export function mentionBits(
+  realm: Realm,
+  place: Place,
+  rendered: RenderedMessage,
+  recipients: ReadonlySet<number>,
+): Map<number, number> {
+  const bits = new Map<number, number>()
+  const mark = (ids: Iterable<number>, bit: number): void => {
+    for (const id of ids) if (recipients.has(id)) bits.set(id, (bits.get(id) ?? 0) | bit)
+  }
+  mark(rendered.users, MENTIONED)
+  for (const groupId of rendered.groups) mark(membersAmong(realm, groupId, recipients), MENTIONED)
+  if (rendered.channelWildcard) mark(recipients, CHANNEL_WILDCARD)
+  if (rendered.topicWildcard && place.kind === 'channel') mark(participantsOf(realm, place), TOPIC_WILDCARD)
+  void ALERT_WORD
+  return bits
+}
+
+function* membersAmong(realm: Realm, groupId: number, recipients: ReadonlySet<number>): Generator<number> {
+  const groups = groupsOf(realm)
+  for (const id of recipients) if (inGroup(groups, groupId, realm.state.user.get(id)!)) yield id
+}
+
+/** Who has sent something to a topic. */
+export function participantsOf(realm: Realm, { channel, topic }: Place & { kind: 'channel' }): Set<number> {
+  const found = findTopic(realm, channel, topic)
+  return new Set(found === undefined ? [] : realm.store.messages.sendersOf(found.id))
+}

@@ -1,0 +1,61 @@
+/** Which messages a queue with a narrow hears of. Contract section 4.1, `narrow`. */
+
+import { ChatError } from '../../error.ts'
+import { policyOf } from '../channels/user-topics.ts'
+import { fold } from '../names.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { isResolved, type Place } from './places.ts'
+
+type Term = readonly [operator: string, operand: string]
+
+/** What there is to know of a message that was just sent, for one of its recipients. */
+export interface Sent {
+  place: Place
+  sender: User
+  /** Flags of the recipient. */
+  flags: readonly string[]
+  /** The recipient's policy for its topic. */
+  isFollowed: boolean
+}
+
+type Rule = (sent: Sent, operand: string) => boolean
+
+const RULES: Readonly<Record<string, Rule>> = {
+  channel: ({ place }, operand) =>
+    place.kind === 'channel' && (String(place.channel.id) === operand || fold(place.channel.name) === fold(operand)),
+  topic: ({ place }, operand) => place.kind === 'channel' && fold(place.topic) === fold(operand),
+  sender: ({ sender }, operand) =>
+    String(sender.id) === operand || sender.email.toLowerCase() === operand.toLowerCase(),
+}
+
+const IS: Readonly<Record<string, (sent: Sent) => boolean>> = {
+  dm: ({ place }) => place.kind === 'conversation',
+  private: ({ place }) => place.kind === 'conversation',
+  mentioned: ({ flags }) => flags.includes('mentioned') || flags.includes('wildcard_mentioned'),
+  alerted: ({ flags }) => flags.includes('has_alert_word'),
+  starred: ({ flags }) => flags.includes('starred'),
+  unread: ({ flags }) => !flags.includes('read'),
+  resolved: ({ place }) => place.kind === 'channel' && isResolved(place.topic),
+  followed: ({ isFollowed }) => isFollowed,
+}
+
+const ALIASES: Readonly<Record<string, string>> = { stream: 'channel', from: 'sender', subject: 'topic' }
+
+/** Throws `BAD_NARROW`. */
+export function expectQueueNarrow(narrow: readonly Term[]): void {
+  for (const [operator, operand] of narrow) {
+    const known = operator === 'is' ? Object.hasOwn(IS, operand) : Object.hasOwn(RULES, ALIASES[operator] ?? operator)
+    if (known) continue
+    const desc = `Operator ${operator} not supported.`
+    throw new ChatError('BAD_NARROW', `Invalid narrow: ${desc}`, { desc })
+  }
+}
+
+export const passesNarrow = (narrow: readonly Term[], sent: Sent): boolean =>
+  narrow.every(([operator, operand]) =>
+    operator === 'is' ? IS[operand]!(sent) : RULES[ALIASES[operator] ?? operator]!(sent, operand),
+  )
+
+export const isFollowedBy = (realm: Realm, userId: number, place: Place): boolean =>
+  place.kind === 'channel' && policyOf(realm, userId, place.channel, place.topic) === 3

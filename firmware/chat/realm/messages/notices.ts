@@ -1,0 +1,62 @@
+/** What the Notification Bot says of moved and resolved topics. Contract sections 3.2.2, 7.3. */
+
+import { SYSTEM_BOTS } from '../organization.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { userSetting } from '../settings/read.ts'
+import type { Turn } from '../turn.ts'
+import { removeMessages } from './delete.ts'
+import { isFollowedBy } from './narrows.ts'
+import { findTopic, type InChannel, isResolved } from './places.ts'
+import { deliverNotice } from './send.ts'
+
+const UNDO_S = 60 // whoever undoes it within this time leaves no notice
+
+const RESOLVED = ' has marked this topic as resolved.'
+const UNRESOLVED = ' has marked this topic as unresolved.'
+
+export const notificationBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[0].email)!
+
+export interface Moved {
+  from: InChannel
+  to: InChannel
+  count: number
+  /** All messages of the topic. */
+  isWhole: boolean
+  notifyOldThread: boolean
+  notifyNewThread: boolean
+}
+
+export function noticeMove(realm: Realm, turn: Turn, me: User, moved: Moved): void {
+  const { from, to, count, isWhole } = moved
+  const bot = notificationBot(realm)
+  const what = isWhole ? 'This topic was' : count === 1 ? 'A message was' : `${count} messages were`
+  const where = isWhole ? '' : ' from this topic'
+  if (moved.notifyNewThread)
+    deliverNotice(realm, turn, bot, to, `${what} moved here from ${linkTo(from)} by ${silently(me)}.`)
+  if (moved.notifyOldThread)
+    deliverNotice(realm, turn, bot, from, `${what} moved${where} to ${linkTo(to)} by ${silently(me)}.`)
+}
+
+/** Undone at once, the notice of before goes and none comes. It is read by all but those who follow the topic. */
+export function noticeResolve(realm: Realm, turn: Turn, me: User, place: InChannel): void {
+  const bot = notificationBot(realm)
+  const topic = findTopic(realm, place.channel, place.topic)
+  const newest = topic && realm.store.messages.newestOfTopic(topic.id)
+  if (newest?.sender === bot.id && nowOf(realm) - newest.time <= UNDO_S && isResolveNotice(newest.content)) {
+    removeMessages(realm, turn, [newest])
+    return
+  }
+  const text = `${silently(me)}${isResolved(place.topic) ? RESOLVED : UNRESOLVED}`
+  deliverNotice(realm, turn, bot, place, text, (user) => readsNotice(realm, user, place))
+}
+
+const isResolveNotice = (content: string): boolean => content.endsWith(RESOLVED) || content.endsWith(UNRESOLVED)
+
+function readsNotice(realm: Realm, user: User, place: InChannel): boolean {
+  const policy = userSetting(user, 'resolved_topic_notice_auto_read_policy')
+  return policy === 'always' || (policy === 'except_followed' && !isFollowedBy(realm, user.id, place))
+}
+
+const linkTo = ({ channel, topic }: InChannel): string => `#**${channel.name}>${topic}**`
+const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`

@@ -1,0 +1,60 @@
+/** Where messages lie: channels with their topics, conversations. */
+
+import type { MessageRow } from '../../store/messages.ts'
+import type { TopicRow } from '../../store/topics.ts'
+import { fold } from '../names.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, Conversation } from '../records.ts'
+import type { Turn } from '../turn.ts'
+
+export type Place =
+  | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }
+  | { readonly kind: 'conversation'; readonly conversation: Conversation }
+
+export type InChannel = Place & { readonly kind: 'channel' }
+
+/** Stands before the name of a resolved topic: contract section 7.3. */
+const RESOLVED_PREFIX = '✔ '
+
+export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_PREFIX)
+
+/** Only the mark differs. */
+export const isResolving = (from: string, to: string): boolean =>
+  isResolved(from) !== isResolved(to) && withoutMark(from) === withoutMark(to)
+
+const withoutMark = (topic: string): string => topic.replace(/^(?:✔ )+/, '')
+
+/** `row` is of a message that is there. */
+export function placeOf({ state, store }: Realm, { recipient, topic }: Pick<MessageRow, 'recipient' | 'topic'>): Place {
+  const channel = state.channelByRecipient.get(recipient)
+  if (channel !== undefined) return { kind: 'channel', channel, topic: store.topics.get(topic)?.name ?? '' }
+  return { kind: 'conversation', conversation: state.conversation.get(recipient)! }
+}
+
+export const findTopic = ({ store }: Realm, channel: Channel, topic: string): TopicRow | undefined =>
+  store.topics.find(channel.recipientId, fold(topic))
+
+/** Its id; it begins to exist here, with its first message. Within a change. */
+export const ensureTopic = (realm: Realm, channel: Channel, topic: string): number =>
+  findTopic(realm, channel, topic)?.id ?? realm.store.topics.add(channel.recipientId, topic, fold(topic))
+
+export const findConversation = ({ state }: Realm, userIds: readonly number[]): Conversation | undefined =>
+  state.conversationByUsers.get(keyOf(userIds))
+
+/** `userIds` are all of them, in any order. */
+export function ensureConversation(realm: Realm, turn: Turn, userIds: readonly number[]): Conversation {
+  const known = findConversation(realm, userIds)
+  if (known !== undefined) return known
+  const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds) }
+  turn.put('conversation', conversation)
+  return conversation
+}
+
+/** Whoever is active and subscribed, or in the conversation. */
+export function recipientsOf({ state }: Realm, place: Place): Set<number> {
+  const ids = place.kind === 'channel' ? state.subscribersOf.get(place.channel.id).keys() : place.conversation.userIds
+  return new Set([...ids].filter((id) => state.user.get(id)?.isActive))
+}
+
+const ascending = (ids: readonly number[]): number[] => [...new Set(ids)].sort((a, b) => a - b)
+const keyOf = (ids: readonly number[]): string => ascending(ids).join(',')

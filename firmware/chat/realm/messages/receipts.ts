@@ -1,0 +1,27 @@
+/** Who has read a message. Contract section 3.2, E15. */
+
+import { badRequest } from '../../error.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { hasOrdinal } from '../runs.ts'
+import { realmSetting, userSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { accessOf } from '../users/access.ts'
+import { accessMessage, audienceOf } from './access.ts'
+import { sightOf } from './sight.ts'
+
+export function readReceipts(realm: Realm, me: User, messageId: number): number[] {
+  if (!realmSetting(organizationOf(realm.state), 'enable_read_receipts'))
+    throw badRequest('Read receipts are disabled in this organization.')
+  const row = accessMessage(realm, me, messageId)
+  const sees = accessOf(realm, me)
+  const mutes = (user: User, other: User): boolean =>
+    realm.state.mutedUsers.get(user.id)?.value.some(({ id }) => id === other.id) ?? false
+  return audienceOf(realm, row)
+    .filter((user) => user.id !== row.sender && userSetting(user, 'send_read_receipts') && sees(user))
+    .filter((user) => !mutes(me, user) && !mutes(user, me))
+    .filter((user) => sightOf(realm, user).received(row))
+    .filter((user) => hasOrdinal(realm.store.flags.runs(user.id, row.birth, 'read'), row.ordinal))
+    .map(({ id }) => id)
+    .sort((a, b) => a - b)
+}

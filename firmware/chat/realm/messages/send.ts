@@ -1,0 +1,279 @@
+/** Sending. Contract section 3.2.1; V14. */
+
+import type { QueueOptions } from '../../events/queue.ts'
+import { viewersOf } from '../channels/find.ts'
+import { canRead } from '../channels/rights.ts'
+import { policyOf, setUserTopic } from '../channels/user-topics.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { ROLES } from '../roles.ts'
+import { userSetting } from '../settings/read.ts'
+import type { Turn } from '../turn.ts'
+import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
+import { checkedContent } from './content.ts'
+import { expectMaySend, expectMayTalk, findChannel, findPeople, type To } from './destination.ts'
+import type { Extra, Submessage } from './extra.ts'
+import { mentionFlags, setRead } from './flags.ts'
+import { messageForm } from './form.ts'
+import { expectMayMention, mentionBits } from './mentions.ts'
+import { isFollowedBy, passesNarrow } from './narrows.ts'
+import { ensureConversation, ensureTopic, findTopic, type Place, recipientsOf } from './places.ts'
+import { asTopic } from '../topic-names.ts'
+import { type RenderedMessage, renderFor } from './rendering.ts'
+
+export interface Outgoing {
+  kind: 'channel' | 'direct'
+  to: To
+  /** Undefined where none was sent. */
+  topic: string | undefined
+  content: string
+  client: string
+  /** Undefined: as the client's name tells. */
+  readBySender: boolean | undefined
+  /** Where the sender's own client shows it already. */
+  local: { queueId: string; localId: string } | undefined
+}
+
+export interface SentMessage {
+  id: number
+  /** What the send has made of the topic for the sender: 2 unmuted, 3 followed. */
+  automaticPolicy: 2 | 3 | undefined
+}
+
+export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
+  return realm.change((turn) => {
+    const place = placeFor(realm, turn, sender, outgoing)
+    const content = checkedContent(outgoing.content)
+    const rendered = renderFor(realm, sender, content)
+    expectMayMention(realm, sender, place, rendered)
+    const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
+    const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
+    const { client, local } = outgoing
+    const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local })
+    const automaticPolicy =
+      place.kind === 'channel' ? followBySending(realm, turn, sender, place, isNewTopic) : undefined
+    return { id, automaticPolicy }
+  })
+}
+
+function placeFor(realm: Realm, turn: Turn, sender: User, { kind, to, topic }: Outgoing): Place {
+  if (kind === 'channel') {
+    const channel = findChannel(realm, sender, to)
+    const name = asTopic(topic ?? '')
+    expectMaySend(realm, sender, channel, name)
+    return { kind: 'channel', channel, topic: name }
+  }
+  const people = findPeople(realm, sender, to)
+  expectMayTalk(realm, sender, people)
+  return {
+    kind: 'conversation',
+    conversation: ensureConversation(
+      realm,
+      turn,
+      people.map(({ id }) => id),
+    ),
+  }
+}
+
+/** Programs in which somebody sees what he sends: their messages are read by him. Contract section 3.2.1. */
+const INTERACTIVE: ReadonlySet<string> = new Set([
+  'website',
+  'ios',
+  'android',
+  'zulipmobile',
+  'zulipflutter',
+  'zulipandroid',
+  'zulipios',
+  'zulipelectron',
+  'zulipdesktop',
+  'zulipterminal',
+  'zulip-terminal',
+  'snipe',
+])
+
+const isInteractive = (client: string): boolean => INTERACTIVE.has(client.toLowerCase())
+
+interface Delivery {
+  sender: User
+  place: Place
+  content: string
+  rendered: RenderedMessage
+  client: string
+  readBySender: boolean
+  local?: Outgoing['local']
+  /** Who has read it from the beginning, besides. */
+  isReadBy?: (user: User) => boolean
+  submessages?: readonly Omit<Submessage, 'message_id'>[]
+}
+
+/** A message of the service itself, by one of its bots: no rule binds it. */
+export function deliverNotice(
+  realm: Realm,
+  turn: Turn,
+  sender: User,
+  place: Place,
+  content: string,
+  isReadBy: (user: User) => boolean = () => false,
+): number {
+  const rendered = renderFor(realm, sender, content)
+  const client = 'Internal'
+  return deliver(realm, turn, { sender, place, content, rendered, client, readBySender: true, isReadBy })
+}
+
+function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
+  const { sender, place, content, rendered, client, local, submessages = [] } = delivery
+  const { store } = realm
+  const recipient = place.kind === 'channel' ? place.channel.recipientId : place.conversation.recipientId
+  const topic = place.kind === 'channel' ? ensureTopic(realm, place.channel, place.topic) : 0
+  const ordinal = store.messages.nextOrdinal(recipient)
+  const row = {
+    sender: sender.id,
+    recipient,
+    topic,
+    time: nowOf(realm),
+    birth: recipient,
+    ordinal,
+    bits: bitsOf(content, rendered) | (submessages.length > 0 ? IS_WIDGET : 0),
+    client,
+    content,
+    html: rendered.html,
+  }
+  const id = store.messages.add({ ...row, extra: '{}' })
+  const extra: Extra =
+    submessages.length === 0 ? {} : { submessages: submessages.map((one) => ({ ...one, message_id: id })) }
+  const message = { ...row, id, extra: JSON.stringify(extra) }
+  if (submessages.length > 0) store.messages.update(message)
+
+  const recipients = recipientsOf(realm, place)
+  for (const botId of mentionedBots(realm, place, rendered, recipients)) {
+    recipients.add(botId)
+    store.flags.addHistory(botId, id)
+  }
+  const bits = mentionBits(realm, place, rendered, recipients)
+  for (const [userId, bit] of bits) store.flags.setMention(userId, id, bit)
+  const readers = new Set(readersFromTheStart(realm, delivery, recipients))
+  for (const userId of readers) setRead(realm, userId, message)
+
+  const flagsOf = (userId: number): string[] => [
+    ...(readers.has(userId) || !recipients.has(userId) ? ['read'] : []),
+    ...(recipients.has(userId) ? mentionFlags(bits.get(userId) ?? 0) : ['historical']),
+  ]
+  const hears = ({ userId, narrow }: QueueOptions): boolean => {
+    if (!recipients.has(userId) && realm.state.user.get(userId)?.role === ROLES.guest) return false
+    if (narrow.length === 0) return true
+    return passesNarrow(narrow, {
+      place,
+      sender,
+      flags: flagsOf(userId),
+      isFollowed: isFollowedBy(realm, userId, place),
+    })
+  }
+  turn.publish({
+    type: 'message',
+    to: recipients,
+    alsoPublic: place.kind === 'channel' && !place.channel.isPrivate,
+    accepts: hears,
+    make: ({ applyMarkdown, clientGravatar, can }) => ({
+      message: messageForm(realm, message, { applyMarkdown, clientGravatar, emptyTopic: can.empty_topic_name }),
+    }),
+    tail: ({ id, userId }) => ({
+      flags: flagsOf(userId),
+      ...(local !== undefined && local.queueId === id && { local_message_id: local.localId }),
+    }),
+  })
+  if (place.kind === 'channel') {
+    if (place.channel.firstMessageId === null) setFirstMessage(realm, turn, place.channel, id)
+    followByMention(realm, turn, place, rendered, recipients)
+  }
+  return id
+}
+
+export function bitsOf(content: string, { hasLink, hasImage, pathIds }: RenderedMessage): number {
+  return (
+    (hasLink ? HAS_LINK : 0) |
+    (hasImage ? HAS_IMAGE : 0) |
+    (pathIds.length > 0 ? HAS_ATTACHMENT : 0) |
+    (content.startsWith('/me ') ? IS_ME : 0)
+  )
+}
+
+/** A bot hears of its mention in each channel that it could read, whether it is subscribed or not. */
+const mentionedBots = (
+  realm: Realm,
+  place: Place,
+  { users }: RenderedMessage,
+  recipients: ReadonlySet<number>,
+): number[] =>
+  place.kind === 'conversation'
+    ? []
+    : users.filter((id) => {
+        const user = realm.state.user.get(id)
+        return user?.bot != null && user.isActive && !recipients.has(id) && canRead(realm, user, place.channel)
+      })
+
+function* readersFromTheStart({ state }: Realm, delivery: Delivery, recipients: ReadonlySet<number>) {
+  const { sender, readBySender, isReadBy } = delivery
+  if (isReadBy !== undefined) for (const id of recipients) if (isReadBy(state.user.get(id)!)) yield id
+  if (readBySender && recipients.has(sender.id)) yield sender.id
+  for (const { userId, value } of state.mutedUsers.all())
+    if (recipients.has(userId) && value.some(({ id }) => id === sender.id)) yield userId
+}
+
+/** Null: it has no messages any more. */
+export function setFirstMessage(realm: Realm, turn: Turn, { id }: Channel, firstMessageId: number | null): void {
+  const channel = realm.state.channel.get(id)!
+  turn.put('channel', { ...channel, firstMessageId })
+  const body = { op: 'update', stream_id: id, name: channel.name, property: 'first_message_id', value: firstMessageId }
+  turn.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
+}
+
+/** 1 participate, 2 send, 3 start a topic, 4 never; each includes those after it. Contract section 2.7. */
+const WHEN = { send: 2, start: 3 } as const
+
+/** A policy that is higher already stays. */
+function followBySending(
+  realm: Realm,
+  turn: Turn,
+  sender: User,
+  { channel, topic }: Place & { kind: 'channel' },
+  isNewTopic: boolean,
+): 2 | 3 | undefined {
+  if (sender.bot !== null) return undefined
+  const occasion = isNewTopic ? WHEN.start : WHEN.send
+  const isMuted = realm.state.subscriptionsOf.get(sender.id).get(channel.id)?.isMuted === true
+  const follows = userSetting(sender, 'automatically_follow_topics_policy') <= occasion
+  const unmutes = isMuted && userSetting(sender, 'automatically_unmute_topics_in_muted_streams_policy') <= occasion
+  if (!follows && !unmutes) return undefined
+  const policy = follows ? 3 : 2
+  return raisePolicy(realm, turn, sender.id, channel, topic, policy) ? policy : undefined
+}
+
+/** Whoever is named follows the topic, where he wants it so. */
+function followByMention(
+  realm: Realm,
+  turn: Turn,
+  { channel, topic }: Place & { kind: 'channel' },
+  { users }: RenderedMessage,
+  recipients: ReadonlySet<number>,
+): void {
+  for (const id of users) {
+    const user = realm.state.user.get(id)
+    if (user === undefined || user.bot !== null || !recipients.has(id)) continue
+    if (userSetting(user, 'automatically_follow_topics_where_mentioned'))
+      raisePolicy(realm, turn, id, channel, topic, 3)
+  }
+}
+
+function raisePolicy(
+  realm: Realm,
+  turn: Turn,
+  userId: number,
+  channel: Channel,
+  topic: string,
+  policy: 2 | 3,
+): boolean {
+  const before = policyOf(realm, userId, channel, topic)
+  if (before === policy || before === 3) return false
+  setUserTopic(realm, turn, userId, channel, topic, policy)
+  return true
+}

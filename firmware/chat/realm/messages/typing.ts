@@ -1,0 +1,80 @@
+/** Who is writing. Contract section 3.2 (E26, E27), V49, V50. Nothing is stored. */
+
+import { badRequest } from '../../error.ts'
+import { canRead } from '../channels/rights.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { userSetting } from '../settings/read.ts'
+import { accessMessage } from './access.ts'
+import { findChannel, findPeople, type To } from './destination.ts'
+import { type Place, placeOf, recipientsOf } from './places.ts'
+import { asTopic } from '../topic-names.ts'
+
+export type TypingOp = 'start' | 'stop'
+
+/** More subscribers are not told: contract section 9. */
+const SUBSCRIBERS_MAX = 100
+
+export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
+  expectSends(me, 'direct')
+  const people = findPeople(realm, me, to)
+  const recipients = people
+    .map((user) => ({ user_id: user.id, email: user.email }))
+    .sort((a, b) => a.user_id - b.user_id)
+  const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
+  tell(
+    realm,
+    people.map(({ id }) => id),
+    body,
+    false,
+  )
+}
+
+export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: number, topic: string): void {
+  expectSends(me, 'stream')
+  const channel = findChannel(realm, me, channelId)
+  if (!canRead(realm, me, channel)) throw badRequest('Invalid channel ID')
+  const body = {
+    op,
+    message_type: 'stream',
+    sender: { user_id: me.id, email: me.email },
+    stream_id: channel.id,
+    topic: asTopic(topic),
+  }
+  tellPlace(realm, { kind: 'channel', channel, topic: body.topic }, body)
+}
+
+/** Of a message that he wrote. */
+export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number): void {
+  const row = accessMessage(realm, me, messageId)
+  if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
+  const place = placeOf(realm, row)
+  expectSends(me, place.kind === 'channel' ? 'stream' : 'direct')
+  const recipient =
+    place.kind === 'channel'
+      ? { type: 'channel', channel_id: place.channel.id, topic: place.topic }
+      : { type: 'direct', user_ids: place.conversation.userIds }
+  tellPlace(realm, place, { op, sender_id: me.id, message_id: row.id, recipient }, 'typing_edit_message')
+}
+
+function expectSends(me: User, kind: 'direct' | 'stream'): void {
+  const name = kind === 'direct' ? 'send_private_typing_notifications' : 'send_stream_typing_notifications'
+  if (!userSetting(me, name)) throw badRequest('User has disabled typing notifications')
+}
+
+function tellPlace(realm: Realm, place: Place, body: object, type = 'typing'): void {
+  const ids = recipientsOf(realm, place)
+  if (place.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
+  tell(realm, ids, body, place.kind === 'channel', type)
+}
+
+/** Events without a change: told at once. */
+function tell(realm: Realm, ids: Iterable<number>, body: object, isChannel: boolean, type = 'typing'): void {
+  const to = [...ids].filter((id) => {
+    const user = realm.state.user.get(id)
+    return user?.isActive && userSetting(user, 'receives_typing_notifications')
+  })
+  const batch = realm.events.begin()
+  batch.add({ type, to, make: ({ can }) => (isChannel && !can.stream_typing_notifications ? null : { ...body }) })
+  batch.deliver()
+}

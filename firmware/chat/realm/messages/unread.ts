@@ -1,0 +1,99 @@
+/** What somebody has not read. Contract sections 4.2.1, design 6: what reached him minus his runs of read ordinals. */
+
+import type { Runs } from '../../store/flags.ts'
+import type { PlacedRow } from '../../store/messages.ts'
+import { policyOf } from '../channels/user-topics.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { gaps } from '../runs.ts'
+import { ALERT_WORD } from './bits.ts'
+import { sightOf } from './sight.ts'
+
+const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
+
+export interface Unread {
+  /** Ascending by id. */
+  rows: readonly PlacedRow[]
+  /** There are older ones beside. */
+  isCut: boolean
+}
+
+export function unreadOf(realm: Realm, user: User): Unread {
+  const { store } = realm
+  const sight = sightOf(realm, user)
+  const rows: PlacedRow[] = []
+  for (const { birth, from, to } of unreadRanges(realm, user))
+    rows.push(...store.messages.sentBetween(birth, from, to, UNREAD_MAX + 1))
+  rows.push(...store.messages.heldBy(user.id, UNREAD_MAX + 1).filter((row) => !isRead(realm, user, row)))
+  const readable = rows.filter((row) => sight.canRead(row)).sort((a, b) => a.id - b.id)
+  return { rows: readable.slice(-UNREAD_MAX), isCut: readable.length > UNREAD_MAX }
+}
+
+/** Ordinals by the place that they were sent to, newest range last. */
+export function* unreadRanges(realm: Realm, user: User): Generator<{ birth: number; from: number; to: number }> {
+  const { state, store } = realm
+  const read = store.flags.allRuns(user.id, 'read')
+  const newestOf = store.messages.allMaxOrdinals()
+  const ranges = function* (birth: number, from: number, to: number) {
+    for (const [low, high] of gaps(read.get(birth) ?? NO_RUNS, from, to)) yield { birth, from: low, to: high }
+  }
+  for (const [channelId, { intervals }] of state.subscriptionsOf.get(user.id)) {
+    const { recipientId } = state.channel.get(channelId)!
+    const newest = newestOf.get(recipientId) ?? 0
+    for (const [from, to] of intervals) yield* ranges(recipientId, from, Math.min(to ?? newest, newest))
+  }
+  for (const { recipientId } of state.conversationsOf(user.id))
+    yield* ranges(recipientId, 1, newestOf.get(recipientId) ?? 0)
+}
+
+const NO_RUNS: Runs = []
+
+const isRead = ({ store }: Realm, user: User, { birth, ordinal }: PlacedRow): boolean =>
+  gaps(store.flags.runs(user.id, birth, 'read'), ordinal, ordinal).length === 0
+
+/** `unread_msgs` of the register answer. `showTopic` says how a topic's name is written for this client. */
+export function unreadForm(realm: Realm, user: User, showTopic: (topic: string) => string) {
+  const { state, store } = realm
+  const { rows, isCut } = unreadOf(realm, user)
+  const pms = new Map<number, number[]>()
+  const huddles = new Map<string, number[]>()
+  const topics = new Map<number, { channel: Channel; topic: string; ids: number[] }>()
+  const add = <K>(map: Map<K, number[]>, key: K, id: number): void => {
+    const ids = map.get(key)
+    if (ids === undefined) map.set(key, [id])
+    else ids.push(id)
+  }
+  for (const { id, recipient, topic } of rows) {
+    const conversation = state.conversation.get(recipient)
+    if (conversation === undefined) {
+      const known = topics.get(topic)
+      if (known !== undefined) known.ids.push(id)
+      else {
+        const channel = state.channelByRecipient.get(recipient)!
+        topics.set(topic, { channel, topic: store.topics.get(topic)?.name ?? '', ids: [id] })
+      }
+    } else if (conversation.userIds.length > 2) add(huddles, conversation.userIds.join(','), id)
+    else add(pms, conversation.userIds.find((other) => other !== user.id) ?? user.id, id)
+  }
+  const mentioned = rows.length === 0 ? new Map<number, number>() : store.flags.mentionsSince(user.id, rows[0]!.id)
+  const muted = [...topics.values()].filter(({ channel, topic }) => isMuted(realm, user, channel, topic))
+  return {
+    count: rows.length - muted.reduce((sum, { ids }) => sum + ids.length, 0),
+    pms: [...pms].map(([id, ids]) => ({ other_user_id: id, sender_id: id, unread_message_ids: ids })),
+    streams: [...topics.values()].map(({ channel, topic, ids }) => ({
+      stream_id: channel.id,
+      topic: showTopic(topic),
+      unread_message_ids: ids,
+    })),
+    huddles: [...huddles].map(([users, ids]) => ({ user_ids_string: users, unread_message_ids: ids })),
+    mentions: rows.map(({ id }) => id).filter((id) => ((mentioned.get(id) ?? 0) & ~ALERT_WORD) !== 0),
+    old_unreads_missing: isCut,
+  }
+}
+
+/** Messages there do not count as unread for whoever wants to be left alone by them. */
+export function isMuted(realm: Realm, user: User, channel: Channel, topic: string): boolean {
+  const policy = policyOf(realm, user.id, channel, topic)
+  if (policy !== 0) return policy === 1
+  return realm.state.subscriptionsOf.get(user.id).get(channel.id)?.isMuted ?? false
+}

@@ -1,0 +1,30 @@
+/** Blocks about messages. Contract sections 4.2 and 4.2.1. */
+
+import { topicName } from '../realm/topic-names.ts'
+import { starredMessages } from '../realm/messages/starred.ts'
+import { unreadForm } from '../realm/messages/unread.ts'
+import type { Block } from './block.ts'
+
+export const messageBlock: Block = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
+
+/** With the block `message`: what is unread means nothing without messages. */
+export const flagsBlock: Block = ({ realm, me, shape, wants }) =>
+  wants('message')
+    ? { unread_msgs: unreadForm(realm, me, (topic) => topicName(topic, shape.can.empty_topic_name)) }
+    : {}
+
+export const starredBlock: Block = ({ realm, me }) => ({ starred_messages: starredMessages(realm, me) })
+
+/** Newest first. */
+export const conversationsBlock: Block = ({ realm, me }) => ({
+  recent_private_conversations: [...realm.state.conversationsOf(me.id)]
+    .map(({ recipientId, userIds }) => ({
+      max_message_id: realm.store.messages.newestOf(recipientId) ?? 0,
+      user_ids: userIds.filter((id) => id !== me.id),
+    }))
+    .filter(({ max_message_id }) => max_message_id > 0)
+    .sort((a, b) => b.max_message_id - a.max_message_id)
+    .slice(0, CONVERSATIONS_MAX),
+})
+
+const CONVERSATIONS_MAX = 1000 // clients show the newest of them
