@@ -1,6 +1,7 @@
 /** The snapshot and the queue that goes on from it, taken in one turn: nothing is missed and nothing told twice. */
 
 import { CAPABILITIES, type Capability, internShape } from '../events/shapes.ts'
+import { expectQueueNarrow } from '../realm/messages/narrows.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 import { VERSION } from '../version.ts'
@@ -26,6 +27,7 @@ export interface Registration {
 
 export function register(realm: Realm, me: User, registration: Registration): Record<string, unknown> {
   const { eventTypes, capabilities } = registration
+  expectQueueNarrow(registration.narrow)
   const can = Object.fromEntries(CAPABILITIES.map((name) => [name, capabilities[name] ?? false])) as Record<
     Capability,
     boolean

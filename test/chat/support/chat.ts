@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { createClock } from '../../../firmware/base/clock.ts'
 import type { Log } from '../../../firmware/base/log.ts'
 import { type Chat, type ChatOptions, createChat } from '../../../firmware/chat/chat.ts'
+import { subscribe } from '../../../firmware/chat/realm/channels/subscribe.ts'
 import { makeKey } from '../../../firmware/chat/realm/keys.ts'
-import type { User } from '../../../firmware/chat/realm/records.ts'
+import type { Channel, User } from '../../../firmware/chat/realm/records.ts'
 import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
 import { createUser } from '../../../firmware/chat/realm/users.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
@@ -65,6 +66,8 @@ export interface TestChat {
   setTime(ms: number): void
   advance(seconds: number): void
   account(name: string, role?: Role): Client
+  /** With these subscribed; public unless `values` say otherwise. */
+  channel(name: string, members: readonly Client[], values?: Partial<Channel>): Channel
   anonymous(method: string, path: string, values?: Values): Promise<Answer>
   /** As after a stop; clients go on. */
   reopen(): void
@@ -186,6 +189,33 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
           }),
         ),
       ),
+    channel: (name, members, values = {}) =>
+      chat.realm.change((turn) => {
+        const channel: Channel = {
+          id: turn.nextId('channel'),
+          recipientId: turn.nextId('recipient'),
+          name,
+          description: '',
+          renderedDescription: '',
+          dateCreated: Math.floor(timeMs / 1000),
+          creatorId: user.id,
+          isPrivate: false,
+          isWebPublic: false,
+          historyPublicToSubscribers: true,
+          isArchived: false,
+          messageRetentionDays: null,
+          topicsPolicy: 'inherit',
+          folderId: null,
+          firstMessageId: null,
+          isDefault: false,
+          groupSettings: {},
+          ...values,
+        }
+        turn.put('channel', channel)
+        const pairs = members.map((client) => ({ user: client.user, channel }))
+        subscribe(chat.realm, turn, pairs)
+        return channel
+      }),
     anonymous: (method, path, values = {}) => send(method, path, values, { 'user-agent': 'test/1.0' }),
     reopen: () => {
       chat.close()
