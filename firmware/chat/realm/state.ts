@@ -1,5 +1,6 @@
 /** The realm in memory: its records by kind, and indexes. Messages are not here: see store/messages.ts. */
 
+import { AlertWords } from '../render/alert-words.ts'
 import type { Things } from '../store/things.ts'
 import {
   type Collection,
@@ -17,6 +18,7 @@ import {
   type Channel,
   type Conversation,
   type Group,
+  type OfUser,
   type Organization,
   REALM_ID,
   type Subscription,
@@ -48,6 +50,8 @@ export interface State extends Collections {
   /** By recipient id. */
   readonly conversationsOf: (userId: number) => Iterable<Conversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
+  /** Everybody's alert words; made when it is asked for after a change. */
+  readonly alertWordIndex: () => AlertWords
 }
 
 /** Reads everything; throws when a record is of no known kind. */
@@ -69,7 +73,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 }
 
 function createIndexes(collections: MutableCollections) {
-  const { user, apiKey, group, channel, subscription, conversation, userTopic } = collections
+  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -103,6 +107,7 @@ function createIndexes(collections: MutableCollections) {
     ),
     conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
     conversationsOf: indexConversations(conversation),
+    alertWordIndex: indexAlertWords(alertWords),
     userTopicsOf: groupBy(
       userTopic,
       ({ userId }) => userId,
@@ -122,6 +127,19 @@ function indexConversations(collection: MutableCollection<Conversation>): State[
     }
   })
   return (userId) => byUser.get(userId)?.values() ?? []
+}
+
+function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>>): State['alertWordIndex'] {
+  let index: AlertWords | undefined
+  collection.listen(() => {
+    index = undefined
+  })
+  return () => {
+    index ??= new AlertWords(
+      [...collection.all()].flatMap(({ userId, value }) => value.map((word) => [userId, word] as const)),
+    )
+    return index
+  }
 }
 
 /** Throws when there is no organisation: then nobody listens either. */

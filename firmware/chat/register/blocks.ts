@@ -8,8 +8,8 @@ import {
   streamBlock,
   subscriptionBlock,
 } from './channels.ts'
-import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
+import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 
 export const BLOCKS: Readonly<Record<string, Block>> = {
   channel_folders: channelFoldersBlock,

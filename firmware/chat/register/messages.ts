@@ -1,8 +1,8 @@
 /** Blocks about messages. Contract sections 4.2 and 4.2.1. */
 
-import { topicName } from '../realm/topic-names.ts'
 import { starredMessages } from '../realm/messages/starred.ts'
 import { unreadForm } from '../realm/messages/unread.ts'
+import { topicName } from '../realm/topic-names.ts'
 import type { Block } from './block.ts'
 
 export const messageBlock: Block = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })

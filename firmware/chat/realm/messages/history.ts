@@ -5,9 +5,9 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
+import { topicName } from '../topic-names.ts'
 import { contentDiff } from './content-diff.ts'
 import { type Edit, extraOf } from './extra.ts'
-import { topicName } from '../topic-names.ts'
 import { placeOf } from './places.ts'
 
 /** Oldest first; the first entry is the message as it was sent. */

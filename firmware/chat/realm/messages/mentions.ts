@@ -38,7 +38,7 @@ export function mentionBits(
   for (const groupId of rendered.groups) mark(membersAmong(realm, groupId, recipients), MENTIONED)
   if (rendered.channelWildcard) mark(recipients, CHANNEL_WILDCARD)
   if (rendered.topicWildcard && place.kind === 'channel') mark(participantsOf(realm, place), TOPIC_WILDCARD)
-  void ALERT_WORD
+  mark(realm.state.alertWordIndex().usersOf(rendered.alertText), ALERT_WORD)
   return bits
 }
 

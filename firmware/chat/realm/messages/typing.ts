@@ -5,10 +5,10 @@ import { canRead } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
+import { asTopic } from '../topic-names.ts'
 import { accessMessage } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
-import { asTopic } from '../topic-names.ts'
 
 export type TypingOp = 'start' | 'stop'
 
