@@ -33,6 +33,8 @@ export interface State extends Collections {
   /** Both of a user's addresses, in lower case. */
   readonly userByEmail: Index<string, User>
   readonly userByDeliveryEmail: Index<string, User>
+  /** By full name, folded; several may have the same. */
+  readonly usersByName: GroupIndex<string, number, User>
   readonly botsOf: GroupIndex<number, number, User>
   readonly keysOf: GroupIndex<number, string, ApiKey>
   /** Names of groups and channels are compared folded: see names.ts. Archived channels keep theirs. */
@@ -77,6 +79,11 @@ function createIndexes(collections: MutableCollections) {
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
+    usersByName: groupBy(
+      user,
+      ({ fullName }) => fold(fullName),
+      ({ id }) => id,
+    ),
     botsOf: groupBy(
       user,
       ({ bot }) => bot?.ownerId ?? null,

@@ -37,7 +37,7 @@ export interface NamedUpload {
 }
 
 export interface RenderSettings {
-  /** Address of the organisation without a slash at its end; links into it become relative. */
+  /** Address of the organisation without a slash at its end; links into it become relative. "" where it is not known. */
   realmUrl: string
   /** `:)` becomes an emoji: a setting of the author. */
   translateEmoticons: boolean

@@ -52,9 +52,10 @@ export function linkAddress(text: string): string | null {
   return SCHEMES.has(url.scheme) ? formatUrl(url) : null
 }
 
-/** Links into the organisation open in the client that shows them. */
+/** Links into the organisation open in the client that shows them. `realmUrl` is "" while nobody has said it. */
 export function relativeAddress(address: string, realmUrl: string): string {
   const inside = `${realmUrl}/`
+  if (realmUrl === '') return address
   return address.startsWith(`${inside}#`) || address.startsWith(`${inside}user_uploads/`)
     ? address.slice(inside.length)
     : address

@@ -12,6 +12,8 @@ export interface TopicRow {
 export interface Topics {
   get(id: number): TopicRow | undefined
   find(recipient: number, folded: string): TopicRow | undefined
+  /** Id of its newest message. */
+  newest(id: number): number | undefined
   add(recipient: number, name: string, folded: string): number
   rename(id: number, name: string, folded: string): void
   remove(id: number): void
@@ -22,6 +24,9 @@ export interface Topics {
 export function prepareTopics(database: Database): Topics {
   const get = database.prepare<[number], TopicRow>('SELECT * FROM topics WHERE id = ?')
   const find = database.prepare<[number, string], TopicRow>('SELECT * FROM topics WHERE recipient = ? AND folded = ?')
+  const newest = database
+    .prepare<[number], number | null>('SELECT max(id) FROM messages WHERE topic = ? AND topic > 0')
+    .pluck()
   const add = database.prepare('INSERT INTO topics (recipient, name, folded) VALUES (?, ?, ?)')
   const rename = database.prepare('UPDATE topics SET name = ?, folded = ? WHERE id = ?')
   const remove = database.prepare('DELETE FROM topics WHERE id = ?')
@@ -32,6 +37,7 @@ export function prepareTopics(database: Database): Topics {
   return {
     get: (id) => get.get(id),
     find: (recipient, folded) => find.get(recipient, folded),
+    newest: (id) => newest.get(id) ?? undefined,
     add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
     rename: (id, name, folded) => void rename.run(name, folded, id),
     remove: (id) => void remove.run(id),

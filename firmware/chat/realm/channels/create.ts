@@ -8,12 +8,12 @@ import type { GroupValue } from '../groups/value.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, GroupSettings, User } from '../records.ts'
+import { renderDescription } from '../rendering.ts'
 import { atLeast, ROLES } from '../roles.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { publishDefaultChannels } from './default-channels.ts'
-import { renderDescription } from './description.ts'
 import { viewersOf } from './find.ts'
 import { publishCreation } from './sight-events.ts'
 
@@ -47,7 +47,7 @@ export function createChannel(
     recipientId: turn.nextId('recipient'),
     name: checkedChannelName(name),
     description: checkedDescription(description),
-    renderedDescription: renderDescription(checkedDescription(description)),
+    renderedDescription: renderDescription(realm, checkedDescription(description)),
     dateCreated: nowOf(realm),
     creatorId: creator.id,
     isPrivate: settings.isPrivate,
