@@ -74,12 +74,11 @@ export const createQueue = (options: QueueOptions, nowMs: number): Queue => ({
 
 export const isFull = (queue: Queue): boolean => queue.entries.length > EVENTS_MAX || queue.textLength > TEXT_MAX
 
-/** The event takes the next id. Returns what it takes the place of, for whoever counts. */
-export function append(queue: Queue, entry: Omit<Entry, 'id'>): Prepared | null {
+/** The event takes the next id. */
+export function append(queue: Queue, entry: Omit<Entry, 'id'>): void {
   const id = queue.nextId++
   queue.entries.push({ ...entry, id })
   queue.textLength += entry.prepared.text.length + entry.tail.length
-  return null
 }
 
 /** The last entry if an event with this key may still join it. */
