@@ -2,13 +2,14 @@
 
 import { badRequest } from '../error.ts'
 import { RenderedTooLong } from '../render/html.ts'
+import type { Linkifiers } from '../render/linkifiers.ts'
 import { type Names, NO_NAMES, type RenderSettings } from '../render/names.ts'
 import { type Rendered, render } from '../render/render.ts'
 import { canSee } from './channels/rights.ts'
 import { sightOf } from './messages/sight.ts'
 import { fold } from './names.ts'
 import type { Realm } from './realm.ts'
-import type { Organization, User } from './records.ts'
+import type { User } from './records.ts'
 import { realmSetting, userSetting } from './settings/read.ts'
 import { organizationOf } from './state.ts'
 import { EMPTY_TOPIC_NAME } from './topic-names.ts'
@@ -17,14 +18,14 @@ import { mayAccess } from './users/access.ts'
 /** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
 export function renderText(realm: Realm, author: User, text: string): Rendered {
   return rendered(text, namesFor(realm, author), {
-    ...settingsOf(organizationOf(realm.state)),
+    ...settingsOf(realm),
     translateEmoticons: userSetting(author, 'translate_emoticons'),
   })
 }
 
 /** Descriptions of channels and groups: they mention nobody and have no previews. '' where there is none. */
 export function renderDescription(realm: Realm, description: string): string {
-  const settings = { ...settingsOf(organizationOf(realm.state)), imagePreviews: false }
+  const settings = { ...settingsOf(realm), imagePreviews: false }
   return rendered(description, { ...NO_NAMES, emoji: (name) => emojiPath(realm, name) }, settings).html
 }
 
@@ -37,16 +38,20 @@ function rendered(text: string, names: Names, settings: RenderSettings): Rendere
   }
 }
 
-function settingsOf(organization: Organization): RenderSettings {
+function settingsOf(realm: Realm): RenderSettings {
+  const organization = organizationOf(realm.state)
   return {
     realmUrl: organization.url,
     translateEmoticons: false,
     imagePreviews: realmSetting(organization, 'inline_image_preview'),
     codeLanguage: realmSetting(organization, 'default_code_block_language'),
     emptyTopicName: EMPTY_TOPIC_NAME,
-    linkifiers: [],
+    linkifiers: linkifiersOf(realm),
   }
 }
+
+/** None: nobody can make any yet. */
+export const linkifiersOf = (_realm: Realm): Linkifiers => []
 
 /** A name that the author may not see is as one that nobody has. */
 function namesFor(realm: Realm, author: User): Names {

@@ -1,37 +1,23 @@
-/** Texts of messages as HTML, with the names of this organisation. Contract section 6. */
+/** What a message's text is as HTML, and what sending and editing need to know of it. Contract sections 2.4 and 6. */
 
+import type { Rendered } from '../../render/render.ts'
+import { linksInTopic, type TopicLink } from '../../render/topic-links.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { linkedPathIds } from '../uploads/path.ts'
+import { linkifiersOf, renderText } from '../rendering.ts'
+import { asPathId, decoded } from '../uploads/path.ts'
 
-export interface RenderedMessage {
-  html: string
-  /** Ids of those who are told: silent mentions are none. */
-  users: readonly number[]
-  groups: readonly number[]
-  channelWildcard: boolean
-  topicWildcard: boolean
-  hasLink: boolean
-  hasImage: boolean
-  /** What alert words are looked for in. */
-  alertText: string
+export interface RenderedMessage extends Omit<Rendered, 'uploads'> {
   /** Uploads that the text links: see uploads/path.ts. */
   pathIds: readonly string[]
 }
 
-export function renderFor(_realm: Realm, _author: User, content: string): RenderedMessage {
-  return {
-    html: `<p>${content.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')}</p>`,
-    users: [],
-    groups: [],
-    channelWildcard: false,
-    topicWildcard: false,
-    hasLink: false,
-    hasImage: false,
-    alertText: content,
-    pathIds: linkedPathIds(content),
-  }
+/** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
+export function renderFor(realm: Realm, author: User, content: string): RenderedMessage {
+  const { uploads, ...rendered } = renderText(realm, author, content)
+  const pathIds = uploads.map((path) => asPathId(decoded(path))).filter((pathId) => pathId !== null)
+  return { ...rendered, pathIds: [...new Set(pathIds)] }
 }
 
-/** Of a topic's name: contract section 2.4. */
-export const topicLinks = (_realm: Realm, _topic: string): { text: string; url: string }[] => []
+/** Of a topic's name. */
+export const topicLinks = (realm: Realm, topic: string): TopicLink[] => linksInTopic(topic, linkifiersOf(realm))

@@ -206,7 +206,7 @@ const mentionedBots = (
 ): number[] =>
   place.kind === 'conversation'
     ? []
-    : users.filter((id) => {
+    : [...users].filter((id) => {
         const user = realm.state.user.get(id)
         return user?.bot != null && user.isActive && !recipients.has(id) && canRead(realm, user, place.channel)
       })
