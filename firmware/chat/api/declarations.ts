@@ -6,6 +6,7 @@ import { eventDeclarations } from './events.ts'
 import { flagDeclarations } from './flags.ts'
 import { keyDeclarations } from './keys.ts'
 import { messageDeclarations } from './messages.ts'
+import { reactionDeclarations } from './reactions.ts'
 import { serverDeclarations } from './server.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
@@ -18,6 +19,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...keyDeclarations,
   ...eventDeclarations,
   ...messageDeclarations,
+  ...reactionDeclarations,
   ...flagDeclarations,
   ...typingDeclarations,
   ...userDeclarations,

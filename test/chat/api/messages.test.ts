@@ -386,3 +386,27 @@ test('a narrow of a registration filters messages alone', async () => {
   )
   await cordelia.refused('BAD_NARROW', 'POST', '/register', { narrow: [['has', 'link']] })
 })
+
+test('E16, E17: reactions are told, listed and taken back; names of other lists go with their code', async () => {
+  const channel = rig.channel('Denmark', [hamlet, cordelia])
+  const { id } = await send(hamlet, channel.id, 'one', 'topic')
+  const queue = await hamlet.register()
+  await cordelia.post(`/messages/${id}/reactions`, { emoji_name: 'octopus' })
+  await cordelia.refused('REACTION_ALREADY_EXISTS', 'POST', `/messages/${id}/reactions`, { emoji_name: 'octopus' })
+  await hamlet.post(`/messages/${id}/reactions`, { emoji_name: 'eight_arms', emoji_code: '1f419' })
+  await cordelia.refused('BAD_REQUEST', 'POST', `/messages/${id}/reactions`, { emoji_name: 'nothing_like_it' })
+  await cordelia.refused('REQUEST_VARIABLE_INVALID', 'POST', `/messages/${id}/reactions`, { emoji_name: '<b>' })
+  const [added] = await queue.events()
+  assert.deepEqual(
+    [added.type, added.op, added.emoji_name, added.emoji_code, added.reaction_type, added.user_id, added.message_id],
+    ['reaction', 'add', 'octopus', '1f419', 'unicode_emoji', cordelia.user.id, id],
+  )
+  const { message } = await hamlet.get(`/messages/${id}`)
+  assert.deepEqual(message.reactions, [
+    { emoji_name: 'octopus', emoji_code: '1f419', reaction_type: 'unicode_emoji', user_id: cordelia.user.id },
+    { emoji_name: 'eight_arms', emoji_code: '1f419', reaction_type: 'unicode_emoji', user_id: hamlet.user.id },
+  ])
+  await cordelia.delete(`/messages/${id}/reactions`, { emoji_code: '1f419' })
+  await cordelia.refused('REACTION_DOES_NOT_EXIST', 'DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' })
+  await cordelia.refused('BAD_REQUEST', 'DELETE', `/messages/${id}/reactions`)
+})

@@ -50,7 +50,7 @@ const TYPES = [
 ]
 
 for (const declaration of DECLARATIONS) {
-  for (const [name, parameter] of Object.entries(declaration.parameters ?? {})) {
+  for (const [name, parameter] of Object.entries<Parameter<unknown>>(declaration.parameters ?? {})) {
     test(`${declaration.row} ${declaration.method} ${declaration.path} refuses a wrong ${name}`, async () => {
       const wrong = ['\0', '[', ...TYPES.filter((value) => fails(parameter, value))].filter((value) =>
         fails(parameter, value),
@@ -77,7 +77,7 @@ for (const declaration of DECLARATIONS) {
 /** Good values of what is read before it. */
 function earlier({ parameters = {} }: AnyDeclaration, name: string): Record<string, string> {
   const values: Record<string, string> = {}
-  for (const [other, parameter] of Object.entries(parameters)) {
+  for (const [other, parameter] of Object.entries<Parameter<unknown>>(parameters)) {
     if (other === name) return values
     if (parameter.fallback === null) values[other] = SAMPLES.find((value) => !fails(parameter, value))!
   }

@@ -1,12 +1,10 @@
 /** What few messages have, as the JSON of their row. */
 
 import type { MessageRow } from '../../store/messages.ts'
+import type { Emoji } from '../emoji.ts'
 
-export interface Reaction {
-  emoji_name: string
-  emoji_code: string
-  reaction_type: 'unicode_emoji' | 'realm_emoji' | 'zulip_extra_emoji'
-  user_id: number
+export interface Reaction extends Emoji {
+  readonly user_id: number
 }
 
 export interface Submessage {

@@ -1,0 +1,48 @@
+/** Reactions. Contract section 3.2, rows E16 and E17. */
+
+import { integer, oneOf, text } from '../http/parameters.ts'
+import { REACTION_TYPES } from '../realm/emoji.ts'
+import { addReaction, removeReaction } from '../realm/messages/reactions.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+/** Names and codes of all lists there are; what is stored under one goes out with each fetch of the message. */
+const NAME = /^[\p{L}\p{N}_.+-]{1,100}$/u
+
+const name = () => text().where((name) => NAME.test(name), 'is no name of an emoji')
+const optional = { emoji_code: name().optional(), reaction_type: oneOf(...REACTION_TYPES).optional() }
+const segments = { message_id: integer() }
+
+export const reactionDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E16',
+    method: 'POST',
+    path: '/messages/:message_id/reactions',
+    who: 'account',
+    segments,
+    parameters: { emoji_name: name(), ...optional },
+    handle: ({ realm, me, path, given }) => {
+      addReaction(realm, me, path.message_id, {
+        name: given.emoji_name,
+        code: given.emoji_code,
+        type: given.reaction_type,
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E17',
+    method: 'DELETE',
+    path: '/messages/:message_id/reactions',
+    who: 'account',
+    segments,
+    parameters: { emoji_name: name().optional(), ...optional },
+    handle: ({ realm, me, path, given }) => {
+      removeReaction(realm, me, path.message_id, {
+        name: given.emoji_name,
+        code: given.emoji_code,
+        type: given.reaction_type,
+      })
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,73 @@
+/** Reactions. Contract sections 2.4, 3.2 (E16, E17), V21. */
+
+import { badRequest, ChatError } from '../../error.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import { type Emoji, findEmoji, type NamedEmoji } from '../emoji.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { accessMessage, audienceOf } from './access.ts'
+import { HAS_REACTION } from './bits.ts'
+import { extraOf, type Reaction } from './extra.ts'
+
+const REACTIONS_MAX = 2000 // of one message: each is sent with it
+
+export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
+  realm.change((turn) => {
+    const row = accessMessage(realm, me, messageId)
+    const before = extraOf(row).reactions ?? []
+    const added = vote(before, emoji) ?? findEmoji(realm, emoji)
+    if (before.some((one) => one.user_id === me.id && isSame(one, added)))
+      throw new ChatError('REACTION_ALREADY_EXISTS', 'Reaction already exists.')
+    if (before.length >= REACTIONS_MAX) throw badRequest(`A message has at most ${REACTIONS_MAX} reactions`)
+    setReactions(realm, row, [...before, { ...added, user_id: me.id }])
+    turn.publish(reactionEvent(realm, me, row, 'add', added))
+  })
+}
+
+export function removeReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
+  if (emoji.name === undefined && emoji.code === undefined)
+    throw badRequest('At least one of the following arguments must be present: emoji_name, emoji_code')
+  realm.change((turn) => {
+    const row = accessMessage(realm, me, messageId)
+    const before = extraOf(row).reactions ?? []
+    const removed = before.find((one) => one.user_id === me.id && isMeant(one, emoji))
+    if (removed === undefined) throw new ChatError('REACTION_DOES_NOT_EXIST', "Reaction doesn't exist.")
+    setReactions(
+      realm,
+      row,
+      before.filter((one) => one !== removed),
+    )
+    turn.publish(reactionEvent(realm, me, row, 'remove', removed))
+  })
+}
+
+function setReactions({ store }: Realm, row: MessageRow, reactions: readonly Reaction[]): void {
+  const bits = reactions.length > 0 ? row.bits | HAS_REACTION : row.bits & ~HAS_REACTION
+  store.messages.update({ ...row, bits, extra: JSON.stringify({ ...extraOf(row), reactions }) })
+}
+
+/** The emoji of a reaction that is there already: it may be used by others even when it was deactivated since. */
+const vote = (reactions: readonly Reaction[], emoji: NamedEmoji): Emoji | undefined =>
+  emoji.name === undefined ? undefined : reactions.find((one) => one.emoji_name === emoji.name && isMeant(one, emoji))
+
+function isMeant(reaction: Reaction, { name, code, type }: NamedEmoji): boolean {
+  if (type !== undefined && reaction.reaction_type !== type) return false
+  if (code !== undefined) return reaction.emoji_code === code
+  return reaction.emoji_name === name
+}
+
+const isSame = (a: Emoji, b: Emoji): boolean => a.emoji_code === b.emoji_code && a.reaction_type === b.reaction_type
+
+function reactionEvent(realm: Realm, user: User, row: MessageRow, op: 'add' | 'remove', emoji: Emoji) {
+  const { emoji_name, emoji_code, reaction_type } = emoji
+  const body = {
+    op,
+    user_id: user.id,
+    user: { user_id: user.id, email: user.email, full_name: user.fullName, is_mirror_dummy: false },
+    message_id: row.id,
+    emoji_name,
+    emoji_code,
+    reaction_type,
+  }
+  return { type: 'reaction', to: audienceOf(realm, row).map(({ id }) => id), make: () => body }
+}
