@@ -6,8 +6,11 @@ import { eventDeclarations } from './events.ts'
 import { flagDeclarations } from './flags.ts'
 import { keyDeclarations } from './keys.ts'
 import { messageDeclarations } from './messages.ts'
+import { personalDeclarations } from './personal.ts'
+import { presenceDeclarations } from './presence.ts'
 import { reactionDeclarations } from './reactions.ts'
 import { serverDeclarations } from './server.ts'
+import { settingDeclarations } from './settings.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
 import { typingDeclarations } from './typing.ts'
@@ -15,17 +18,20 @@ import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
 export const DECLARATIONS: readonly AnyDeclaration[] = [
-  ...serverDeclarations,
-  ...keyDeclarations,
-  ...eventDeclarations,
-  ...messageDeclarations,
-  ...reactionDeclarations,
-  ...flagDeclarations,
-  ...typingDeclarations,
-  ...userDeclarations,
   ...channelDeclarations,
+  ...eventDeclarations,
+  ...flagDeclarations,
+  ...keyDeclarations,
+  ...messageDeclarations,
+  ...personalDeclarations,
+  ...presenceDeclarations,
+  ...reactionDeclarations,
+  ...serverDeclarations,
+  ...settingDeclarations,
   ...subscriptionDeclarations,
   ...topicDeclarations,
+  ...typingDeclarations,
+  ...userDeclarations,
 ]
 
 /** With full paths: files and pages. */

@@ -68,6 +68,10 @@ export const oneOf = <const V extends string>(...values: readonly V[]): Paramete
     return value
   })
 
+/** Text of that form. */
+export const textOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
+  parameter((raw, name) => match(schema, readText(raw, name), name))
+
 /** One JSON text of that type. */
 export const json = <T>(schema: z.ZodType<T>): Parameter<T> =>
   parameter((raw, name) => match(schema, readJson(raw, name), name))

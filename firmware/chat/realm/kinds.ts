@@ -46,6 +46,8 @@ export const KINDS = {
   mutedUsers: ofUser<readonly MutedUser[]>(),
   userStatus: ofUser<UserStatus>(),
   onboardingSteps: ofUser<readonly string[]>(),
+  /** Names of the settings that a user has ever changed himself. */
+  editedSettings: ofUser<readonly string[]>(),
   presence: kind<Presence>(({ userId }) => userId),
   realmEmoji: kind<RealmEmoji>(({ id }) => id),
   botStorage: kind<BotStorage>(({ userId, name }) => `${userId}:${name}`),

@@ -1,26 +1,55 @@
 /** Every block by the name under which it is fetched: a line each. */
 
 import type { Block } from './block.ts'
-import {
-  channelFoldersBlock,
-  defaultStreamGroupsBlock,
-  defaultStreamsBlock,
-  streamBlock,
-  subscriptionBlock,
-} from './channels.ts'
+import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
+import { channelFoldersBlock, defaultStreamGroupsBlock, defaultStreamsBlock, streamBlock, subscriptionBlock } from './channels.ts'
+import { realmEmoji } from './emoji.ts'
+import { realmUserGroups } from './groups.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
+import { customProfileFields, giphy, pushDevice, realmBilling, realmDomains, realmFilters, realmLinkifiers, realmPlaygrounds, tenor, videoCalls } from './nothing.ts'
+import { alertWords, mutedUsers, onboardingSteps } from './personal.ts'
+import { presence, userStatus } from './presence.ts'
+import { realmUser } from './realm-user.ts'
+import { realm } from './realm.ts'
+import { displaySettings, notificationSettings, realmDefaults, userSettingsBlock } from './settings.ts'
 import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 
 export const BLOCKS: Readonly<Record<string, Block>> = {
+  alert_words: alertWords,
   channel_folders: channelFoldersBlock,
+  custom_profile_fields: customProfileFields,
   default_stream_groups: defaultStreamGroupsBlock,
   default_streams: defaultStreamsBlock,
+  giphy,
+  message: messageBlock,
   muted_topics: mutedTopicsBlock,
+  muted_users: mutedUsers,
+  onboarding_steps: onboardingSteps,
+  presence,
+  push_device: pushDevice,
+  realm,
+  realm_billing: realmBilling,
+  realm_bot: realmBot,
+  realm_domains: realmDomains,
+  realm_embedded_bots: realmEmbeddedBots,
+  realm_emoji: realmEmoji,
+  realm_filters: realmFilters,
+  realm_incoming_webhook_bots: realmIncomingWebhookBots,
+  realm_linkifiers: realmLinkifiers,
+  realm_playgrounds: realmPlaygrounds,
+  realm_user: realmUser,
+  realm_user_groups: realmUserGroups,
+  realm_user_settings_defaults: realmDefaults,
+  recent_private_conversations: conversationsBlock,
+  starred_messages: starredBlock,
   stream: streamBlock,
   subscription: subscriptionBlock,
-  user_topic: userTopicBlock,
-  message: messageBlock,
+  tenor,
+  update_display_settings: displaySettings,
+  update_global_notifications: notificationSettings,
   update_message_flags: flagsBlock,
-  starred_messages: starredBlock,
-  recent_private_conversations: conversationsBlock,
+  user_settings: userSettingsBlock,
+  user_status: userStatus,
+  user_topic: userTopicBlock,
+  video_calls: videoCalls,
 }

@@ -1,0 +1,67 @@
+/** What is an account's own: words it wants to hear of, users it does not, steps it has seen. Rows E82, E83, E87. */
+
+import { integer, text, texts } from '../http/parameters.ts'
+import { addAlertWords, alertWordsOf, removeAlertWords } from '../realm/users/alert-words.ts'
+import { findUser } from '../realm/users/find.ts'
+import { mute, unmute } from '../realm/users/muted.ts'
+import { markSeen } from '../realm/users/onboarding.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+export const personalDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E82',
+    method: 'GET',
+    path: '/users/me/alert_words',
+    who: 'account',
+    handle: ({ realm, me }) => ({ alert_words: alertWordsOf(realm, me) }),
+  }),
+  declare({
+    row: 'E82',
+    method: 'POST',
+    path: '/users/me/alert_words',
+    who: 'account',
+    parameters: { alert_words: texts() },
+    handle: ({ realm, me, given }) => ({ alert_words: addAlertWords(realm, me, given.alert_words) }),
+  }),
+  declare({
+    row: 'E82',
+    method: 'DELETE',
+    path: '/users/me/alert_words',
+    who: 'account',
+    parameters: { alert_words: texts() },
+    handle: ({ realm, me, given }) => ({ alert_words: removeAlertWords(realm, me, given.alert_words) }),
+  }),
+  declare({
+    row: 'E83',
+    method: 'POST',
+    path: '/users/me/muted_users/:user_id',
+    who: 'account',
+    segments: { user_id: integer() },
+    handle: ({ realm, me, path }) => {
+      realm.change((turn) => mute(realm, turn, me, findUser(realm, me, path.user_id)))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E83',
+    method: 'DELETE',
+    path: '/users/me/muted_users/:user_id',
+    who: 'account',
+    segments: { user_id: integer() },
+    handle: ({ realm, me, path }) => {
+      realm.change((turn) => unmute(realm, turn, me, findUser(realm, me, path.user_id)))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E87',
+    method: 'POST',
+    path: '/users/me/onboarding_steps',
+    who: 'human',
+    parameters: { onboarding_step: text() },
+    handle: ({ realm, me, given }) => {
+      markSeen(realm, me, given.onboarding_step)
+      return {}
+    },
+  }),
+]

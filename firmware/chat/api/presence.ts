@@ -1,0 +1,145 @@
+/** Who is there, and what he says of it. Contract section 3.4, rows E76 to E81. */
+
+import { badRequest } from '../error.ts'
+import { boolean, integer, naturalNumber, oneOf, trimmed } from '../http/parameters.ts'
+import { REACTION_TYPES } from '../realm/emoji.ts'
+import { nowOf, type Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+import { userSetting } from '../realm/settings/read.ts'
+import { findOwnUser, findUser } from '../realm/users/find.ts'
+import { HISTORY_DAYS, legacy } from '../realm/users/presence.ts'
+import { presencesFor, takeReport } from '../realm/users/presences.ts'
+import { changePresenceEnabled } from '../realm/users/settings.ts'
+import { setStatus, statusObject } from '../realm/users/statuses.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+import { userSegment } from './users.ts'
+
+const STATUS_CHARACTERS_MAX = 60
+const HISTORY_DAYS_MAX = 3650
+
+const statusParameters = {
+  status_text: trimmed()
+    .where((text) => [...text].length <= STATUS_CHARACTERS_MAX, `must have at most ${STATUS_CHARACTERS_MAX} characters`)
+    .optional(),
+  emoji_name: trimmed().optional(),
+  emoji_code: trimmed().optional(),
+  reaction_type: oneOf(...REACTION_TYPES, '').optional(),
+}
+
+interface GivenStatus {
+  status_text: string | undefined
+  emoji_name: string | undefined
+  emoji_code: string | undefined
+  reaction_type: (typeof REACTION_TYPES)[number] | '' | undefined
+}
+
+export const presenceDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E76',
+    method: 'GET',
+    path: '/users/:user_id/status',
+    who: 'account',
+    segments: { user_id: integer() },
+    handle: ({ realm, me, path }) => ({ status: statusObject(realm, findUser(realm, me, path.user_id)) }),
+  }),
+  declare({
+    row: 'E77',
+    method: 'POST',
+    path: '/users/:user_id/status',
+    who: 'administrator',
+    segments: { user_id: integer() },
+    parameters: statusParameters,
+    handle: ({ realm, me, path, given }) => {
+      setGivenStatus(realm, findOwnUser(realm, me, path.user_id), given, undefined)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E78',
+    method: 'POST',
+    path: '/users/me/status',
+    who: 'account',
+    parameters: { ...statusParameters, away: boolean().optional() },
+    handle: ({ realm, me, given }) => {
+      setGivenStatus(realm, me, given, given.away)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E79',
+    method: 'POST',
+    path: '/users/me/presence',
+    who: 'account',
+    parameters: {
+      status: oneOf('active', 'idle'),
+      ping_only: boolean().default(false),
+      new_user_input: boolean().default(false),
+      last_update_id: integer()
+        .where((id) => id >= -1, 'must be -1 or more')
+        .optional(),
+      history_limit_days: naturalNumber()
+        .where((days) => days <= HISTORY_DAYS_MAX, `must be at most ${HISTORY_DAYS_MAX}`)
+        .default(HISTORY_DAYS),
+      slim_presence: boolean().default(false),
+    },
+    handle: ({ realm, me, given }) => {
+      takeReport(realm, me, given.status)
+      if (given.ping_only) return { server_timestamp: nowOf(realm), zephyr_mirror_active: false }
+      const isModern = given.slim_presence || given.last_update_id !== undefined
+      const { presences, lastUpdateId } = presencesFor(realm, me, {
+        form: isModern ? 'modern' : 'legacy',
+        historyDays: given.history_limit_days,
+        after: given.last_update_id ?? -1,
+      })
+      return {
+        presence_last_update_id: lastUpdateId,
+        server_timestamp: nowOf(realm),
+        presences,
+        zephyr_mirror_active: false,
+      }
+    },
+  }),
+  declare({
+    row: 'E80',
+    method: 'GET',
+    path: '/users/:user_id/presence',
+    who: 'account',
+    segments: userSegment,
+    handle: ({ realm, me, path }) => {
+      const user = findUser(realm, me, path.user_id)
+      if (user.bot !== null) throw badRequest('Presence is not supported for bot users.')
+      const times = user.isActive ? realm.state.presence.get(user.id) : undefined
+      if (times === undefined) throw badRequest(`No presence data for ${user.email}`)
+      const { aggregated, website } = legacy(times)
+      return { presence: { aggregated: brief(aggregated), website: brief(website) } }
+    },
+  }),
+  declare({
+    row: 'E81',
+    method: 'GET',
+    path: '/realm/presence',
+    who: 'account',
+    handle: ({ realm, me }) => ({
+      server_timestamp: nowOf(realm),
+      presences: presencesFor(realm, me, { form: 'legacy', historyDays: HISTORY_DAYS, after: -1 }).presences,
+    }),
+  }),
+]
+
+const brief = ({ status, timestamp }: { status: string; timestamp: number }) => ({ status, timestamp })
+
+function setGivenStatus(realm: Realm, user: User, given: GivenStatus, away: boolean | undefined): void {
+  const { status_text: text, emoji_name: name } = given
+  const code = given.emoji_code || undefined
+  const type = given.reaction_type || undefined
+  if (name === undefined && (code !== undefined || type !== undefined))
+    throw badRequest('Client must pass emoji_name if they pass either emoji_code or reaction_type.')
+  if (text === undefined && name === undefined && away === undefined)
+    throw badRequest('Client did not pass any new values.')
+  realm.change((turn) => {
+    const isNews = away !== undefined && userSetting(user, 'presence_enabled') === away
+    const after = isNews ? changePresenceEnabled(realm, turn, user, !away) : user
+    if (text === undefined && name === undefined) return
+    setStatus(realm, turn, after, { text, emoji: name === undefined ? undefined : { name, code, type } })
+  })
+}

@@ -1,0 +1,155 @@
+/** Settings of users. Contract section 3.4, rows E84 and E88. */
+
+import { z } from 'zod'
+import { INSIDE } from '../../base/fair-queue.ts'
+import { badRequest } from '../error.ts'
+import { json, type Parameter, text, textOf } from '../http/parameters.ts'
+import type { Passwords } from '../realm/passwords.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { Password, User } from '../realm/records.ts'
+import { atLeast, ROLES } from '../realm/roles.ts'
+import { realmSetting } from '../realm/settings/read.ts'
+import type { Setting } from '../realm/settings/setting.ts'
+import { NOT_IN_BULK, USER_SETTINGS, type UserSetting, type UserSettings } from '../realm/settings/user.ts'
+import { organizationOf } from '../realm/state.ts'
+import type { Turn } from '../realm/turn.ts'
+import { countAddressChange } from '../realm/users/address-changes.ts'
+import { changeAddress, changeName } from '../realm/users/change.ts'
+import { changeSettings, changeSettingsOf, type GivenSettings } from '../realm/users/settings.ts'
+import { setPassword } from '../realm/users.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const IDS_MAX = 10_000 // more accounts than an organisation has
+
+const targetUsers = z
+  .object({
+    user_ids: z.array(z.int()).max(IDS_MAX).optional(),
+    group_ids: z.array(z.int()).max(IDS_MAX).optional(),
+    skip_if_already_edited: z.boolean().default(false),
+  })
+  .refine(
+    ({ user_ids, group_ids }) => user_ids !== undefined || group_ids !== undefined,
+    'user_ids or group_ids is needed',
+  )
+
+type SettingParameters = { [K in UserSetting]: Parameter<UserSettings[K] | undefined> }
+
+const settingParameters = Object.fromEntries(
+  Object.entries<Setting>(USER_SETTINGS).map(([name, { schema, raw }]) => [
+    name,
+    (raw ? textOf(schema) : json(schema)).optional(),
+  ]),
+) as SettingParameters
+
+const identityParameters = {
+  full_name: text().optional(),
+  email: text().optional(),
+  old_password: text().optional(),
+  new_password: text().optional(),
+}
+
+type Identity = { [K in keyof typeof identityParameters]: string | undefined }
+
+/** Each path on which clients change settings; old ones have two of their own. */
+const change = (row: string, path: string): AnyDeclaration =>
+  declare({
+    row,
+    method: 'PATCH',
+    path,
+    who: 'account',
+    parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
+    handle: async ({ realm, passwords, me, given, sent }) => {
+      const { full_name, email, old_password, new_password, target_users, ...settings } = given
+      const chosen = Object.fromEntries(
+        Object.entries(settings).filter(([, value]) => value !== undefined),
+      ) as GivenSettings
+      if (target_users !== undefined) changeOthers(realm, me, target_users, chosen, sent)
+      else await changeOwn(realm, passwords, me, { full_name, email, old_password, new_password }, chosen)
+      return {}
+    },
+  })
+
+export const settingDeclarations: readonly AnyDeclaration[] = [
+  change('E84', '/settings'),
+  change('E88', '/settings/notifications'),
+  change('E88', '/settings/display'),
+]
+
+const REFUSED_FOR_OTHERS: readonly string[] = [...Object.keys(identityParameters), ...NOT_IN_BULK]
+
+function changeOthers(
+  realm: Realm,
+  me: User,
+  target: z.output<typeof targetUsers>,
+  given: GivenSettings,
+  sent: ReadonlySet<string>,
+): void {
+  if (!atLeast(me.role, ROLES.administrator)) throw badRequest('Must be an organization administrator')
+  const refused = REFUSED_FOR_OTHERS.filter((name) => sent.has(name))
+  if (refused.length > 0)
+    throw badRequest(`Not to be changed for other users: ${refused.join(', ')}`, {
+      parameters: ['target_users', ...refused],
+    })
+  const { user_ids: userIds = [], group_ids: groupIds = [], skip_if_already_edited: skipIfEdited } = target
+  realm.change((turn) => changeSettingsOf(realm, turn, me, { userIds, groupIds, skipIfEdited }, given))
+}
+
+async function changeOwn(
+  realm: Realm,
+  passwords: Passwords,
+  me: User,
+  given: Identity,
+  settings: GivenSettings,
+): Promise<void> {
+  const before = realm.state.password.get(me.id)
+  const password = given.new_password === undefined ? null : await newPassword(passwords, me, before, given)
+  realm.change((turn) => {
+    let user = realm.state.user.get(me.id)!
+    if (password !== null) {
+      // Somebody else may have set one meanwhile: the old one that was shown is no longer the old one.
+      if (realm.state.password.get(me.id) !== before) throw badRequest('Wrong password!')
+      setPassword(turn, password)
+    }
+    if (given.email !== undefined) user = changeOwnAddress(realm, turn, user, given.email)
+    if (given.full_name !== undefined) user = changeOwnName(realm, turn, user, given.full_name)
+    changeSettings(realm, turn, user, settings)
+  })
+}
+
+async function newPassword(
+  passwords: Passwords,
+  me: User,
+  before: Password | undefined,
+  { old_password: old, new_password: wanted }: Identity,
+): Promise<Password> {
+  if (old === undefined) throw badRequest('Please fill out all fields.')
+  if (before === undefined || !(await passwords.matches(me.deliveryEmail, old, before, INSIDE)))
+    throw badRequest('Wrong password!')
+  return passwords.digest(me.id, wanted!, 'new_password')
+}
+
+function changeOwnAddress(realm: Realm, turn: Turn, user: User, email: string): User {
+  if (email.trim() === user.deliveryEmail) return user
+  if (user.bot !== null) throw badRequest('The address of a bot comes from its short name')
+  expectAllowed(realm, user, 'email_changes_disabled', 'Email address changes are disabled in this organization.')
+  const after = changeAddress(realm, turn, user, email, 'email')
+  countAddressChange(realm, user.id)
+  return after
+}
+
+function changeOwnName(realm: Realm, turn: Turn, user: User, name: string): User {
+  if (name.trim() === user.fullName) return user
+  expectAllowed(realm, user, 'name_changes_disabled', 'Name changes are disabled in this organization.')
+  return changeName(realm, turn, user, name)
+}
+
+/** What the organisation keeps its people from, administrators may do. */
+export function expectAllowed(
+  realm: Realm,
+  user: User,
+  setting: 'name_changes_disabled' | 'email_changes_disabled' | 'avatar_changes_disabled',
+  message: string,
+): void {
+  if (realmSetting(organizationOf(realm.state), setting) && !atLeast(user.role, ROLES.administrator))
+    throw badRequest(message)
+}

@@ -1,0 +1,12 @@
+/** Blocks of bots: those that the caller may manage, and kinds of bots that others have. Contract section 4.2. */
+
+import { botObject, managedBots } from '../realm/bots/view.ts'
+import type { Block } from './block.ts'
+
+export const realmBot: Block = ({ realm, me }) => ({
+  realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot)),
+})
+
+export const realmEmbeddedBots: Block = () => ({ realm_embedded_bots: [] })
+
+export const realmIncomingWebhookBots: Block = () => ({ realm_incoming_webhook_bots: [] })

@@ -1,0 +1,10 @@
+/** The block of user groups. Contract sections 2.5 and 4.2. */
+
+import { groupObjects } from '../realm/groups/view.ts'
+import { ROLES } from '../realm/roles.ts'
+import type { Block } from './block.ts'
+
+/** Guests get an empty list, as they hear of no group either. */
+export const realmUserGroups: Block = ({ realm, me, shape }) => ({
+  realm_user_groups: me.role === ROLES.guest ? [] : groupObjects(realm, shape.can.include_deactivated_groups),
+})

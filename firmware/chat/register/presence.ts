@@ -1,0 +1,18 @@
+/** Blocks of who is there, and what he says of it. Contract section 4.2. */
+
+import { nowOf } from '../realm/realm.ts'
+import { presencesFor } from '../realm/users/presences.ts'
+import { statusesFor } from '../realm/users/statuses.ts'
+import type { Block } from './block.ts'
+
+export const presence: Block = ({ realm, me, shape, presenceHistoryLimitDays }) => {
+  const form = shape.can.simplified_presence_events || shape.slimPresence ? 'modern' : 'legacy'
+  const { presences, lastUpdateId } = presencesFor(realm, me, {
+    form,
+    historyDays: presenceHistoryLimitDays,
+    after: -1,
+  })
+  return { presences, presence_last_update_id: lastUpdateId, server_timestamp: nowOf(realm) }
+}
+
+export const userStatus: Block = ({ realm, me }) => ({ user_status: statusesFor(realm, me) })

@@ -1,0 +1,54 @@
+/** Blocks of accounts: all whom the caller may see, and himself. Contract section 4.2. */
+
+import { avatarUrl } from '../realm/avatars/url.ts'
+import { mayInRealm } from '../realm/groups/rights.ts'
+import type { User } from '../realm/records.ts'
+import { atLeast, ROLES } from '../realm/roles.ts'
+import { accessOf } from '../realm/users/access.ts'
+import { placeholderObject, systemBotObject, userFor } from '../realm/users/view.ts'
+import type { Block } from './block.ts'
+
+export const realmUser: Block = (context) => ({ ...everybody(context), ...oneself(context) })
+
+const everybody: Block = ({ realm, me, shape }) => {
+  const mayAccess = accessOf(realm, me)
+  const options = { clientGravatar: shape.clientGravatar, includeProfileData: true }
+  const [active, others, system]: [object[], object[], object[]] = [[], [], []]
+  for (const user of realm.state.user.all()) {
+    if (user.isSystemBot) system.push(systemBotObject(realm, user))
+    else if (mayAccess(user)) (user.isActive ? active : others).push(inList(userFor(realm, me, user, options)))
+    else if (!shape.can.user_list_incomplete) active.push(inList(placeholderObject(realm, user)))
+  }
+  return { realm_users: active, realm_non_active_users: others, cross_realm_bots: system }
+}
+
+/** Which of the two lists it is in says whether it is active. */
+const inList = ({ is_active, ...user }: { is_active: boolean }): object => user
+
+const oneself: Block = ({ realm, me, shape }) => {
+  const may = (name: Parameters<typeof mayInRealm>[1]): boolean => mayInRealm(realm, name, me)
+  const [publicOnes, privateOnes] = [may('can_create_public_channel_group'), may('can_create_private_channel_group')]
+  return {
+    user_id: me.id,
+    email: me.email,
+    delivery_email: me.deliveryEmail,
+    full_name: me.fullName,
+    avatar_url: avatarUrl(realm, me, { clientGravatar: shape.clientGravatar }),
+    avatar_url_medium: avatarUrl(realm, me, { clientGravatar: shape.clientGravatar, medium: true }),
+    avatar_source: me.avatarSource,
+    ...ownFlags(me),
+    can_create_streams: publicOnes || privateOnes,
+    can_create_public_streams: publicOnes,
+    can_create_private_streams: privateOnes,
+    can_create_web_public_streams: may('can_create_web_public_channel_group'),
+    can_subscribe_other_users: may('can_add_subscribers_group'),
+    can_invite_others_to_realm: may('can_invite_users_group'),
+  }
+}
+
+const ownFlags = ({ role }: User) => ({
+  is_owner: role === ROLES.owner,
+  is_admin: atLeast(role, ROLES.administrator),
+  is_moderator: atLeast(role, ROLES.moderator),
+  is_guest: role === ROLES.guest,
+})

@@ -1,0 +1,36 @@
+/** Blocks of users' settings, in the three forms in which clients have read them. Contract sections 2.7 and 4.2. */
+
+import type { User } from '../realm/records.ts'
+import { userSettings } from '../realm/settings/read.ts'
+import {
+  LEGACY_DISPLAY_SETTINGS,
+  LEGACY_NOTIFICATION_SETTINGS,
+  NOT_IN_REALM_DEFAULTS,
+  picked,
+  READ_ONLY,
+  userSettingDefaults,
+} from '../realm/settings/user.ts'
+import type { Block } from './block.ts'
+
+export const userSettingsBlock: Block = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
+
+export const displaySettings: Block = ({ me, shape }) =>
+  shape.can.user_settings_object
+    ? {}
+    : { ...legacy(me, LEGACY_DISPLAY_SETTINGS), emojiset_choices: READ_ONLY.emojiset_choices }
+
+export const notificationSettings: Block = ({ me, shape }) =>
+  shape.can.user_settings_object
+    ? {}
+    : {
+        ...legacy(me, LEGACY_NOTIFICATION_SETTINGS),
+        available_notification_sounds: READ_ONLY.available_notification_sounds,
+      }
+
+const legacy = (me: User, names: Parameters<typeof picked>[1]) => picked(userSettings(me), names)
+
+export const realmDefaults: Block = () => {
+  const names: readonly string[] = NOT_IN_REALM_DEFAULTS
+  const shared = Object.entries(userSettingDefaults()).filter(([name]) => !names.includes(name))
+  return { realm_user_settings_defaults: { ...Object.fromEntries(shared), ...READ_ONLY } }
+}
