@@ -11,7 +11,7 @@ import { subscribe } from '../../../firmware/chat/realm/channels/subscribe.ts'
 import { makeKey } from '../../../firmware/chat/realm/keys.ts'
 import type { Channel, User } from '../../../firmware/chat/realm/records.ts'
 import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
-import { createUser } from '../../../firmware/chat/realm/users.ts'
+import { addUser } from '../../../firmware/chat/realm/users/change.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
 
 export const CHAT_KEY = new Uint8Array(32).fill(7)
@@ -68,6 +68,8 @@ export interface TestChat {
   account(name: string, role?: Role): Client
   /** With these subscribed; public unless `values` say otherwise. */
   channel(name: string, members: readonly Client[], values?: Partial<Channel>): Channel
+  /** One more key of an account. */
+  clientOf(user: User): Client
   anonymous(method: string, path: string, values?: Values): Promise<Answer>
   /** As after a stop; clients go on. */
   reopen(): void
@@ -173,6 +175,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     directory,
     logged,
     owner: clientOf(user),
+    clientOf,
     setTime: (ms) => {
       timeMs = ms
     },
@@ -182,7 +185,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     account: (name, role = ROLES.member) =>
       clientOf(
         chat.realm.change((turn) =>
-          createUser(chat.realm, turn, {
+          addUser(chat.realm, turn, {
             email: `${name}@example.com`,
             fullName: `${name[0]!.toUpperCase()}${name.slice(1)} Test`,
             role,

@@ -1,6 +1,8 @@
 /** Deactivating and reactivating accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
 
 import { publishBotUpdate } from '../bots/events.ts'
+import { viewersOf } from '../channels/find.ts'
+import { publishPeers } from '../channels/sight-events.ts'
 import { publishMemberships } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -26,4 +28,10 @@ function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): v
   publishPerson(realm, turn, after, { is_active: isActive })
   if (after.bot !== null) publishBotUpdate(realm, turn, after, { is_active: isActive })
   publishMemberships(realm, turn, before, after)
+  for (const [channelId, subscription] of realm.state.subscriptionsOf.get(after.id)) {
+    const channel = realm.state.channel.get(channelId)
+    if (channel === undefined || !subscription.isActive) continue
+    const op = isActive ? 'peer_add' : 'peer_remove'
+    publishPeers(turn, op, channel, [after.id], viewersOf(realm, channel))
+  }
 }

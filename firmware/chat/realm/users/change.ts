@@ -1,6 +1,7 @@
 /** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { watchSight } from '../channels/sight-events.ts'
 import { publishMemberships } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -49,9 +50,11 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   if (user.role === ROLES.owner && isLastOwner(realm, user))
     throw badRequest('The owner permission cannot be removed from the only organization owner.')
   const after = { ...user, role }
+  const publishSight = watchSight(realm, [user.id])
   turn.put('user', after)
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
+  publishSight(turn)
   return after
 }
 

@@ -1,0 +1,338 @@
+/** Accounts: contract section 3.4, rows E67 to E75, V33 and V34. */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+
+let rig: TestChat
+let admin: Client
+let hamlet: Client
+let guest: Client
+before(async () => {
+  rig = await openTestChat()
+  admin = rig.account('iago', ROLES.administrator)
+  hamlet = rig.account('hamlet')
+  guest = rig.account('polonius', ROLES.guest)
+})
+after(() => rig.close())
+
+const PASSWORD = 'to be or not to be'
+
+describe('E67 to E70: reading accounts', () => {
+  it('E67: everybody is listed with the fields of the contract, the service itself is not', async () => {
+    const { members } = await hamlet.get('/users')
+    assert.deepEqual(
+      members.map(({ email }: { email: string }) => email),
+      ['olivia@example.com', 'iago@example.com', 'hamlet@example.com', 'polonius@example.com'],
+    )
+    const { avatar_url, ...owner } = members[0]
+    assert.match(avatar_url, /^\/user_avatars\/2\/\d+-[0-9a-f]{32}\.png\?version=1$/)
+    assert.deepEqual(owner, {
+      user_id: rig.owner.user.id,
+      email: 'olivia@example.com',
+      delivery_email: 'olivia@example.com',
+      full_name: 'Olivia Owner',
+      role: 100,
+      is_owner: true,
+      is_admin: true,
+      is_guest: false,
+      is_bot: false,
+      is_active: true,
+      date_joined: '2026-11-24T12:00:00+00:00',
+      timezone: '',
+      avatar_version: 1,
+      bot_type: null,
+      bot_owner_id: null,
+    })
+  })
+
+  it('E67: ids choose accounts, and people have profile data where they are asked for', async () => {
+    const values = { user_ids: [hamlet.user.id, 9999], include_custom_profile_fields: true }
+    const { members } = await guest.get('/users', values)
+    assert.equal(members.length, 1)
+    assert.deepEqual(members[0].profile_data, {})
+  })
+
+  it('E68, E69: one account by id and by address; whoever is unknown is not there', async () => {
+    for (const who of [hamlet.user.id, 'hamlet@example.com', 'HAMLET@example.com']) {
+      assert.equal((await guest.get(`/users/${who}`)).user.full_name, 'Hamlet Test')
+    }
+    for (const who of [9999, 'nobody@example.com', 'x']) await guest.refused('BAD_REQUEST', 'GET', `/users/${who}`)
+  })
+
+  it('E70: oneself, at the top of the answer', async () => {
+    const me = await hamlet.get('/users/me')
+    assert.equal(me.user_id, hamlet.user.id)
+    assert.equal(me.role, 400)
+    assert.deepEqual(me.profile_data, {})
+    assert.equal(typeof me.max_message_id, 'number')
+  })
+})
+
+describe('who sees an address', () => {
+  const VISIBILITY = { everyone: 1, members: 2, moderators: 5, administrators: 3, nobody: 4 }
+  const SEEING: Record<string, string[]> = {
+    everyone: ['guest', 'member', 'moderator', 'administrator', 'owner'],
+    members: ['member', 'moderator', 'administrator', 'owner'],
+    moderators: ['moderator', 'administrator', 'owner'],
+    administrators: ['administrator', 'owner'],
+    nobody: [],
+  }
+
+  for (const [who, seeing] of Object.entries(SEEING)) {
+    it(`shown to ${who}: ${seeing.join(', ') || 'to oneself alone'}`, async () => {
+      const shy = rig.account(`shy-${who}`)
+      await shy.patch('/settings', { email_address_visibility: VISIBILITY[who as keyof typeof VISIBILITY] })
+      const viewers: Record<string, Client> = {
+        guest,
+        member: hamlet,
+        moderator: rig.account(`moderator-${who}`, ROLES.moderator),
+        administrator: admin,
+        owner: rig.owner,
+      }
+      for (const [role, viewer] of Object.entries(viewers)) {
+        const { user } = await viewer.get(`/users/${shy.user.id}`)
+        const sees = seeing.includes(role)
+        assert.equal(user.delivery_email, sees ? shy.user.deliveryEmail : null, role)
+        const isPublic = who === 'everyone'
+        assert.equal(user.email, isPublic ? shy.user.deliveryEmail : `user${shy.user.id}@coffer.invalid`, role)
+        const byAddress = await viewer.call('GET', `/users/${shy.user.deliveryEmail}`)
+        assert.equal(byAddress.status, sees ? 200 : 400, role)
+      }
+    })
+  }
+
+  it('gaining and losing an address is told to exactly those who do (level 163)', async () => {
+    const shy = rig.account('ophelia')
+    const queues = await Promise.all(
+      [admin, hamlet, guest].map((client) => client.register({ event_types: ['realm_user'] })),
+    )
+    const heard = async () =>
+      Promise.all(queues.map(async (queue) => (await queue.events()).map(({ person }: { person: object }) => person)))
+    await shy.patch('/settings', { email_address_visibility: 3 })
+    const id = shy.user.id
+    const address = { user_id: id, new_email: `user${id}@coffer.invalid` }
+    const lost = { user_id: id, delivery_email: null }
+    assert.deepEqual(await heard(), [[address], [address, lost], [address, lost]])
+    const renamed = rig.clientOf(rig.chat.realm.state.user.get(id)!)
+    await shy.refused('INVALID_API_KEY', 'GET', '/users/me')
+    await renamed.patch('/settings', { email_address_visibility: 2 })
+    assert.deepEqual(await heard(), [[], [{ user_id: id, delivery_email: 'ophelia@example.com' }], []])
+  })
+})
+
+describe('E71: making an account', () => {
+  it('it can sign in at once, and everybody hears of it', async () => {
+    const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
+    const { user_id } = await admin.post('/users', {
+      email: 'Yorick@example.com',
+      password: PASSWORD,
+      full_name: 'Yorick',
+    })
+    const { body } = await rig.anonymous('POST', '/fetch_api_key', {
+      username: 'yorick@example.com',
+      password: PASSWORD,
+    })
+    assert.equal(body.user_id, user_id)
+    const [added, ...groups] = await queue.events()
+    assert.equal(added.op, 'add')
+    assert.equal(added.person.email, 'Yorick@example.com')
+    assert.deepEqual(
+      added.person,
+      (await hamlet.get('/users', { user_ids: [user_id], include_custom_profile_fields: true })).members[0],
+    )
+    const entered = groups.map(({ op, user_ids }: { op: string; user_ids: number[] }) => [op, user_ids])
+    assert.deepEqual(entered, [
+      ['add_members', [user_id]],
+      ['add_members', [user_id]],
+    ])
+  })
+
+  it('refuses addresses that are taken or none, short passwords, and names that are none', async () => {
+    const good = { email: 'new@example.com', password: PASSWORD, full_name: 'New One' }
+    await admin.refused('BAD_REQUEST', 'POST', '/users', { ...good, email: 'HAMLET@example.com' })
+    await admin.refused('REQUEST_VARIABLE_INVALID', 'POST', '/users', { ...good, email: 'nowhere' })
+    await admin.refused('REQUEST_VARIABLE_INVALID', 'POST', '/users', { ...good, password: 'short' })
+    await admin.refused('REQUEST_VARIABLE_INVALID', 'POST', '/users', { ...good, full_name: 'X' })
+    await admin.refused('REQUEST_VARIABLE_MISSING', 'POST', '/users', { email: 'new@example.com' })
+    await hamlet.refused('BAD_REQUEST', 'POST', '/users', good)
+  })
+})
+
+describe('E72: changing an account', () => {
+  it('a name and an address, told to all', async () => {
+    const user = rig.account('gertrude')
+    const queue = await guest.register({ event_types: ['realm_user'] })
+    await admin.patch(`/users/${user.user.id}`, { full_name: ' Queen Gertrude ', new_email: 'queen@example.com' })
+    const people = (await queue.events()).map(({ person }: { person: object }) => person)
+    assert.deepEqual(people, [
+      { user_id: user.user.id, new_email: 'queen@example.com' },
+      { user_id: user.user.id, delivery_email: 'queen@example.com' },
+      { user_id: user.user.id, full_name: 'Queen Gertrude' },
+    ])
+    await admin.patch('/users/queen@example.com', { full_name: 'Gertrude' }) // level 313
+    await admin.refused('REQUEST_VARIABLE_INVALID', 'PATCH', `/users/${user.user.id}`, { full_name: 'a*b' })
+    await admin.refused('BAD_REQUEST', 'PATCH', `/users/${user.user.id}`, { new_email: 'hamlet@example.com' })
+  })
+
+  it('a refused part leaves the rest as it was', async () => {
+    const user = rig.account('osric')
+    await admin.refused('BAD_REQUEST', 'PATCH', `/users/${user.user.id}`, {
+      new_email: 'osric2@example.com',
+      full_name: 'Osric the Second',
+      role: 100,
+    })
+    const { user: after } = await admin.get(`/users/${user.user.id}`)
+    assert.equal(after.full_name, 'Osric Test')
+    assert.equal(after.email, 'osric@example.com')
+  })
+
+  it('a role moves its holder from group to group', async () => {
+    const user = rig.account('horatio')
+    const groups = (await rig.owner.register()).snapshot.realm_user_groups
+    const idOf = (name: string) => groups.find((group: { name: string }) => group.name === name).id
+    const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
+    await admin.patch(`/users/${user.user.id}`, { role: 300 })
+    const events = await queue.events()
+    assert.deepEqual(events[0].person, { user_id: user.user.id, role: 300 })
+    assert.deepEqual(
+      events.slice(1).map(({ op, group_id }: { op: string; group_id: number }) => [op, group_id]),
+      [
+        ['remove_members', idOf('role:members')],
+        ['remove_members', idOf('role:fullmembers')],
+        ['add_members', idOf('role:moderators')],
+      ],
+    )
+  })
+
+  // Who may give which role to whom: the caller, the role before, the role after, and whether it is allowed.
+  const ROLE_CHANGES: [caller: 'owner' | 'admin' | 'member', from: number, to: number, allowed: boolean][] = [
+    ['owner', 400, 100, true],
+    ['owner', 100, 400, true],
+    ['owner', 200, 600, true],
+    ['admin', 400, 200, true],
+    ['admin', 200, 600, true],
+    ['admin', 600, 300, true],
+    ['admin', 400, 100, false],
+    ['admin', 100, 200, false],
+    ['admin', 400, 150, false],
+    ['member', 600, 400, false],
+  ]
+  for (const [index, [caller, from, to, allowed]] of ROLE_CHANGES.entries()) {
+    it(`${caller} ${allowed ? 'makes' : 'does not make'} a ${to} of a ${from}`, async () => {
+      const user = rig.account(`changing${index}`, from as 400)
+      const who = { owner: rig.owner, admin, member: hamlet }[caller]
+      const { status } = await who.call('PATCH', `/users/${user.user.id}`, { role: to })
+      assert.equal(status === 200, allowed)
+      assert.equal(rig.chat.realm.state.user.get(user.user.id)!.role, allowed ? to : from)
+    })
+  }
+
+  it('the only owner stays one', async () => {
+    const only = await openTestChat()
+    const { body } = await only.owner.refused('BAD_REQUEST', 'PATCH', `/users/${only.owner.user.id}`, { role: 400 })
+    assert.match(body.msg, /only organization owner/)
+    only.close()
+  })
+
+  it('bots of the service and unknown accounts are not there', async () => {
+    const system = [...rig.chat.realm.state.user.all()].find(({ isSystemBot }) => isSystemBot)!
+    await admin.refused('BAD_REQUEST', 'PATCH', `/users/${system.id}`, { full_name: 'Mine' })
+    await admin.refused('BAD_REQUEST', 'PATCH', '/users/9999', { full_name: 'Mine' })
+    await admin.refused('BAD_REQUEST', 'PATCH', `/users/${hamlet.user.id}`, { profile_data: [{ id: 1, value: 'x' }] })
+  })
+})
+
+describe('E73 to E75: deactivating and reactivating', () => {
+  it('whoever is deactivated is told so, loses his queues, and comes back with his key', async () => {
+    const user = rig.account('laertes')
+    const queue = await hamlet.register({ event_types: ['realm_user', 'user_group'] })
+    const own = await user.register()
+    await admin.delete(`/users/${user.user.id}`, { deactivation_notification_comment: 'Farewell' })
+    assert.equal((await user.refused('USER_DEACTIVATED', 'GET', '/users/me')).status, 401)
+    const left = await queue.events()
+    assert.deepEqual(left[0].person, { user_id: user.user.id, is_active: false })
+    assert.deepEqual(new Set(left.slice(1).map(({ op }: { op: string }) => op)), new Set(['remove_members']))
+    const { snapshot } = await hamlet.register()
+    const ids = (list: { user_id: number }[]) => list.map(({ user_id }) => user_id)
+    assert.ok(!ids(snapshot.realm_users).includes(user.user.id))
+    assert.ok(ids(snapshot.realm_non_active_users).includes(user.user.id))
+
+    await admin.post(`/users/${user.user.id}/reactivate`)
+    assert.deepEqual((await queue.events())[0].person, { user_id: user.user.id, is_active: true })
+    await user.refused('BAD_EVENT_QUEUE_ID', 'GET', '/events', { queue_id: own.snapshot.queue_id, last_event_id: -1 })
+    await user.get('/users/me')
+  })
+
+  it('repeating either changes nothing', async () => {
+    const user = rig.account('guildenstern')
+    await admin.delete(`/users/${user.user.id}`)
+    const queue = await hamlet.register({ event_types: ['realm_user'] })
+    await admin.delete(`/users/${user.user.id}`)
+    await admin.post(`/users/${user.user.id}/reactivate`)
+    await admin.post(`/users/${user.user.id}/reactivate`)
+    assert.equal((await queue.events()).length, 1)
+  })
+
+  it('owners are for owners to deactivate, and the last one is for nobody', async () => {
+    const second = rig.account('fortinbras', ROLES.owner)
+    await admin.refused('BAD_REQUEST', 'DELETE', `/users/${second.user.id}`)
+    await rig.owner.delete(`/users/${second.user.id}`)
+    await admin.refused('BAD_REQUEST', 'POST', `/users/${second.user.id}/reactivate`)
+    const only = await openTestChat()
+    const { body } = await only.owner.refused('CANNOT_DEACTIVATE_LAST_USER', 'DELETE', '/users/me')
+    assert.equal(body.is_last_owner, true)
+    assert.equal(body.entity, 'organization owner')
+    await only.owner.refused('CANNOT_DEACTIVATE_LAST_USER', 'DELETE', `/users/${only.owner.user.id}`)
+    only.close()
+  })
+
+  it('E74: people go by themselves; members deactivate nobody else', async () => {
+    const user = rig.account('rosencrantz')
+    await user.refused('BAD_REQUEST', 'DELETE', `/users/${hamlet.user.id}`)
+    await user.delete('/users/me')
+    await user.refused('USER_DEACTIVATED', 'GET', '/users/me')
+  })
+
+  it('what cannot be done is refused before anything is', async () => {
+    const user = rig.account('reynaldo')
+    const values = { actions: { delete_direct_messages: true } }
+    await admin.refused('BAD_REQUEST', 'DELETE', `/users/${user.user.id}`, values)
+    await admin.refused('REQUEST_VARIABLE_INVALID', 'DELETE', `/users/${user.user.id}`, { actions: { other: true } })
+    await user.get('/users/me')
+  })
+})
+
+describe('guests who see only whom they meet (contract 7.7)', () => {
+  it('others are not there; clients that need one for each id get a placeholder', async () => {
+    const own = await openTestChat()
+    const { realm } = own.chat
+    const limited = own.account('lucianus', ROLES.guest)
+    const member = own.account('player')
+    const members = realm.state.groupByName.get('role:members')!.id
+    const organization = realm.state.organization.get(2)!
+    realm.change((turn) =>
+      turn.put('organization', { ...organization, groupSettings: { can_access_all_users_group: members } }),
+    )
+    const { members: seen } = await limited.get('/users')
+    assert.deepEqual(
+      seen.map(({ user_id }: { user_id: number }) => user_id),
+      [limited.user.id],
+    )
+    await limited.refused('BAD_REQUEST', 'GET', `/users/${member.user.id}`)
+
+    const { snapshot } = await limited.register()
+    const stub = snapshot.realm_users.find(({ user_id }: { user_id: number }) => user_id === member.user.id)
+    assert.equal(stub.full_name, 'Unknown user')
+    assert.equal(stub.email, `user${member.user.id}@coffer.invalid`)
+    assert.equal(stub.delivery_email, null)
+    const capable = { client_capabilities: { notification_settings_null: true, user_list_incomplete: true } }
+    const queue = await limited.register(capable)
+    assert.equal(queue.snapshot.realm_users.length, 1)
+    await own.owner.patch(`/users/${member.user.id}`, { full_name: 'First Player' })
+    own.account('second')
+    assert.deepEqual(await queue.events(), [])
+    own.close()
+  })
+})
