@@ -64,6 +64,7 @@ export interface TestChat {
   owner: Client
   /** Milliseconds since the epoch. */
   setTime(ms: number): void
+  now(): number
   advance(seconds: number): void
   account(name: string, role?: Role): Client
   /** With these subscribed; public unless `values` say otherwise. */
@@ -179,6 +180,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     setTime: (ms) => {
       timeMs = ms
     },
+    now: () => timeMs,
     advance: (seconds) => {
       timeMs += seconds * 1000
     },

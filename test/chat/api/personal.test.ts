@@ -1,0 +1,87 @@
+/** What is an account's own: contract section 3.4, rows E82, E83 and E87. */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+
+let rig: TestChat
+let hamlet: Client
+let ophelia: Client
+before(async () => {
+  rig = await openTestChat()
+  hamlet = rig.account('hamlet')
+  ophelia = rig.account('ophelia')
+})
+after(() => rig.close())
+
+describe('E82: alert words', () => {
+  it('are added, kept once in whatever case, and taken away', async () => {
+    const queue = await hamlet.register({ event_types: ['alert_words'] })
+    const { alert_words } = await hamlet.post('/users/me/alert_words', {
+      alert_words: ['ghost', ' Denmark ', 'GHOST', ''],
+    })
+    assert.deepEqual(alert_words, ['ghost', 'Denmark'])
+    await hamlet.post('/users/me/alert_words', { alert_words: ['denmark'] })
+    assert.deepEqual((await hamlet.get('/users/me/alert_words')).alert_words, ['ghost', 'Denmark'])
+    await hamlet.delete('/users/me/alert_words', { alert_words: ['Ghost', 'other'] })
+    const events = await queue.events()
+    assert.deepEqual(
+      events.map(({ alert_words }: { alert_words: string[] }) => alert_words),
+      [['ghost', 'Denmark'], ['Denmark']],
+    )
+    assert.deepEqual((await hamlet.register()).snapshot.alert_words, ['Denmark'])
+    assert.deepEqual((await ophelia.register()).snapshot.alert_words, [])
+  })
+
+  it('too long ones, too many and wrong types are refused, and nothing is kept of them', async () => {
+    const refuse = (code: string, alert_words: unknown) =>
+      ophelia.refused(code, 'POST', '/users/me/alert_words', { alert_words })
+    await refuse('REQUEST_VARIABLE_INVALID', ['fine', 'x'.repeat(101)])
+    await refuse('REQUEST_VARIABLE_INVALID', [1])
+    await refuse('INVALID_JSON', 'ghost')
+    await refuse(
+      'BAD_REQUEST',
+      Array.from({ length: 1001 }, (_, index) => `word ${index}`),
+    )
+    assert.deepEqual((await ophelia.get('/users/me/alert_words')).alert_words, [])
+  })
+})
+
+describe('E83: muted users', () => {
+  it('are kept with the time, told to oneself, and let go', async () => {
+    const queue = await hamlet.register({ event_types: ['muted_users'] })
+    await hamlet.post(`/users/me/muted_users/${ophelia.user.id}`)
+    const muted = [{ id: ophelia.user.id, timestamp: Math.floor(rig.now() / 1000) }]
+    assert.deepEqual((await queue.events())[0].muted_users, muted)
+    assert.deepEqual((await hamlet.register()).snapshot.muted_users, muted)
+    await hamlet.refused('BAD_REQUEST', 'POST', `/users/me/muted_users/${ophelia.user.id}`)
+    await hamlet.delete(`/users/me/muted_users/${ophelia.user.id}`)
+    assert.deepEqual((await queue.events())[0].muted_users, [])
+    await hamlet.refused('BAD_REQUEST', 'DELETE', `/users/me/muted_users/${ophelia.user.id}`)
+  })
+
+  it('are others, and there', async () => {
+    await hamlet.refused('BAD_REQUEST', 'POST', `/users/me/muted_users/${hamlet.user.id}`)
+    await hamlet.refused('BAD_REQUEST', 'POST', '/users/me/muted_users/9999')
+  })
+})
+
+describe('E87: onboarding steps', () => {
+  it('what was seen is not shown again', async () => {
+    const names = (steps: { name: string }[]) => steps.map(({ name }) => name)
+    const queue = await hamlet.register()
+    const before = names(queue.snapshot.onboarding_steps)
+    assert.ok(before.includes('intro_inbox_view_modal'))
+    assert.equal(queue.snapshot.navigation_tour_video_url, null)
+    await hamlet.post('/users/me/onboarding_steps', { onboarding_step: 'intro_inbox_view_modal' })
+    await hamlet.post('/users/me/onboarding_steps', { onboarding_step: 'intro_inbox_view_modal' })
+    const events = await queue.events()
+    assert.equal(events.length, 1)
+    assert.deepEqual(
+      names(events[0].onboarding_steps),
+      before.filter((name) => name !== 'intro_inbox_view_modal'),
+    )
+    assert.deepEqual((await hamlet.register()).snapshot.onboarding_steps, events[0].onboarding_steps)
+    await hamlet.refused('BAD_REQUEST', 'POST', '/users/me/onboarding_steps', { onboarding_step: 'unheard_of' })
+  })
+})
