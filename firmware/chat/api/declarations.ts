@@ -1,9 +1,12 @@
 /** Every endpoint of the chat: a line per resource. */
 
+import { botDeclarations } from './bots.ts'
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
+import { emojiDeclarations } from './emoji.ts'
 import { eventDeclarations } from './events.ts'
 import { flagDeclarations } from './flags.ts'
+import { groupDeclarations } from './groups.ts'
 import { keyDeclarations } from './keys.ts'
 import { messageDeclarations } from './messages.ts'
 import { personalDeclarations } from './personal.ts'
@@ -18,9 +21,12 @@ import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
 export const DECLARATIONS: readonly AnyDeclaration[] = [
+  ...botDeclarations,
   ...channelDeclarations,
+  ...emojiDeclarations,
   ...eventDeclarations,
   ...flagDeclarations,
+  ...groupDeclarations,
   ...keyDeclarations,
   ...messageDeclarations,
   ...personalDeclarations,

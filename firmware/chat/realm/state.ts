@@ -15,6 +15,7 @@ import { KINDS, type Kind, type RecordOf } from './kinds.ts'
 import { fold } from './names.ts'
 import {
   type ApiKey,
+  type BotStorage,
   type Channel,
   type Conversation,
   type Group,
@@ -54,6 +55,8 @@ export interface State extends Collections {
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
   /** Everybody's alert words; made when it is asked for after a change. */
   readonly alertWordIndex: () => AlertWords
+  /** By name. */
+  readonly botStorageOf: GroupIndex<number, string, BotStorage>
 }
 
 /** Reads everything; throws when a record is of no known kind. */
@@ -75,7 +78,8 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 }
 
 function createIndexes(collections: MutableCollections) {
-  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords } = collections
+  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } =
+    collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -119,6 +123,11 @@ function createIndexes(collections: MutableCollections) {
       userTopic,
       ({ userId }) => userId,
       ({ channelId, topicName }) => `${channelId}:${fold(topicName)}`,
+    ),
+    botStorageOf: groupBy(
+      botStorage,
+      ({ userId }) => userId,
+      ({ name }) => name,
     ),
   }
 }

@@ -1,0 +1,172 @@
+/** Making and changing bots. Contract section 3.5, rows E90 to E93. */
+
+import { badRequest, type ChatError, forbidden, invalidParameter } from '../../error.ts'
+import { findChannelByName } from '../channels/find.ts'
+import { mayInRealm } from '../groups/rights.ts'
+import { makeKey, revokeKeys } from '../keys.ts'
+import type { Realm } from '../realm.ts'
+import type { Bot, User } from '../records.ts'
+import { atLeast, ROLES, type Role } from '../roles.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { deactivate } from '../users/activity.ts'
+import { addressHost, expectFreeAddress } from '../users/addresses.ts'
+import { addUser, changeName, changeRole, putAddresses } from '../users/change.ts'
+import { publishPerson } from '../users/events.ts'
+import { botLocalPart } from '../users/names.ts'
+import { publishBot, publishBotGone, publishBotUpdate } from './events.ts'
+import { type BotUser, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
+
+const BOTS_OF_USER_MAX = 200 // each is an account that everybody's clients know
+
+/** Names of channels; '' for none. */
+export interface GivenDefaults {
+  default_sending_stream: string | undefined
+  default_events_register_stream: string | undefined
+  default_all_public_streams: boolean | undefined
+}
+
+export interface NewBot extends GivenDefaults {
+  fullName: string
+  shortName: string
+}
+
+/** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
+export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { bot: BotUser; key: string } {
+  if (!mayInRealm(realm, 'can_create_bots_group', me)) throw forbidden('Insufficient permission')
+  if (realm.state.botsOf.get(me.id).size >= BOTS_OF_USER_MAX) throw badRequest(`More than ${BOTS_OF_USER_MAX} bots`)
+  const email = botAddress(realm, given.shortName)
+  expectFreeBotName(realm, given.fullName, null)
+  const none = { type: 1, ownerId: me.id, ...NO_DEFAULTS } as const
+  const bot = { ...none, ...chosenDefaults(realm, me, given) }
+  const user = addUser(realm, turn, { email, fullName: given.fullName, role: ROLES.member, bot })
+  const key = makeKey(realm, turn, user, 'bot')
+  publishBot(realm, turn, user as BotUser, managersOf(realm, user))
+  return { bot: user as BotUser, key }
+}
+
+const NO_DEFAULTS = {
+  defaultSendingStreamId: null,
+  defaultEventsRegisterStreamId: null,
+  defaultAllPublicStreams: false,
+} as const
+
+/** Unknown and somebody else's are one answer. */
+export function findManagedBot(realm: Realm, me: User, id: number): BotUser {
+  const user = realm.state.user.get(id)
+  if (user === undefined || !mayManage(me, user)) throw noSuchBot()
+  return user
+}
+
+const noSuchBot = (): ChatError => badRequest('No such bot')
+
+export interface BotChange extends GivenDefaults {
+  fullName: string | undefined
+  shortName: string | undefined
+  role: Role | undefined
+  ownerId: number | undefined
+}
+
+/** Within a change: all of it or nothing. */
+export function changeBot(realm: Realm, turn: Turn, me: User, id: number, change: BotChange): BotUser {
+  let bot = findManagedBot(realm, me, id)
+  if (change.fullName !== undefined) bot = changeBotName(realm, turn, bot, change.fullName)
+  if (change.shortName !== undefined) bot = changeShortName(realm, turn, bot, change.shortName)
+  if (change.role !== undefined) bot = changeBotRole(realm, turn, me, bot, change.role)
+  bot = changeDefaults(realm, turn, me, bot, change)
+  if (change.ownerId !== undefined) bot = changeOwner(realm, turn, bot, change.ownerId)
+  return bot
+}
+
+function changeBotName(realm: Realm, turn: Turn, bot: BotUser, name: string): BotUser {
+  expectFreeBotName(realm, name, bot)
+  const after = changeName(realm, turn, bot, name) as BotUser
+  if (after !== bot) publishBotUpdate(realm, turn, after, { full_name: after.fullName })
+  return after
+}
+
+/** Two active bots of one name could not be told apart in a mention. */
+export function expectFreeBotName(realm: Realm, given: string, bot: User | null): void {
+  const name = given.trim()
+  for (const other of realm.state.user.all()) {
+    if (other.bot !== null && other.isActive && other.id !== bot?.id && other.fullName === name)
+      throw badRequest('Name is already in use.')
+  }
+}
+
+/** Level 447. */
+function changeShortName(realm: Realm, turn: Turn, bot: BotUser, shortName: string): BotUser {
+  const deliveryEmail = botAddress(realm, shortName, bot)
+  return deliveryEmail === bot.deliveryEmail
+    ? bot
+    : (putAddresses(realm, turn, bot, { ...bot, deliveryEmail }) as BotUser)
+}
+
+function botAddress(realm: Realm, shortName: string, bot: User | null = null): string {
+  const local = botLocalPart(shortName)
+  if (local === null) throw invalidParameter('short_name', 'short_name is no name of a mailbox')
+  const email = `${local}@${addressHost(organizationOf(realm.state))}`
+  expectFreeAddress(realm, email, bot?.id ?? null)
+  return email
+}
+
+/** Level 130. */
+function changeBotRole(realm: Realm, turn: Turn, me: User, bot: BotUser, role: Role): BotUser {
+  if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
+  return changeRole(realm, turn, me, bot, role) as BotUser
+}
+
+function changeDefaults(realm: Realm, turn: Turn, me: User, bot: BotUser, given: GivenDefaults): BotUser {
+  const chosen = chosenDefaults(realm, me, given)
+  if (Object.keys(chosen).length === 0) return bot
+  const after = { ...bot, bot: { ...bot.bot, ...chosen } }
+  turn.put('user', after)
+  const [old, now] = [defaultsOf(realm, bot), defaultsOf(realm, after)]
+  for (const [name, value] of Object.entries(now)) {
+    if (old[name as keyof typeof old] !== value) publishBotUpdate(realm, turn, after, { [name]: value })
+  }
+  return after
+}
+
+/** Channels are looked up as the caller sees them. Throws `STREAM_DOES_NOT_EXIST`. */
+function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<Bot> {
+  const idOf = (name: string) => (name === '' ? null : findChannelByName(realm, me, name).id)
+  const { default_sending_stream: sending, default_events_register_stream: events } = given
+  return {
+    ...(sending !== undefined && { defaultSendingStreamId: idOf(sending) }),
+    ...(events !== undefined && { defaultEventsRegisterStreamId: idOf(events) }),
+    ...(given.default_all_public_streams !== undefined && { defaultAllPublicStreams: given.default_all_public_streams }),
+  }
+}
+
+/** The bot stays in its channels (level 359); whoever may manage it no longer is told that it is gone. */
+function changeOwner(realm: Realm, turn: Turn, bot: BotUser, ownerId: number): BotUser {
+  const owner = realm.state.user.get(ownerId)
+  if (owner === undefined || owner.isSystemBot) throw badRequest('Failed to change owner, no such user')
+  if (!owner.isActive) throw badRequest('Failed to change owner, user is deactivated')
+  if (isBot(owner)) throw badRequest("Failed to change owner, bots can't own other bots")
+  if (ownerId === bot.bot.ownerId) return bot
+  const before = new Set(managersOf(realm, bot))
+  const after = { ...bot, bot: { ...bot.bot, ownerId } }
+  turn.put('user', after)
+  const now = new Set(managersOf(realm, after))
+  publishBotGone(turn, after, before.difference(now))
+  publishBot(realm, turn, after, now.difference(before))
+  publishBotUpdate(realm, turn, after, { owner_id: ownerId }, now.intersection(before))
+  publishPerson(realm, turn, after, { bot_owner_id: ownerId })
+  return after
+}
+
+/** Within a change. */
+export function deactivateBot(realm: Realm, turn: Turn, me: User, id: number): void {
+  deactivate(realm, turn, findManagedBot(realm, me, id))
+}
+
+/** Within a change: the old key is worth nothing from now on. */
+export function newBotKey(realm: Realm, turn: Turn, me: User, id: number): string {
+  const bot = findManagedBot(realm, me, id)
+  revokeKeys(realm, turn, bot)
+  const key = makeKey(realm, turn, bot, 'bot')
+  publishBotUpdate(realm, turn, bot, { api_key: key })
+  return key
+}
