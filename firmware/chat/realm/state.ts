@@ -78,8 +78,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 }
 
 function createIndexes(collections: MutableCollections) {
-  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } =
-    collections
+  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),

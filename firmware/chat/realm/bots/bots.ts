@@ -135,7 +135,9 @@ function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<B
   return {
     ...(sending !== undefined && { defaultSendingStreamId: idOf(sending) }),
     ...(events !== undefined && { defaultEventsRegisterStreamId: idOf(events) }),
-    ...(given.default_all_public_streams !== undefined && { defaultAllPublicStreams: given.default_all_public_streams }),
+    ...(given.default_all_public_streams !== undefined && {
+      defaultAllPublicStreams: given.default_all_public_streams,
+    }),
   }
 }
 
