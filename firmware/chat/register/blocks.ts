@@ -2,15 +2,38 @@
 
 import type { Block } from './block.ts'
 import { realmBot, realmEmbeddedBots, realmIncomingWebhookBots } from './bots.ts'
-import { channelFoldersBlock, defaultStreamGroupsBlock, defaultStreamsBlock, streamBlock, subscriptionBlock } from './channels.ts'
+import {
+  channelFoldersBlock,
+  defaultStreamGroupsBlock,
+  defaultStreamsBlock,
+  streamBlock,
+  subscriptionBlock,
+} from './channels.ts'
 import { realmEmoji } from './emoji.ts'
 import { realmUserGroups } from './groups.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
-import { customProfileFields, giphy, pushDevice, realmBilling, realmDomains, realmFilters, realmLinkifiers, realmPlaygrounds, tenor, videoCalls } from './nothing.ts'
+import {
+  customProfileFields,
+  drafts,
+  giphy,
+  navigationViews,
+  pushDevice,
+  realmBilling,
+  realmDomains,
+  realmFilters,
+  realmLinkifiers,
+  realmPlaygrounds,
+  reminders,
+  savedSnippets,
+  scheduledMessages,
+  stopWords,
+  tenor,
+  videoCalls,
+} from './nothing.ts'
 import { alertWords, mutedUsers, onboardingSteps } from './personal.ts'
 import { presence, userStatus } from './presence.ts'
-import { realmUser } from './realm-user.ts'
 import { realm } from './realm.ts'
+import { realmUser } from './realm-user.ts'
 import { displaySettings, notificationSettings, realmDefaults, userSettingsBlock } from './settings.ts'
 import { mutedTopicsBlock, userTopicBlock } from './user-topics.ts'
 
@@ -20,10 +43,12 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   custom_profile_fields: customProfileFields,
   default_stream_groups: defaultStreamGroupsBlock,
   default_streams: defaultStreamsBlock,
+  drafts,
   giphy,
   message: messageBlock,
   muted_topics: mutedTopicsBlock,
   muted_users: mutedUsers,
+  navigation_views: navigationViews,
   onboarding_steps: onboardingSteps,
   presence,
   push_device: pushDevice,
@@ -41,7 +66,11 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   realm_user_groups: realmUserGroups,
   realm_user_settings_defaults: realmDefaults,
   recent_private_conversations: conversationsBlock,
+  reminders,
+  saved_snippets: savedSnippets,
+  scheduled_messages: scheduledMessages,
   starred_messages: starredBlock,
+  stop_words: stopWords,
   stream: streamBlock,
   subscription: subscriptionBlock,
   tenor,

@@ -116,6 +116,12 @@ describe('other blocks of people', () => {
       user_settings: ['user_settings'],
       user_status: ['user_status'],
       video_calls: ['has_zoom_token'],
+      drafts: ['drafts'],
+      navigation_views: ['navigation_views'],
+      reminders: ['reminders'],
+      saved_snippets: ['saved_snippets'],
+      scheduled_messages: ['scheduled_messages'],
+      stop_words: ['stop_words'],
     }
     const { snapshot: none } = await rig.owner.register({ fetch_event_types: [] })
     for (const [block, fields] of Object.entries(members)) {
