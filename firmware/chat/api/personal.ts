@@ -1,6 +1,7 @@
 /** What is an account's own: words it wants to hear of, users it does not, steps it has seen. Rows E82, E83, E87. */
 
 import { integer, text, texts } from '../http/parameters.ts'
+import { markReadFrom } from '../realm/messages/mark-read.ts'
 import { addAlertWords, alertWordsOf, removeAlertWords } from '../realm/users/alert-words.ts'
 import { findUser } from '../realm/users/find.ts'
 import { mute, unmute } from '../realm/users/muted.ts'
@@ -38,7 +39,11 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { user_id: integer() },
     handle: ({ realm, me, path }) => {
-      realm.change((turn) => mute(realm, turn, me, findUser(realm, me, path.user_id)))
+      realm.change((turn) => {
+        const user = findUser(realm, me, path.user_id)
+        mute(realm, turn, me, user)
+        markReadFrom(realm, turn, me, user.id)
+      })
       return {}
     },
   }),

@@ -60,6 +60,30 @@ describe('E83: muted users', () => {
     await hamlet.refused('BAD_REQUEST', 'DELETE', `/users/me/muted_users/${ophelia.user.id}`)
   })
 
+  it('have no unread messages any more, and none from now on', async () => {
+    const yorick = rig.account('yorick')
+    const say = async (client: Client, content: string): Promise<number> =>
+      (await client.post('/messages', { type: 'direct', to: [hamlet.user.id], content })).id
+    const ids = [await say(yorick, 'Alas'), await say(yorick, 'poor')]
+    const other = await say(ophelia, 'my lord')
+    const queue = await hamlet.register({ event_types: ['muted_users', 'update_message_flags'] })
+    await hamlet.post(`/users/me/muted_users/${yorick.user.id}`)
+    const [, flags, ...rest] = await queue.events()
+    assert.deepEqual([flags.op, flags.flag, flags.messages, rest], ['add', 'read', ids, []])
+    await say(yorick, 'Horatio')
+    const { unread_msgs } = (await hamlet.register()).snapshot
+    assert.deepEqual(
+      unread_msgs.pms.map(({ unread_message_ids }: { unread_message_ids: number[] }) => unread_message_ids),
+      [[other]],
+    )
+  })
+
+  it('may be bots (level 188)', async () => {
+    const { user_id } = await ophelia.post('/bots', { full_name: 'Noisy', short_name: 'noisy' })
+    await hamlet.post(`/users/me/muted_users/${user_id}`)
+    await hamlet.delete(`/users/me/muted_users/${user_id}`)
+  })
+
   it('are others, and there', async () => {
     await hamlet.refused('BAD_REQUEST', 'POST', `/users/me/muted_users/${hamlet.user.id}`)
     await hamlet.refused('BAD_REQUEST', 'POST', '/users/me/muted_users/9999')
