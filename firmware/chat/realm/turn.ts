@@ -23,7 +23,16 @@ export interface Turn {
   afterwards(act: () => void): void
 }
 
-export type Counter = 'user' | 'group' | 'channel' | 'recipient' | 'apiKey' | 'presence' | 'realmEmoji' | 'submessage'
+export type Counter =
+  | 'user'
+  | 'group'
+  | 'channel'
+  | 'recipient'
+  | 'apiKey'
+  | 'presence'
+  | 'realmEmoji'
+  | 'submessage'
+  | 'upload'
 
 interface TurnOptions {
   store: ChatStore

@@ -44,6 +44,14 @@ const CORE: readonly string[] = [
   'CREATE INDEX mentions_message ON mentions (message)',
   'CREATE TABLE history (user INTEGER, message INTEGER, PRIMARY KEY (user, message)) STRICT, WITHOUT ROWID',
   'CREATE INDEX history_message ON history (message)',
+  // Uploaded files, and which messages show them; their bytes are in files.db.
+  `CREATE TABLE uploads (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, owner INTEGER NOT NULL, name TEXT NOT NULL, size INTEGER NOT NULL,
+    time INTEGER NOT NULL, width INTEGER, height INTEGER
+  ) STRICT`,
+  'CREATE INDEX uploads_owner ON uploads (owner, id)',
+  'CREATE TABLE claims (upload INTEGER, message INTEGER, PRIMARY KEY (upload, message)) STRICT, WITHOUT ROWID',
+  'CREATE INDEX claims_message ON claims (message)',
   'CREATE TABLE queues (id TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID',
 ]
 

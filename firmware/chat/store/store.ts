@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { wipe } from '../../base/secret.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
 import { type Copying, createCopying } from './copying.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, type SealedDatabase } from './database.ts'
+import { FILE_MIGRATIONS, type Files, prepareFiles } from './files.ts'
 import { type Flags, prepareFlags } from './flags.ts'
 import { type Messages, prepareMessages } from './messages.ts'
 import { prepareQueues, type SavedQueues } from './queues.ts'
-import { MIGRATIONS } from './schema.ts'
+import { MIGRATIONS, type Migration } from './schema.ts'
 import { prepareThings, type Things } from './things.ts'
 import { prepareTopics, type Topics } from './topics.ts'
+import { prepareUploads, type Uploads } from './uploads.ts'
 
 export interface StoreOptions {
   directory: string
@@ -24,6 +26,8 @@ export interface ChatStore {
   readonly topics: Topics
   readonly flags: Flags
   readonly queues: SavedQueues
+  readonly uploads: Uploads
+  readonly files: Files
   /** All or nothing, and on disk when it returns. The realm's `change` is what calls it. */
   transaction<T>(changes: () => T): T
   /** Rows of a statement that is put together, as a narrow's is. What users wrote comes in as a parameter, never as text. */
@@ -35,36 +39,59 @@ export interface ChatStore {
 }
 
 /** What lies in the directory of an organization. */
-export const DATABASES = ['chat.db'] as const
+export const DATABASES = ['chat.db', 'files.db'] as const
 
 export const databasePath = (directory: string): string => join(directory, DATABASES[0])
 
 /** Throws `storage` with the reason. */
-export function openStore({ directory, chatKey, nativeBinding }: StoreOptions): ChatStore {
-  const key = deriveSealKey(chatKey, 'chat.db')
+export function openStore(options: StoreOptions): ChatStore {
+  const chat = open(options, 'chat.db', MIGRATIONS)
+  let files: Opened
   try {
-    const path = databasePath(directory)
-    const sealed = openDatabase({ path, key, migrations: MIGRATIONS, nativeBinding })
-    const copying = createCopying([{ path, sealed }])
-    const { database, transaction, close } = sealed
-    const things = prepareThings(database)
-    return {
-      things,
-      messages: prepareMessages(database),
-      topics: prepareTopics(database),
-      flags: prepareFlags(database),
-      queues: prepareQueues(database),
-      transaction,
-      select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
-      get commits() {
-        return things.counter('commits')
-      },
-      copying,
-      close() {
-        copying.close()
-        close()
-      },
-    }
+    files = open(options, 'files.db', FILE_MIGRATIONS)
+  } catch (error) {
+    chat.sealed.close()
+    throw error
+  }
+  const copying = createCopying([chat, files])
+  const { database, transaction } = chat.sealed
+  const things = prepareThings(database)
+  return {
+    things,
+    messages: prepareMessages(database),
+    topics: prepareTopics(database),
+    flags: prepareFlags(database),
+    queues: prepareQueues(database),
+    uploads: prepareUploads(database),
+    files: prepareFiles(files.sealed),
+    transaction,
+    select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
+    get commits() {
+      return things.counter('commits')
+    },
+    copying,
+    close() {
+      copying.close()
+      files.sealed.close()
+      chat.sealed.close()
+    },
+  }
+}
+
+interface Opened {
+  path: string
+  sealed: SealedDatabase
+}
+
+function open(
+  { directory, chatKey, nativeBinding }: StoreOptions,
+  name: (typeof DATABASES)[number],
+  migrations: readonly Migration[],
+): Opened {
+  const path = join(directory, name)
+  const key = deriveSealKey(chatKey, name)
+  try {
+    return { path, sealed: openDatabase({ path, key, migrations, nativeBinding }) }
   } finally {
     wipe(key)
   }

@@ -1,0 +1,81 @@
+/** What is known of uploaded files, and which messages show them. Their bytes are in files.ts. */
+
+import type { Database } from 'better-sqlite3'
+
+export interface UploadRow {
+  id: number
+  /** Below `/user_uploads/`: see realm/uploads/path.ts. */
+  path: string
+  owner: number
+  name: string
+  sizeBytes: number
+  /** Seconds. */
+  time: number
+  /** In pixels, of pictures. */
+  width: number | null
+  height: number | null
+}
+
+/** A message that shows an upload. */
+export interface Claim {
+  message: number
+  time: number
+}
+
+export interface Uploads {
+  get(id: number): UploadRow | undefined
+  byPath(path: string): UploadRow | undefined
+  /** Newest first. */
+  ofOwner(owner: number): UploadRow[]
+  add(row: UploadRow): void
+  /** With its claims. */
+  remove(id: number): void
+  /** Of all there are. */
+  totalBytes(): number
+  /** Oldest first. */
+  claimsOf(upload: number): Claim[]
+  ofMessage(message: number): UploadRow[]
+  claim(upload: number, message: number): void
+  release(upload: number, message: number): void
+}
+
+const COLUMNS = 'uploads.id, path, owner, name, size AS sizeBytes, time, width, height'
+
+export function prepareUploads(database: Database): Uploads {
+  const get = database.prepare<[number], UploadRow>(`SELECT ${COLUMNS} FROM uploads WHERE id = ?`)
+  const byPath = database.prepare<[string], UploadRow>(`SELECT ${COLUMNS} FROM uploads WHERE path = ?`)
+  const ofOwner = database.prepare<[number], UploadRow>(
+    `SELECT ${COLUMNS} FROM uploads WHERE owner = ? ORDER BY id DESC`,
+  )
+  const add = database.prepare<[UploadRow]>(
+    `INSERT INTO uploads (id, path, owner, name, size, time, width, height)
+     VALUES (@id, @path, @owner, @name, @sizeBytes, @time, @width, @height)`,
+  )
+  const remove = database.prepare('DELETE FROM uploads WHERE id = ?')
+  const removeClaims = database.prepare('DELETE FROM claims WHERE upload = ?')
+  const totalBytes = database.prepare<[], number>('SELECT coalesce(sum(size), 0) FROM uploads').pluck()
+  const claimsOf = database.prepare<[number], Claim>(
+    `SELECT message, time FROM claims CROSS JOIN messages ON messages.id = message
+     WHERE upload = ? ORDER BY message`,
+  )
+  const ofMessage = database.prepare<[number], UploadRow>(
+    `SELECT ${COLUMNS} FROM claims CROSS JOIN uploads ON uploads.id = upload WHERE message = ? ORDER BY uploads.id`,
+  )
+  const claim = database.prepare('INSERT OR IGNORE INTO claims VALUES (?, ?)')
+  const release = database.prepare('DELETE FROM claims WHERE upload = ? AND message = ?')
+  return {
+    get: (id) => get.get(id),
+    byPath: (path) => byPath.get(path),
+    ofOwner: (owner) => ofOwner.all(owner),
+    add: (row) => void add.run(row),
+    remove(id) {
+      removeClaims.run(id)
+      remove.run(id)
+    },
+    totalBytes: () => totalBytes.get()!,
+    claimsOf: (upload) => claimsOf.all(upload),
+    ofMessage: (message) => ofMessage.all(message),
+    claim: (upload, message) => void claim.run(upload, message),
+    release: (upload, message) => void release.run(upload, message),
+  }
+}
