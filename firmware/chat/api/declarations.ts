@@ -9,6 +9,7 @@ import { flagDeclarations } from './flags.ts'
 import { groupDeclarations } from './groups.ts'
 import { keyDeclarations } from './keys.ts'
 import { messageDeclarations } from './messages.ts'
+import { narrowDeclarations } from './narrow.ts'
 import { personalDeclarations } from './personal.ts'
 import { presenceDeclarations } from './presence.ts'
 import { reactionDeclarations } from './reactions.ts'
@@ -29,6 +30,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...groupDeclarations,
   ...keyDeclarations,
   ...messageDeclarations,
+  ...narrowDeclarations,
   ...personalDeclarations,
   ...presenceDeclarations,
   ...reactionDeclarations,

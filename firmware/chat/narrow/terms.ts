@@ -1,18 +1,15 @@
 /** Narrow terms as clients send them, read into terms that cannot be wrong by themselves; contract section 5.2. */
 
 import { z } from 'zod'
+import { ChatError } from '../error.ts'
 
 const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query
 const PARTIES_MAX = 1000 // of one conversation; the largest that can be sent to is smaller
 
 /** `BAD_NARROW` of contract 1.4: `desc` says what is wrong with which term. */
-export class NarrowError extends Error {
-  readonly desc: string
-
+export class NarrowError extends ChatError {
   constructor(desc: string) {
-    super(`Invalid narrow operator: ${desc}`)
-    this.name = 'NarrowError'
-    this.desc = desc
+    super('BAD_NARROW', `Invalid narrow operator: ${desc}`, { desc })
   }
 }
 

@@ -103,8 +103,8 @@ describe('Narrow terms', () => {
   })
 
   it('names the operator as the client wrote it', () => {
-    assert.throws(() => read([['pm-with', '']]), { desc: 'invalid operand of pm-with' })
-    assert.throws(() => read([['flavour', '']]), { desc: 'unknown flavour operator' })
+    assert.throws(() => read([['pm-with', '']]), { code: 'BAD_NARROW', fields: { desc: 'invalid operand of pm-with' } })
+    assert.throws(() => read([['flavour', '']]), { code: 'BAD_NARROW', fields: { desc: 'unknown flavour operator' } })
   })
 
   it('refuses what is no list of terms before it looks at any', () => {

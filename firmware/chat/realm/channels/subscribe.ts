@@ -1,5 +1,6 @@
 /** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
 
+import { markChannelRead } from '../messages/flags.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Subscription, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
@@ -47,7 +48,10 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
     removed.map(({ user }) => user.id),
     byChannel.keys(),
   )
-  for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
+  for (const { user, channel } of removed) {
+    turn.put('subscription', closed(realm, user, channel))
+    markChannelRead(realm, user.id, channel)
+  }
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
     turn.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })

@@ -1,0 +1,181 @@
+/** Messages by narrows. Contract section 5; rows E9, E19, E24. */
+
+import { badRequest, ChatError } from '../error.ts'
+import { boolean, integers, json, naturalNumber, oneOf, text } from '../http/parameters.ts'
+import { readAnchor } from '../narrow/anchor.ts'
+import { matches } from '../narrow/matches.ts'
+import { narrowOf } from '../narrow/narrow.ts'
+import { findRange, RANGE_MAX } from '../narrow/range.ts'
+import { narrowShape, readTerms, type Term } from '../narrow/terms.ts'
+import { viewerOf } from '../narrow/viewer.ts'
+import { select } from '../narrow/walk.ts'
+import { readerOf } from '../realm/messages/flags.ts'
+import { messageForm } from '../realm/messages/form.ts'
+import { editableFlag, markMessages } from '../realm/messages/mark.ts'
+import { sightOf } from '../realm/messages/sight.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+import { realmSetting } from '../realm/settings/read.ts'
+import { organizationOf } from '../realm/state.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+
+const narrow = () => json(narrowShape).default([])
+const count = () => naturalNumber().optional()
+const messageIds = () => integers().where((ids) => ids.length <= RANGE_MAX, `must have at most ${RANGE_MAX} ids`)
+
+const rangeParameters = {
+  anchor: text().optional(),
+  anchor_date: text().optional(),
+  include_anchor: boolean().default(true),
+  num_before: count(),
+  num_after: count(),
+  use_first_unread_anchor: boolean().default(false),
+}
+
+interface RangeGiven {
+  anchor: string | undefined
+  anchor_date: string | undefined
+  include_anchor: boolean
+  num_before: number | undefined
+  num_after: number | undefined
+  use_first_unread_anchor: boolean
+}
+
+function readRange(given: RangeGiven) {
+  const anchor = readAnchor(given)
+  const { num_before: before, num_after: after, include_anchor: includeAnchor } = given
+  if (before === undefined) throw missing('num_before')
+  if (after === undefined) throw missing('num_after')
+  if (before + after > RANGE_MAX) throw badRequest(`Too many messages requested (maximum ${RANGE_MAX}).`)
+  if (!includeAnchor && before > 0 && after > 0)
+    throw badRequest('The anchor can only be excluded at an end of the range')
+  return { anchor, before, after, includeAnchor }
+}
+
+const missing = (name: string): ChatError =>
+  new ChatError('REQUEST_VARIABLE_MISSING', `Missing '${name}' argument`, { var_name: name })
+
+export const narrowDeclarations: readonly AnyDeclaration[] = [
+  declareOpen({
+    row: 'E9',
+    method: 'GET',
+    path: '/messages',
+    who: 'anyone',
+    parameters: {
+      ...rangeParameters,
+      narrow: narrow(),
+      message_ids: messageIds().optional(),
+      client_gravatar: boolean().default(true),
+      apply_markdown: boolean().default(true),
+      allow_empty_topic_name: boolean().default(false),
+    },
+    handle: async (request) => {
+      const { realm, given, sent, check } = request
+      const terms = readTerms(given.narrow)
+      const viewer = () => viewerOf(realm, readingUser(realm, request.me))
+      const form = {
+        applyMarkdown: given.apply_markdown,
+        clientGravatar: given.client_gravatar,
+        emptyTopic: given.allow_empty_topic_name,
+      }
+      if (given.message_ids !== undefined) {
+        refuseRange(sent)
+        const ids = select(realm.store, narrowOf(viewer(), terms), given.message_ids)
+        const nothing = { found_newest: false, found_oldest: false, found_anchor: false, history_limited: false }
+        return { messages: messagesOf(realm, request.me, terms, ids, form), ...nothing }
+      }
+      const found = await findRange(viewer, terms, readRange(given))
+      check() // what is told is told to whoever may still be told
+      return {
+        messages: messagesOf(realm, request.me, terms, found.ids, form),
+        anchor: found.anchor,
+        found_newest: found.foundNewest,
+        found_oldest: found.foundOldest,
+        found_anchor: found.foundAnchor,
+        history_limited: false,
+      }
+    },
+  }),
+  declare({
+    row: 'E19',
+    method: 'POST',
+    path: '/messages/flags/narrow',
+    who: 'account',
+    parameters: { ...rangeParameters, narrow: json(narrowShape), op: oneOf('add', 'remove'), flag: text() },
+    handle: async (request) => {
+      const { realm, given } = request
+      editableFlag(given.flag)
+      const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
+      const { me } = request
+      const ids = readable(realm, me, found.ids)
+      const { changed, ignoredChannels } = markMessages(realm, me, ids, given.op, given.flag)
+      return {
+        processed_count: ids.length,
+        updated_count: changed.length,
+        first_processed_id: ids[0] ?? null,
+        last_processed_id: ids.at(-1) ?? null,
+        found_oldest: found.foundOldest,
+        found_newest: found.foundNewest,
+        ignored_because_not_subscribed_channels: ignoredChannels,
+      }
+    },
+  }),
+  declare({
+    row: 'E24',
+    method: 'GET',
+    path: '/messages/matches_narrow',
+    who: 'account',
+    parameters: { msg_ids: messageIds(), narrow: json(narrowShape) },
+    handle: ({ realm, me, given }) => {
+      const found = narrowOf(viewerOf(realm, me), readTerms(given.narrow))
+      const ids = select(realm.store, found, given.msg_ids)
+      const entries = ids.map((id) => [id, matches(realm, realm.store.messages.get(id)!, found.searches)])
+      return { messages: Object.fromEntries(entries) }
+    },
+  }),
+]
+
+/** Without an account one reads only where the organisation lets everybody in. */
+function readingUser({ state }: Realm, me: User | null): User | null {
+  if (me === null && !realmSetting(organizationOf(state), 'enable_spectator_access'))
+    throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
+  return me
+}
+
+const RANGE_NAMES = Object.keys(rangeParameters)
+
+function refuseRange(sent: ReadonlySet<string>): void {
+  const parameters = RANGE_NAMES.filter((name) => sent.has(name))
+  if (parameters.length > 0)
+    throw badRequest(`Unsupported parameter combination: ${parameters.join(', ')}, message_ids`, {
+      parameters: [...parameters, 'message_ids'],
+    })
+}
+
+/** Those that are still there and his to read. */
+function readable(realm: Realm, me: User | null, ids: readonly number[]): number[] {
+  const sight = sightOf(realm, me)
+  return ids.filter((id) => {
+    const row = realm.store.messages.get(id)
+    return row !== undefined && sight.canRead(row)
+  })
+}
+
+function messagesOf(
+  realm: Realm,
+  me: User | null,
+  terms: readonly Term[],
+  ids: readonly number[],
+  form: Parameters<typeof messageForm>[2],
+): Record<string, unknown>[] {
+  const { searches } = narrowOf(viewerOf(realm, me), terms)
+  const reader = me === null ? null : readerOf(realm, me)
+  return readable(realm, me, ids).map((id) => {
+    const row = realm.store.messages.get(id)!
+    return {
+      ...messageForm(realm, row, form),
+      flags: reader?.flags(row) ?? ['read', 'historical'],
+      ...(searches.length > 0 && matches(realm, row, searches)),
+    }
+  })
+}

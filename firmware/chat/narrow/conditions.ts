@@ -1,0 +1,204 @@
+/** What each narrow term asks of a message, and which index knows its messages best. Contract section 5.2. */
+
+import { policyOf } from '../realm/channels/user-topics.ts'
+import {
+  ALERT_WORD,
+  CHANNEL_WILDCARD,
+  HAS_ATTACHMENT,
+  HAS_IMAGE,
+  HAS_LINK,
+  HAS_REACTION,
+  MENTIONED,
+  TOPIC_WILDCARD,
+} from '../realm/messages/bits.ts'
+import { isResolved } from '../realm/messages/places.ts'
+import { isMuted as isTopicMuted, unreadRanges } from '../realm/messages/unread.ts'
+import { fold } from '../realm/names.ts'
+import { hasOrdinal } from '../realm/runs.ts'
+import { isFound, readSearch, type Search } from '../search/search.ts'
+import type { Runs } from '../store/flags.ts'
+import { type Candidate, idsOfRanges, type Lead, type Range, STREAMS_MAX, type Stream } from './lead.ts'
+import type { Term } from './terms.ts'
+import type { Viewer } from './viewer.ts'
+
+/** A term as a question about one message. */
+export interface Condition {
+  holds(message: Candidate): boolean
+  /** Null: no index knows. */
+  readonly lead: RankedLead | null
+  /** What is looked for in the text. */
+  readonly search?: Search
+}
+
+/** The smaller the rank, the fewer messages. */
+export interface RankedLead {
+  readonly rank: number
+  readonly lead: Lead
+}
+
+const RANK = { ids: 0, topic: 1, conversation: 2, mentions: 3, flagged: 4, several: 5, channel: 6, sender: 7 } as const
+
+/** More flagged messages than these are found on the way through all others. */
+const FLAGGED_MAX = 5000
+
+const EVERYTHING: Condition = { holds: () => true, lead: null }
+
+/** Throws NarrowError for a channel or user that there is not, or not for the viewer. */
+export function conditionOf(term: Term, viewer: Viewer): Condition {
+  const condition = positive(term, viewer)
+  return term.negated ? { holds: (message) => !condition.holds(message), lead: null } : condition
+}
+
+function positive(term: Term, viewer: Viewer): Condition {
+  switch (term.operator) {
+    case 'channel':
+      return inRecipients([viewer.channel(term.operand).recipientId], RANK.channel)
+    case 'channels':
+      return inChannels(viewer, term.operand === 'web-public')
+    case 'topic':
+      return inTopics(viewer, term.operand)
+    case 'sender': {
+      const { id } = term.operand === 'me' ? viewer.self() : viewer.account(term.operand)
+      return { holds: ({ sender }) => sender === id, lead: leadOf(RANK.sender, [{ by: 'sender', id }]) }
+    }
+    case 'dm':
+      return inRecipients(viewer.conversation(term.operand), RANK.conversation)
+    case 'dm-including':
+      return inRecipients(viewer.conversationsWith(term.operand, 1), RANK.conversation)
+    case 'group-pm-with':
+      return inRecipients(viewer.conversationsWith(term.operand, 3), RANK.conversation)
+    case 'is':
+      return IS[term.operand](viewer)
+    case 'has': {
+      const bit = HAS[term.operand]
+      return { holds: ({ bits }) => (bits & bit) !== 0, lead: null }
+    }
+    case 'in':
+      return term.operand === 'all' ? EVERYTHING : { holds: (message) => !isMuted(viewer, message), lead: null }
+    case 'search':
+      return found(viewer, readSearch(term.operand))
+    case 'id':
+      return { holds: ({ id }) => id === term.operand, lead: { rank: RANK.ids, lead: { ids: [term.operand] } } }
+    case 'near': // where a client begins to read
+    case 'with': // stands for others: see conversation.ts
+      return EVERYTHING
+    case 'mentions':
+      return mentioned(viewer, viewer.account(term.operand).id, MENTIONED)
+  }
+}
+
+const HAS = { attachment: HAS_ATTACHMENT, image: HAS_IMAGE, link: HAS_LINK, reaction: HAS_REACTION } as const
+
+const leadOf = (rank: number, streams: readonly Stream[]): RankedLead | null =>
+  streams.length > STREAMS_MAX ? null : { rank, lead: { streams } }
+
+function inRecipients(ids: readonly number[], rank: number): Condition {
+  const set = new Set(ids)
+  const streams = ids.map((id): Stream => ({ by: 'recipient', id }))
+  return {
+    holds: ({ recipient }) => set.has(recipient),
+    lead: leadOf(ids.length > 1 ? RANK.several : rank, streams),
+  }
+}
+
+function inChannels({ realm }: Viewer, isWebPublic: boolean): Condition {
+  return {
+    holds({ recipient }) {
+      const channel = realm.state.channelByRecipient.get(recipient)
+      return channel !== undefined && !channel.isPrivate && (!isWebPublic || channel.isWebPublic)
+    },
+    lead: null,
+  }
+}
+
+/** Topics of that name in any channel: they are few, and each is looked up in an index. */
+function inTopics({ realm, sight }: Viewer, name: string): Condition {
+  const folded = fold(name.trim())
+  const ids: number[] = []
+  for (const { recipientId } of realm.state.channel.all()) {
+    if (sight.extent(recipientId) === 'none') continue
+    const topic = realm.store.topics.find(recipientId, folded)
+    if (topic !== undefined) ids.push(topic.id)
+  }
+  const set = new Set(ids)
+  const streams = ids.map((id): Stream => ({ by: 'topic', id }))
+  return {
+    holds: ({ topic }) => set.has(topic),
+    lead: leadOf(ids.length > 1 ? RANK.several : RANK.topic, streams),
+  }
+}
+
+type IsOperand = Extract<Term, { operator: 'is' }>['operand']
+
+const IS: Readonly<Record<IsOperand, (viewer: Viewer) => Condition>> = {
+  dm: (viewer) => inRecipients(viewer.conversationsWith(viewer.self().id, 1), RANK.conversation),
+  starred(viewer) {
+    const starred = viewer.realm.store.flags.allRuns(viewer.self().id, 'starred')
+    return {
+      holds: ({ birth, ordinal }) => hasOrdinal(starred.get(birth) ?? NO_RUNS, ordinal),
+      lead: flagged(viewer, rangesOf(starred)),
+    }
+  },
+  unread(viewer) {
+    const user = viewer.self()
+    const read = viewer.realm.store.flags.allRuns(user.id, 'read')
+    return {
+      holds: (message) =>
+        !hasOrdinal(read.get(message.birth) ?? NO_RUNS, message.ordinal) && viewer.sight.received(message),
+      lead: flagged(viewer, unreadRanges(viewer.realm, user), viewer.realm.store.flags.historyOf(user.id)),
+    }
+  },
+  mentioned: (viewer) => mentioned(viewer, viewer.self().id, MENTIONED | CHANNEL_WILDCARD | TOPIC_WILDCARD),
+  alerted: (viewer) => mentioned(viewer, viewer.self().id, ALERT_WORD),
+  resolved: (viewer) => ({ holds: ({ topic }) => isResolved(viewer.topicName(topic)), lead: null }),
+  followed(viewer) {
+    const { realm } = viewer
+    const { id } = viewer.self()
+    const holds = ({ recipient, topic }: Candidate): boolean => {
+      const channel = realm.state.channelByRecipient.get(recipient)
+      return channel !== undefined && policyOf(realm, id, channel, viewer.topicName(topic)) === 3
+    }
+    return { holds, lead: null }
+  },
+  muted(viewer) {
+    viewer.self()
+    return { holds: (message) => isMuted(viewer, message), lead: null }
+  },
+}
+
+const NO_RUNS: Runs = []
+
+/** In a muted channel or topic, or of somebody he has muted; a topic that he unmuted or follows is not muted. */
+export function isMuted(viewer: Viewer, { recipient, topic, sender }: Candidate): boolean {
+  const { realm, user } = viewer
+  if (user === null) return false
+  if (realm.state.mutedUsers.get(user.id)?.value.some(({ id }) => id === sender) === true) return true
+  const channel = realm.state.channelByRecipient.get(recipient)
+  return channel !== undefined && isTopicMuted(realm, user, channel, viewer.topicName(topic))
+}
+
+function mentioned({ realm }: Viewer, user: number, bits: number): Condition {
+  return {
+    holds: ({ id }) => (realm.store.flags.mention(user, id) & bits) !== 0,
+    lead: leadOf(RANK.mentions, [{ by: 'mention', user, bits }]),
+  }
+}
+
+function* rangesOf(runs: ReadonlyMap<number, Runs>): Generator<Range> {
+  for (const [birth, own] of runs) for (const [from, to] of own) yield { birth, from, to }
+}
+
+/** `others`: ids of messages that may be among them as well. */
+function flagged({ realm }: Viewer, ranges: Iterable<Range>, others: readonly number[] = []): RankedLead | null {
+  const found = [...ranges]
+  const count = found.reduce((sum, { from, to }) => sum + to - from + 1, others.length)
+  if (count > FLAGGED_MAX) return null
+  const ids = new Set([...idsOfRanges(realm.store, found), ...others])
+  return { rank: RANK.flagged, lead: { ids: [...ids].sort((a, b) => a - b) } }
+}
+
+const found = (viewer: Viewer, search: Search): Condition => ({
+  holds: ({ topic, html = '' }) => isFound(search, viewer.topicName(topic), html),
+  lead: null,
+  search,
+})

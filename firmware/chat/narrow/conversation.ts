@@ -1,0 +1,30 @@
+/** The term `with`: the conversation in which a message is now stands in the place of others. Contract section 5.2 (271). */
+
+import { placeOf } from '../realm/messages/places.ts'
+import { NarrowError, type Operator, type Term } from './terms.ts'
+import type { Viewer } from './viewer.ts'
+
+const OF_CONVERSATION: ReadonlySet<Operator> = new Set(['channel', 'topic', 'dm'])
+
+/** Throws NarrowError for a message that he cannot read, unless other terms say which conversation is meant. */
+export function withConversation(viewer: Viewer, terms: readonly Term[]): Term[] {
+  const ids = new Set(terms.flatMap((term) => (term.operator === 'with' ? [term.operand as number] : [])))
+  const [id] = ids
+  if (id === undefined) return [...terms]
+  if (ids.size > 1) throw new NarrowError('more than one with')
+  const others = terms.filter(({ operator }) => operator !== 'with')
+  const row = viewer.realm.store.messages.get(id)
+  if (row === undefined || !viewer.sight.canRead(row)) {
+    if (others.some(({ operator, negated }) => !negated && OF_CONVERSATION.has(operator))) return others
+    throw new NarrowError('invalid operand of with')
+  }
+  const rest = others.filter(({ operator }) => !OF_CONVERSATION.has(operator))
+  const place = placeOf(viewer.realm, row)
+  if (place.kind === 'conversation')
+    return [...rest, { operator: 'dm', operand: place.conversation.userIds, negated: false }]
+  return [
+    ...rest,
+    { operator: 'channel', operand: place.channel.id, negated: false },
+    { operator: 'topic', operand: place.topic, negated: false },
+  ]
+}

@@ -1,0 +1,116 @@
+/**
+ * Where the messages of a narrow are looked for: the smallest index that holds them all. A lead may hold more than the
+ * narrow; conditions decide about each message.
+ */
+
+import type { ChatStore } from '../store/store.ts'
+
+/** Messages of one index, in the order of their ids. */
+export type Stream =
+  | { readonly by: 'all' }
+  | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
+  | { readonly by: 'mention'; readonly user: number; readonly bits: number }
+
+export type Lead =
+  | { readonly streams: readonly Stream[] }
+  /** Ascending. */
+  | { readonly ids: readonly number[] }
+
+/** What conditions ask of a message; `html` only where it is asked for. */
+export interface Candidate {
+  readonly id: number
+  readonly sender: number
+  readonly recipient: number
+  /** 0 in a conversation. */
+  readonly topic: number
+  readonly birth: number
+  readonly ordinal: number
+  readonly bits: number
+  readonly time: number
+  readonly html?: string
+}
+
+export type Direction = 'older' | 'newer'
+
+/** More are walked through as all messages: a query of many parts costs more than it saves. */
+export const STREAMS_MAX = 50
+
+const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, messages.bits, time'
+
+/** At most `count` of the lead's messages beyond `bound`, nearest first. */
+export function readLead(
+  store: ChatStore,
+  lead: Lead,
+  direction: Direction,
+  bound: number,
+  count: number,
+  withHtml: boolean,
+): Candidate[] {
+  const columns = withHtml ? `${COLUMNS}, html` : COLUMNS
+  if ('ids' in lead) {
+    const ids = beyond(lead.ids, direction, bound, count)
+    const sql = `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id ${ORDER[direction]}`
+    return ids.length === 0 ? [] : store.select(sql, [JSON.stringify(ids)])
+  }
+  const parts = lead.streams.map((stream) => streamQuery(stream, direction, columns))
+  const [only] = parts
+  if (only === undefined) return []
+  if (parts.length === 1) return store.select(only.sql, [...only.parameters, bound, count])
+  const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ALL ')
+  const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, count])
+  return store.select(`${union} ORDER BY id ${ORDER[direction]} LIMIT ?`, [...parameters, count])
+}
+
+const ORDER = { older: 'DESC', newer: 'ASC' } as const
+const BEYOND = { older: '<', newer: '>' } as const
+
+function streamQuery(
+  stream: Stream,
+  direction: Direction,
+  columns: string,
+): { sql: string; parameters: readonly number[] } {
+  const rest = (id: string) => `${id} ${BEYOND[direction]} ? ORDER BY ${id} ${ORDER[direction]} LIMIT ?`
+  switch (stream.by) {
+    case 'all':
+      return { sql: `SELECT ${columns} FROM messages WHERE ${rest('id')}`, parameters: [] }
+    case 'topic': // as the index has it, which holds no conversations
+      return {
+        sql: `SELECT ${columns} FROM messages WHERE topic = ? AND topic > 0 AND ${rest('id')}`,
+        parameters: [stream.id],
+      }
+    case 'recipient':
+    case 'sender':
+      return {
+        sql: `SELECT ${columns} FROM messages WHERE ${stream.by} = ? AND ${rest('id')}`,
+        parameters: [stream.id],
+      }
+    case 'mention':
+      return {
+        sql: `SELECT ${columns} FROM mentions CROSS JOIN messages ON messages.id = mentions.message
+          WHERE mentions.user = ? AND mentions.bits & ? AND ${rest('mentions.message')}`,
+        parameters: [stream.user, stream.bits],
+      }
+  }
+}
+
+function beyond(ids: readonly number[], direction: Direction, bound: number, count: number): number[] {
+  const selected = ids.filter((id) => (direction === 'older' ? id < bound : id > bound))
+  return direction === 'older' ? selected.slice(-count).reverse() : selected.slice(0, count)
+}
+
+/** Ordinals of the place that messages were sent to, both ends included. */
+export interface Range {
+  readonly birth: number
+  readonly from: number
+  readonly to: number
+}
+
+/** Ids of the messages in the ranges, in no order. */
+export function idsOfRanges(store: ChatStore, ranges: readonly Range[]): number[] {
+  const rows = store.select<{ id: number }>(
+    `SELECT messages.id FROM json_each(?) AS range CROSS JOIN messages
+     ON birth = range.value ->> 0 AND ordinal BETWEEN range.value ->> 1 AND range.value ->> 2`,
+    [JSON.stringify(ranges.map(({ birth, from, to }) => [birth, from, to]))],
+  )
+  return rows.map(({ id }) => id)
+}

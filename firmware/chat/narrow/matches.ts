@@ -1,0 +1,28 @@
+/** What a search has found of a message, highlighted. Contract 2.4: match_content, match_subject. */
+
+import { placeOf } from '../realm/messages/places.ts'
+import type { Realm } from '../realm/realm.ts'
+import { highlight, type Search } from '../search/search.ts'
+import type { MessageRow } from '../store/messages.ts'
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** As HTML. */
+export function matches(realm: Realm, row: MessageRow, searches: readonly Search[]) {
+  const search = searches.flat()
+  const place = placeOf(realm, row)
+  const topic = place.kind === 'channel' ? place.topic : ''
+  return {
+    match_content: highlight(search, row.html),
+    match_subject: highlight(
+      search,
+      topic.replace(/[&<>"']/g, (character) => ESCAPES[character]!),
+    ),
+  }
+}

@@ -1,0 +1,78 @@
+/** A narrow as one question about messages: its terms, the viewer's rights, and where to look. Contract section 5. */
+
+import type { Search } from '../search/search.ts'
+import { type Condition, conditionOf } from './conditions.ts'
+import { withConversation } from './conversation.ts'
+import { type Candidate, type Lead, STREAMS_MAX, type Stream } from './lead.ts'
+import { NarrowError, type Operator, type Term } from './terms.ts'
+import type { Viewer } from './viewer.ts'
+
+export interface Narrow {
+  readonly lead: Lead
+  /** Whether the message is in it, and the viewer may read it. */
+  holds(message: Candidate): boolean
+  /** What is highlighted; empty where nothing is searched for. */
+  readonly searches: readonly Search[]
+  /** It has several conversations, of which those that are muted are passed over on the way to what is unread. */
+  readonly isWide: boolean
+}
+
+/** Throws NarrowError. `terms` as terms.ts reads them. */
+export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
+  const resolved = withConversation(viewer, terms)
+  if (viewer.user === null) expectOpen(resolved)
+  const conditions = resolved.map((term) => conditionOf(term, viewer))
+  const { sight } = viewer
+  const isShared = sharesHistory(viewer, resolved)
+  const reads = isShared ? sight.canRead : ownOf(sight)
+  return {
+    lead: leadOf(viewer, conditions, isShared),
+    holds: (message) => conditions.every((condition) => condition.holds(message)) && reads(message),
+    searches: conditions.flatMap(({ search }) => (search === undefined ? [] : [search])),
+    isWide: !resolved.some(isOneConversation),
+  }
+}
+
+/** Messages that were sent to him, of those that he may read now. */
+const ownOf =
+  (sight: Viewer['sight']) =>
+  (message: Candidate): boolean =>
+    sight.received(message) && sight.canRead(message)
+
+/** Whoever names a channel reads its history; else a user has his own alone, and a spectator all that is open. */
+function sharesHistory({ user }: Viewer, terms: readonly Term[]): boolean {
+  return user === null || terms.some(({ operator, negated }) => !negated && HISTORIES.has(operator))
+}
+
+const HISTORIES: ReadonlySet<Operator> = new Set(['channel', 'channels'])
+
+const isOneConversation = ({ operator, negated }: Term): boolean =>
+  !negated && (operator === 'topic' || operator === 'dm')
+
+/** What somebody may ask for who has not signed in. */
+const OPEN: ReadonlySet<Operator> = new Set(['channel', 'channels', 'topic', 'sender', 'has', 'search', 'id', 'near'])
+
+function expectOpen(terms: readonly Term[]): void {
+  const closed = terms.find(({ operator }) => !OPEN.has(operator))
+  if (closed !== undefined) throw new NarrowError(`${closed.operator} is not for those who have not signed in`)
+}
+
+/** The smallest index of all; where no term has one, of his own history the channels and conversations he reads. */
+function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): Lead {
+  let best: Condition['lead'] = null
+  for (const { lead } of conditions) if (lead !== null && (best === null || lead.rank < best.rank)) best = lead
+  if (best !== null) return best.lead
+  const own = isShared ? null : ownStreams(viewer)
+  return { streams: own ?? [{ by: 'all' }] }
+}
+
+/** Null: too many. Messages that were moved lie elsewhere, so all that he may read counts, not what he is subscribed to. */
+function ownStreams({ realm, sight, user }: Viewer): Stream[] | null {
+  const streams: Stream[] = []
+  const add = (id: number): boolean => streams.push({ by: 'recipient', id }) <= STREAMS_MAX
+  for (const { recipientId } of realm.state.channel.all())
+    if (sight.extent(recipientId) !== 'none' && !add(recipientId)) return null
+  for (const { recipientId } of user === null ? [] : realm.state.conversationsOf(user.id))
+    if (!add(recipientId)) return null
+  return streams
+}

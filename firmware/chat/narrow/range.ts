@@ -1,0 +1,93 @@
+/** Which messages a fetch returns: so many before and after an anchor. Contract section 5.1. */
+
+import type { ChatStore } from '../store/store.ts'
+import { firstIdAt } from '../store/times.ts'
+import { isMuted } from './conditions.ts'
+import { type Narrow, narrowOf } from './narrow.ts'
+import type { Term } from './terms.ts'
+import type { Viewer } from './viewer.ts'
+import { select, walk } from './walk.ts'
+
+/** Larger than any message's id: as an anchor, the newest. Clients know the number. */
+export const NEWEST = 10_000_000_000_000_000
+export const RANGE_MAX = 5000 // num_before + num_after
+
+export type Anchor = number | 'newest' | 'oldest' | 'first_unread' | { /** Seconds. */ readonly date: number }
+
+export interface Range {
+  anchor: Anchor
+  before: number
+  after: number
+  includeAnchor: boolean
+}
+
+export interface FoundRange {
+  /** Ascending. */
+  ids: number[]
+  anchor: number
+  foundOldest: boolean
+  foundNewest: boolean
+  foundAnchor: boolean
+}
+
+/** `viewer` makes the viewer of the moment. Throws NarrowError. */
+export async function findRange(viewer: () => Viewer, terms: readonly Term[], range: Range): Promise<FoundRange> {
+  const { store } = viewer().realm
+  const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
+  const anchor = await resolveAnchor(viewer, terms, range.anchor)
+  const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
+  const older = await walk(store, narrow, 'older', anchor, range.before)
+  const newer = await walk(store, narrow, 'newer', anchor, range.after)
+  return {
+    ids: [...older.found.reverse(), ...own, ...newer.found],
+    anchor,
+    foundOldest: anchor === 0 || older.isEnd,
+    foundNewest: anchor === NEWEST || newer.isEnd,
+    foundAnchor: own.length > 0,
+  }
+}
+
+async function resolveAnchor(viewer: () => Viewer, terms: readonly Term[], anchor: Anchor): Promise<number> {
+  switch (anchor) {
+    case 'newest':
+      return NEWEST
+    case 'oldest':
+      return 0
+    case 'first_unread':
+      return (await firstUnread(viewer, terms)) ?? NEWEST
+    default:
+      if (typeof anchor === 'number') return Math.min(Math.max(anchor, 0), NEWEST)
+      return (await firstAt(viewer, terms, anchor.date)) ?? NEWEST
+  }
+}
+
+/** In the narrow; where it spans several conversations, those that he has muted are passed over. */
+async function firstUnread(viewer: () => Viewer, terms: readonly Term[]): Promise<number | undefined> {
+  if (viewer().user === null) return undefined
+  const unread: Term = { operator: 'is', operand: 'unread', negated: false }
+  const { store } = viewer().realm
+  const narrow = untilChanged(store, () => {
+    const now = viewer()
+    const found = narrowOf(now, [...terms, unread])
+    return found.isWide ? { ...found, holds: (message) => found.holds(message) && !isMuted(now, message) } : found
+  })
+  return (await walk(store, narrow, 'newer', 0, 1)).found[0]
+}
+
+async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: number): Promise<number | undefined> {
+  const { store } = viewer().realm
+  const first = firstIdAt(store, date)
+  if (first === null) return undefined
+  const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
+  return (await walk(store, narrow, 'newer', first - 1, 1)).found[0]
+}
+
+/** Made anew once something was written: it tells of rights, policies and flags. */
+function untilChanged(store: ChatStore, make: () => Narrow): () => Narrow {
+  let made: { narrow: Narrow; commits: number } | undefined
+  return () => {
+    const { commits } = store
+    if (made?.commits !== commits) made = { narrow: make(), commits }
+    return made.narrow
+  }
+}

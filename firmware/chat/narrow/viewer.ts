@@ -1,0 +1,83 @@
+/** Whoever narrows: what he may see, under which names, and what he has muted. */
+
+import { canSee } from '../realm/channels/rights.ts'
+import { type Sight, sightOf } from '../realm/messages/sight.ts'
+import { fold } from '../realm/names.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { Channel, User } from '../realm/records.ts'
+import { findUser } from '../realm/users/find.ts'
+import { type Named, NarrowError } from './terms.ts'
+
+/** True until something changes: for one turn. */
+export interface Viewer {
+  readonly realm: Realm
+  readonly sight: Sight
+  /** Null: a spectator. */
+  readonly user: User | null
+  /** Throws NarrowError for a spectator. */
+  self(): User
+  /** Throws NarrowError where there is none that he may know of. */
+  channel(named: Named): Channel
+  /** The same of an account. */
+  account(named: Named): User
+  /** The conversation's recipient; none where nobody has written there yet. */
+  conversation(named: readonly Named[]): number[]
+  /** His conversations with somebody, of so many people at least. */
+  conversationsWith(named: Named, peopleMin: number): number[]
+  /** '' in a conversation, as for the empty topic. */
+  topicName(id: number): string
+}
+
+export function viewerOf(realm: Realm, user: User | null): Viewer {
+  const { state, store } = realm
+  const topics = new Map<number, string>()
+
+  function self(): User {
+    if (user === null) throw new NarrowError('not for those who have not signed in')
+    return user
+  }
+
+  function account(named: Named): User {
+    try {
+      if (user !== null) return findUser(realm, user, named)
+    } catch {
+      throw new NarrowError('unknown user')
+    }
+    const found = typeof named === 'number' ? state.user.get(named) : state.userByEmail.get(named.toLowerCase())
+    if (found === undefined) throw new NarrowError('unknown user')
+    return found
+  }
+
+  return {
+    realm,
+    sight: sightOf(realm, user),
+    user,
+    self,
+    account,
+    channel(named) {
+      const channel = typeof named === 'number' ? state.channel.get(named) : state.channelByName.get(fold(named))
+      if (channel === undefined || !canSee(realm, user, channel)) throw new NarrowError('unknown channel')
+      return channel
+    },
+    conversation(named) {
+      const people = new Set([self().id, ...named.map((name) => account(name).id)])
+      const key = [...people].sort((a, b) => a - b).join(',')
+      const found = state.conversationByUsers.get(key)
+      return found === undefined ? [] : [found.recipientId]
+    },
+    conversationsWith(named, peopleMin) {
+      const { id } = account(named)
+      return [...state.conversationsOf(self().id)]
+        .filter(({ userIds }) => userIds.length >= peopleMin && userIds.includes(id))
+        .map(({ recipientId }) => recipientId)
+    },
+    topicName(id) {
+      let name = topics.get(id)
+      if (name === undefined) {
+        name = id === 0 ? '' : (store.topics.get(id)?.name ?? '')
+        topics.set(id, name)
+      }
+      return name
+    },
+  }
+}
