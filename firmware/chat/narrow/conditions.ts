@@ -26,7 +26,9 @@ export interface Condition {
   holds(message: Candidate): boolean
   /** Null: no index knows. */
   readonly lead: RankedLead | null
-  /** What is looked for in the text. */
+  /** It asks for the text of messages. */
+  readonly readsText?: boolean
+  /** What is found in the text. */
   readonly search?: Search
 }
 
@@ -46,7 +48,9 @@ const EVERYTHING: Condition = { holds: () => true, lead: null }
 /** Throws NarrowError for a channel or user that there is not, or not for the viewer. */
 export function conditionOf(term: Term, viewer: Viewer): Condition {
   const condition = positive(term, viewer)
-  return term.negated ? { holds: (message) => !condition.holds(message), lead: null } : condition
+  if (!term.negated) return condition
+  const { holds, readsText = false } = condition
+  return { holds: (message) => !holds(message), lead: null, readsText }
 }
 
 function positive(term: Term, viewer: Viewer): Condition {
@@ -200,5 +204,6 @@ function flagged({ realm }: Viewer, ranges: Iterable<Range>, others: readonly nu
 const found = (viewer: Viewer, search: Search): Condition => ({
   holds: ({ topic, html = '' }) => isFound(search, viewer.topicName(topic), html),
   lead: null,
+  readsText: true,
   search,
 })

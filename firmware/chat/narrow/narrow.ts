@@ -11,6 +11,8 @@ export interface Narrow {
   readonly lead: Lead
   /** Whether the message is in it, and the viewer may read it. */
   holds(message: Candidate): boolean
+  /** Whether `holds` asks for the text of messages. */
+  readonly readsText: boolean
   /** What is highlighted; empty where nothing is searched for. */
   readonly searches: readonly Search[]
   /** It has several conversations, of which those that are muted are passed over on the way to what is unread. */
@@ -28,6 +30,7 @@ export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   return {
     lead: leadOf(viewer, conditions, isShared),
     holds: (message) => conditions.every((condition) => condition.holds(message)) && reads(message),
+    readsText: conditions.some(({ readsText }) => readsText === true),
     searches: conditions.flatMap(({ search }) => (search === undefined ? [] : [search])),
     isWide: !resolved.some(isOneConversation),
   }

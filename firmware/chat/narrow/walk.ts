@@ -29,8 +29,8 @@ export async function walk(
   if (count === 0) return { found, isEnd: false }
   let size: number = SLICE.first
   for (let from = bound; ; size = Math.min(size * 2, SLICE.max)) {
-    const { lead, holds, searches } = narrow()
-    const slice = readLead(store, lead, direction, from, size, searches.length > 0)
+    const { lead, holds, readsText } = narrow()
+    const slice = readLead(store, lead, direction, from, size, readsText)
     for (const message of slice) {
       if (!holds(message)) continue
       found.push(message.id)
@@ -46,6 +46,6 @@ export async function walk(
 export function select(store: ChatStore, narrow: Narrow, ids: readonly number[]): number[] {
   const ascending = [...new Set(ids)].sort((a, b) => a - b)
   const lead: Lead = { ids: ascending }
-  const rows: Candidate[] = readLead(store, lead, 'newer', -1, ascending.length, narrow.searches.length > 0)
+  const rows: Candidate[] = readLead(store, lead, 'newer', -1, ascending.length, narrow.readsText)
   return rows.filter(narrow.holds).map(({ id }) => id)
 }
