@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
 import { boolean, integer, json, text, texts } from '../http/parameters.ts'
-import { changeBot, createBot, deactivateBot, newBotKey } from '../realm/bots/bots.ts'
+import { AVATAR_BYTES_MAX, readPicture } from '../realm/avatars/pictures.ts'
+import { changeBot, createBot, deactivateBot, findManagedBot, newBotKey, setBotPicture } from '../realm/bots/bots.ts'
 import { readStorage, removeStorage, writeStorage } from '../realm/bots/storage.ts'
 import { botAvatarUrl, defaultsOf, isBot } from '../realm/bots/view.ts'
 import { shownKey } from '../realm/keys.ts'
@@ -54,9 +55,15 @@ export const botDeclarations: readonly AnyDeclaration[] = [
         .default(GENERIC),
       ...defaults,
     },
-    handle: ({ realm, me, given }) => {
+    fileBytesMax: AVATAR_BYTES_MAX,
+    handle: async (request) => {
+      const { realm, given, file } = request
       const { full_name: fullName, short_name: shortName } = given
-      const { bot, key } = realm.change((turn) => createBot(realm, turn, me, { ...given, fullName, shortName }))
+      const picture = file && (await readPicture(file))
+      const { bot, key } = realm.change((turn) => {
+        const made = createBot(realm, turn, request.me, { ...given, fullName, shortName })
+        return picture === undefined ? made : { ...made, bot: setBotPicture(realm, turn, made.bot, picture) }
+      })
       return { user_id: bot.id, api_key: key, avatar_url: botAvatarUrl(realm, bot), ...defaultsOf(realm, bot) }
     },
   }),
@@ -73,17 +80,16 @@ export const botDeclarations: readonly AnyDeclaration[] = [
       bot_owner_id: integer().optional(),
       ...defaults,
     },
-    handle: ({ realm, me, path, given }) => {
-      const { full_name: fullName, short_name: shortName, role, bot_owner_id: ownerId } = given
-      const bot = realm.change((turn) =>
-        changeBot(realm, turn, me, path.bot_id, {
-          ...given,
-          fullName,
-          shortName,
-          role: role !== undefined && isRole(role) ? role : undefined,
-          ownerId,
-        }),
-      )
+    fileBytesMax: AVATAR_BYTES_MAX,
+    handle: async (request) => {
+      const { realm, path, given, file } = request
+      const { full_name: fullName, short_name: shortName, bot_owner_id: ownerId } = given
+      const role = given.role !== undefined && isRole(given.role) ? given.role : undefined
+      const picture = file && (await readPicture(file))
+      const bot = realm.change((turn) => {
+        if (picture !== undefined) setBotPicture(realm, turn, findManagedBot(realm, request.me, path.bot_id), picture)
+        return changeBot(realm, turn, request.me, path.bot_id, { ...given, fullName, shortName, role, ownerId })
+      })
       return {
         email: bot.email,
         full_name: bot.fullName,

@@ -1,5 +1,6 @@
 /** Every endpoint of the chat: a line per resource. */
 
+import { avatarDeclarations, avatarFileDeclarations } from './avatars.ts'
 import { botDeclarations } from './bots.ts'
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
@@ -15,6 +16,7 @@ import { presenceDeclarations } from './presence.ts'
 import { reactionDeclarations } from './reactions.ts'
 import { serverDeclarations } from './server.ts'
 import { settingDeclarations } from './settings.ts'
+import { staticDeclarations } from './static.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
 import { typingDeclarations } from './typing.ts'
@@ -22,6 +24,7 @@ import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
 export const DECLARATIONS: readonly AnyDeclaration[] = [
+  ...avatarDeclarations,
   ...botDeclarations,
   ...channelDeclarations,
   ...emojiDeclarations,
@@ -43,4 +46,4 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
 ]
 
 /** With full paths: files and pages. */
-export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = []
+export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = [...avatarFileDeclarations, ...staticDeclarations]

@@ -21,6 +21,8 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
   /** Parts of the path; what cannot be read is no path: 404. */
   readonly segments?: Q
   readonly parameters?: P
+  /** One of many small files of a page: without credentials it has an address's greater share, and no other takes from that. */
+  readonly isMedia?: boolean
   /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
   readonly fileBytesMax?: number
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>

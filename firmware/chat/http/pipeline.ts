@@ -28,11 +28,13 @@ const CLIENT_NAME_MAX = 30
 export interface RateLimits {
   account: Rate
   address: Rate
+  media: Rate
 }
 
 export const RATE_LIMITS: RateLimits = {
   account: { calls: 200, withinMs: 60_000 },
   address: { calls: 100, withinMs: 60_000 },
+  media: { calls: 2000, withinMs: 60_000 }, // a page of messages shows dozens of pictures, an office shares an address
 }
 
 export interface ApiOptions<S, Me> {
@@ -69,6 +71,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
   const reader = createBodyReader({ ...BODY_LIMITS, ...options.bodyLimits })
   const ofAccounts = createRateLimiter(rateLimits.account, nowMs, timeS)
   const ofAddresses = createRateLimiter(rateLimits.address, nowMs, timeS)
+  const ofMedia = createRateLimiter(rateLimits.media, nowMs, timeS)
   const routes = createRoutes<Resource<S, Me>>()
   for (const declaration of options.declarations) add(BASE_PATH + declaration.path, declaration)
   for (const declaration of options.others ?? []) add(declaration.path, declaration)
@@ -136,7 +139,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
 
   /** Throws what the credentials are refused with. Null: without any. */
   function admit(
-    { who }: Declaration<S, Me>,
+    { who, isMedia }: Declaration<S, Me>,
     exchange: Exchange,
     client: string,
     headers: Record<string, string>,
@@ -154,7 +157,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       return session
     } catch (error) {
       // Whoever has no account's share has one with all others of his address, wrong guesses included.
-      if (!(error instanceof ChatError) || error.status === 401) ofAddresses.take(prefixOf(exchange.address))
+      const ofStrangers = isMedia && error instanceof NoCredentials ? ofMedia : ofAddresses
+      if (!(error instanceof ChatError) || error.status === 401) ofStrangers.take(prefixOf(exchange.address))
       if (error instanceof NoCredentials) return null
       throw error
     }

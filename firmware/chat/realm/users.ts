@@ -4,6 +4,7 @@ import { invalidParameter } from '../error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { Bot, Password, User } from './records.ts'
 import type { Role } from './roles.ts'
+import { realmSetting } from './settings/read.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
 import { expectFreeAddress } from './users/addresses.ts'
@@ -33,7 +34,7 @@ export function createUser(
     isActive: true,
     dateJoined: nowOf(realm),
     avatarVersion: 1,
-    avatarSource: 'J',
+    avatarSource: bot === undefined ? realmSetting(organizationOf(realm.state), 'default_avatar_source') : 'J',
     settings: {},
     profileData: {},
     bot: bot ?? null,

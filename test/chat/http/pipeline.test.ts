@@ -112,7 +112,12 @@ test('large bodies, many parameters and bad encodings are refused', async () => 
 
 test('rate limits are one share for an account and one for an address, with their headers', async () => {
   let nowMs = 0
-  const limits = { account: { calls: 3, withinMs: 60_000 }, address: { calls: 2, withinMs: 60_000 } }
+  const withinMs = 60_000
+  const limits = {
+    account: { calls: 3, withinMs },
+    address: { calls: 2, withinMs },
+    media: { calls: 4, withinMs },
+  }
   const limited = await openTestChat({ rateLimits: limits, nowMs: () => nowMs })
   try {
     const first = await limited.owner.call('POST', '/register', { event_types: [] })
@@ -128,6 +133,10 @@ test('rate limits are one share for an account and one for an address, with thei
     assert.equal(headers.get('retry-after'), '60')
     for (let call = 0; call < 2; call++) assert.equal((await limited.anonymous('GET', '/server_settings')).status, 200)
     assert.equal((await limited.anonymous('GET', '/server_settings')).status, 429)
+    // Pictures come from a share of their own: a page shows many.
+    const picture = () => limited.anonymous('GET', '/user_avatars/2/1-00000000000000000000000000000000.png')
+    for (let call = 0; call < 4; call++) assert.equal((await picture()).status, 404)
+    assert.equal((await picture()).status, 429)
     nowMs = 60_000
     assert.equal((await limited.owner.call('POST', '/register', { event_types: [] })).status, 200)
   } finally {

@@ -35,7 +35,7 @@ const webp = (kind: string, rest: string) => {
 }
 
 const PICTURES: [string, Uint8Array, string, number, number][] = [
-  ['PNG', png(7, [[1, 2, 3]], () => 0), 'png', 7, 7],
+  ['PNG', png(7, [[1, 2, 3]], () => new Uint8Array(7)), 'png', 7, 7],
   ['GIF', hex('474946383961 2c01 c800 f00000'), 'gif', 300, 200],
   ['WebP with a header', webp('VP8X', '10000000 8f0100 2b0100'), 'webp', 400, 300],
   ['WebP without loss', webp('VP8L', '2f 8f c1 4a 00 0000000000'), 'webp', 400, 300],

@@ -44,6 +44,8 @@ export interface Client {
   delete(path: string, values?: Values): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: as above
   put(path: string, values?: Values): Promise<any>
+  /** As a multipart form; the file comes last. */
+  upload(method: string, path: string, file: Uint8Array, values?: Values): Promise<Answer>
   /** Fails unless it is refused with that code. */
   refused(code: string, method: string, path: string, values?: Values): Promise<Answer>
   register(values?: Values): Promise<RegisteredQueue>
@@ -100,7 +102,11 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
       clock,
       derive: async (password, salt, cost) => deriveKey(password, salt, cost),
       passwordCost: CHEAP,
-      rateLimits: { account: { calls: 1e9, withinMs: 1 }, address: { calls: 1e9, withinMs: 1 } },
+      rateLimits: {
+        account: { calls: 1e9, withinMs: 1 },
+        address: { calls: 1e9, withinMs: 1 },
+        media: { calls: 1e9, withinMs: 1 },
+      },
       ...options,
     })
   let chat = open()
@@ -148,6 +154,15 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
       patch: well('PATCH'),
       delete: well('DELETE'),
       put: well('PUT'),
+      async upload(method, path, file, values = {}) {
+        const form = new FormData()
+        for (const [name, value] of Object.entries(values))
+          form.append(name, typeof value === 'string' ? value : JSON.stringify(value))
+        form.append('file', new Blob([Uint8Array.from(file)]), 'picture.png')
+        const headers = { host: 'chat.example', authorization, 'user-agent': 'test/1.0' }
+        const response = await chat.api.request(`http://chat.example/api/v1${path}`, { method, headers, body: form })
+        return { status: response.status, headers: response.headers, body: await response.json() }
+      },
       async refused(code, method, path, values) {
         const answer = await call(method, path, values)
         assert.equal(answer.body.code, code, `${method} ${path}: ${JSON.stringify(answer.body)}`)

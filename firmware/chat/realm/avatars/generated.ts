@@ -11,14 +11,17 @@ export const AVATAR_PX = 100
 export const AVATAR_MEDIUM_PX = 500
 
 /** `seed`: 16 bytes or more, the same for one account every time. */
-export function generatedAvatar(seed: Uint8Array, sizePx: number): Uint8Array {
+export function generatedAvatar(seed: Uint8Array, sizePx: number): Uint8Array<ArrayBuffer> {
   const cell = sizePx / (SQUARES + 2 * MARGIN)
-  const at = (position: number) => Math.floor(position / cell - MARGIN)
-  return png(sizePx, [BACKGROUND, colourOf(seed[0]!)], (x, y) => {
-    const [column, row] = [at(x), at(y)]
-    if (column < 0 || row < 0 || column >= SQUARES || row >= SQUARES) return 0
-    return isFilled(seed, row * HALF + Math.min(column, SQUARES - 1 - column)) ? 1 : 0
-  })
+  const places = Array.from({ length: sizePx }, (_, position) => Math.floor(position / cell - MARGIN))
+  const empty = new Uint8Array(sizePx)
+  const filled = Array.from({ length: SQUARES }, (_, row) =>
+    Uint8Array.from(places, (column) => {
+      if (column < 0 || column >= SQUARES) return 0
+      return isFilled(seed, row * HALF + Math.min(column, SQUARES - 1 - column)) ? 1 : 0
+    }),
+  )
+  return png(sizePx, [BACKGROUND, colourOf(seed[0]!)], (y) => filled[places[y]!] ?? empty)
 }
 
 /** One bit of the seed for each square, from its second byte on. */

@@ -37,7 +37,8 @@ export function avatarUrl(
   const version = user?.avatarVersion ?? 1
   if (user?.avatarSource === 'G') {
     if (clientGravatar) return null
-    const hash = createHash('md5').update(user.deliveryEmail.trim().toLowerCase()).digest('hex')
+    // Not of the real address where that is not for all to see: a hash gives away whoever is guessed.
+    const hash = createHash('md5').update(user.email.toLowerCase()).digest('hex')
     return `https://secure.gravatar.com/avatar/${hash}?d=identicon&version=${version}${medium ? '&s=500' : ''}`
   }
   const id = user?.id ?? UNKNOWN_USER

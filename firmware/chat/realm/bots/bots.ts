@@ -1,6 +1,7 @@
 /** Making and changing bots. Contract section 3.5, rows E90 to E93. */
 
 import { badRequest, type ChatError, forbidden, invalidParameter } from '../../error.ts'
+import { setPicture } from '../avatars/pictures.ts'
 import { findChannelByName } from '../channels/find.ts'
 import { mayInRealm } from '../groups/rights.ts'
 import { makeKey, revokeKeys } from '../keys.ts'
@@ -15,7 +16,7 @@ import { addUser, changeName, changeRole, putAddresses } from '../users/change.t
 import { publishPerson } from '../users/events.ts'
 import { botLocalPart } from '../users/names.ts'
 import { publishBot, publishBotGone, publishBotUpdate } from './events.ts'
-import { type BotUser, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
+import { type BotUser, botAvatarUrl, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
 
 const BOTS_OF_USER_MAX = 200 // each is an account that everybody's clients know
 
@@ -156,6 +157,13 @@ function changeOwner(realm: Realm, turn: Turn, bot: BotUser, ownerId: number): B
   publishBot(realm, turn, after, now.difference(before))
   publishBotUpdate(realm, turn, after, { owner_id: ownerId }, now.intersection(before))
   publishPerson(realm, turn, after, { bot_owner_id: ownerId })
+  return after
+}
+
+/** Within a change. */
+export function setBotPicture(realm: Realm, turn: Turn, bot: BotUser, bytes: Uint8Array): BotUser {
+  const after = setPicture(realm, turn, bot, bytes) as BotUser
+  publishBotUpdate(realm, turn, after, { avatar_url: botAvatarUrl(realm, after) })
   return after
 }
 

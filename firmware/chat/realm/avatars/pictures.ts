@@ -1,0 +1,60 @@
+/** Pictures that accounts set for themselves. Contract rows E85, E90 and E91. */
+
+import type { ArrivingPart } from '../../../http/request/multipart.ts'
+import { ChatError } from '../../error.ts'
+import { imageHeader } from '../images.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { publishAvatar } from '../users/events.ts'
+
+export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
+const PIXELS_MAX = 64 * 1024 * 1024 // what a client can still unpack; a file of a few KB may claim far more
+
+/** All of the file. Throws `BAD_IMAGE` for what is no picture that browsers show. */
+export async function readPicture(file: ArrivingPart): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of file.content) pieces.push(Uint8Array.from(piece))
+  const bytes = Buffer.concat(pieces)
+  const header = imageHeader(bytes)
+  if (header === null || header.width * header.height > PIXELS_MAX)
+    throw new ChatError('BAD_IMAGE', 'Could not decode image; did you upload an image file?')
+  return bytes
+}
+
+const pictureName = ({ id, avatarVersion }: Pick<User, 'id' | 'avatarVersion'>): string =>
+  `avatar ${id} ${avatarVersion}`
+
+export const pictureOf = (realm: Realm, user: User): Uint8Array | undefined =>
+  user.avatarSource === 'U' ? realm.store.files.picture(pictureName(user)) : undefined
+
+/** Within a change. The picture is on disk before the account says that it has it, and the old one goes after that. */
+export function setPicture(realm: Realm, turn: Turn, user: User, bytes: Uint8Array): User {
+  const after: User = { ...user, avatarSource: 'U', avatarVersion: user.avatarVersion + 1 }
+  realm.store.files.putPicture(pictureName(after), bytes)
+  return put(realm, turn, user, after)
+}
+
+/** Within a change: back to what the organisation has for all. */
+export const removePicture = (realm: Realm, turn: Turn, user: User): User =>
+  put(realm, turn, user, {
+    ...user,
+    avatarSource: realmSetting(organizationOf(realm.state), 'default_avatar_source'),
+    avatarVersion: user.avatarVersion + 1,
+  })
+
+/** The change is made by then, and must not seem to have failed: what stays for a full disk is of no account any more. */
+function forget(realm: Realm, before: User): void {
+  try {
+    realm.store.files.removePicture(pictureName(before))
+  } catch {}
+}
+
+function put(realm: Realm, turn: Turn, before: User, after: User): User {
+  turn.put('user', after)
+  publishAvatar(realm, turn, after)
+  if (before.avatarSource === 'U') turn.afterwards(() => forget(realm, before))
+  return after
+}
