@@ -410,3 +410,22 @@ test('E16, E17: reactions are told, listed and taken back; names of other lists 
   await cordelia.refused('REACTION_DOES_NOT_EXIST', 'DELETE', `/messages/${id}/reactions`, { emoji_name: 'octopus' })
   await cordelia.refused('BAD_REQUEST', 'DELETE', `/messages/${id}/reactions`)
 })
+
+test('mentions of people, groups, everybody and alert words are flags of those they reach', async () => {
+  const channel = rig.channel('Denmark', [hamlet, cordelia, rig.owner])
+  rig.chat.realm.change((turn) => turn.put('alertWords', { userId: rig.owner.user.id, value: ['skull'] }))
+  const flagsOf = async (client: Client, id: number) => (await client.get(`/messages/${id}`)).message.flags
+  const named = await send(hamlet, channel.id, 'Alas @**Cordelia Test**, a skull', 'topic')
+  assert.deepEqual(await flagsOf(cordelia, named.id), ['mentioned'])
+  assert.deepEqual(await flagsOf(rig.owner, named.id), ['has_alert_word'])
+  assert.deepEqual(await flagsOf(hamlet, named.id), [])
+  const silent = await send(hamlet, channel.id, '@_**Cordelia Test**', 'topic')
+  assert.deepEqual(await flagsOf(cordelia, silent.id), [])
+  const all = await send(hamlet, channel.id, '@**all**', 'topic')
+  assert.deepEqual(await flagsOf(cordelia, all.id), ['stream_wildcard_mentioned', 'wildcard_mentioned'])
+  const topic = await send(hamlet, channel.id, '@**topic**', 'topic')
+  assert.deepEqual(await flagsOf(cordelia, topic.id), [])
+  assert.deepEqual((await cordelia.register()).snapshot.unread_msgs.mentions, [named.id, all.id])
+  await hamlet.patch(`/messages/${named.id}`, { content: 'Alas' })
+  assert.deepEqual(await flagsOf(cordelia, named.id), [])
+})
