@@ -35,7 +35,6 @@ const STATUS = {
   NONEXISTENT_SUBDOMAIN: 404,
   RATE_LIMIT_HIT: 429,
   SERVER_NOT_READY: 500,
-  INTERNAL: 500,
 } as const
 
 export type ChatErrorCode = keyof typeof STATUS

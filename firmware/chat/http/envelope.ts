@@ -4,6 +4,7 @@ import { CofferError, type ErrorCode } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import { errorReply, RequestError } from '../../http/errors.ts'
 import { bodyReply, type Reply, type StreamedReply } from '../../http/reply.ts'
+import { storageFailure } from '../../store/failure.ts'
 import { ChatError, type ChatErrorCode } from '../error.ts'
 
 const TYPE = 'application/json; charset=utf-8'
@@ -72,7 +73,8 @@ const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> =
 }
 
 /** What nobody foresaw is logged, and the client learns nothing of it. */
-export function failureReply(error: unknown, log: Log): Reply {
+export function failureReply(thrown: unknown, log: Log): Reply {
+  const error = storageFailure(thrown)
   if (error instanceof ChatError) {
     const { code, status, message, fields } = error
     return reply(status, { result: 'error', msg: message, code, ...fields }, headersOf(error))

@@ -76,13 +76,16 @@ export interface TestChat {
   anonymous(method: string, path: string, values?: Values): Promise<Answer>
   /** As after a stop; clients go on. */
   reopen(): void
+  /** The two halves of that, for whoever has to do with the files meanwhile. */
+  pause(): void
+  resume(): void
   close(): void
 }
 
 export const START_MS = Date.UTC(2026, 10, 24, 12)
 
 export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<TestChat> {
-  const directory = mkdtempSync(join(tmpdir(), 'coffer-chat-'))
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'coffer-chat-'))
   let timeMs = START_MS
   const clock = createClock(0, () => timeMs)
   const logged: string[] = []
@@ -237,6 +240,10 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
         return channel
       }),
     anonymous: (method, path, values = {}) => send(method, path, values, { 'user-agent': 'test/1.0' }),
+    pause: () => chat.close(),
+    resume: () => {
+      chat = open()
+    },
     reopen: () => {
       chat.close()
       chat = open()
