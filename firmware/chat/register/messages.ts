@@ -2,16 +2,13 @@
 
 import { starredMessages } from '../realm/messages/starred.ts'
 import { unreadForm } from '../realm/messages/unread.ts'
-import { topicName } from '../realm/topic-names.ts'
 import type { Block } from './block.ts'
 
 export const messageBlock: Block = ({ realm }) => ({ max_message_id: realm.store.messages.maxId() })
 
 /** With the block `message`: what is unread means nothing without messages. */
 export const flagsBlock: Block = ({ realm, me, shape, wants }) =>
-  wants('message')
-    ? { unread_msgs: unreadForm(realm, me, (topic) => topicName(topic, shape.can.empty_topic_name)) }
-    : {}
+  wants('message') ? { unread_msgs: unreadForm(realm, me, shape.can) } : {}
 
 export const starredBlock: Block = ({ realm, me }) => ({ starred_messages: starredMessages(realm, me) })
 

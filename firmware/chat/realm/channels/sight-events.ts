@@ -66,7 +66,12 @@ export function publishPeers(
   const altered = new Set(userIds)
   const tell = (user_ids: readonly number[], to: readonly number[]): void => {
     if (user_ids.length === 0 || to.length === 0) return
-    turn.publish({ type: 'subscription', to, make: () => ({ op, stream_ids: [channel.id], user_ids }) })
+    turn.publish({
+      type: 'subscription',
+      to,
+      make: ({ can }) =>
+        channel.isArchived && !can.archived_channels ? null : { op, stream_ids: [channel.id], user_ids },
+    })
   }
   tell(
     userIds,

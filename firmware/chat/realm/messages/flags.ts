@@ -3,12 +3,14 @@
  * subscribed to, and what he has read from runs of ordinals. Contract sections 2.4 and 4.4 (V52, V53), design 6.
  */
 
-import type { Merge } from '../../events/queue.ts'
+import type { EventBody, Merge } from '../../events/queue.ts'
+import type { Shape } from '../../events/shapes.ts'
 import type { Flag, Runs } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { addRun, hasOrdinal, removeRun } from '../runs.ts'
+import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
 import { placeOf } from './places.ts'
@@ -120,10 +122,14 @@ export function publishFlag(
   messages: readonly number[],
   all = false,
 ): void {
-  const details = flag === 'read' && op === 'remove' ? { message_details: detailsOf(realm, user, messages) } : {}
-  const body = { op, operation: op, flag, messages, all, ...details }
+  const hasDetails = flag === 'read' && op === 'remove'
   const merge: Merge = { key: `update_message_flags ${op} ${flag}`, join: joinFlagEvents }
-  turn.publish({ type: 'update_message_flags', to: [user.id], make: () => body, ...(all ? {} : { merge }) })
+  turn.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge }) })
+
+  function make({ can }: Shape): EventBody {
+    const details = hasDetails ? { message_details: detailsOf(realm, user, messages, can.empty_topic_name) } : {}
+    return { op, operation: op, flag, messages, all, ...details }
+  }
 }
 
 const joinFlagEvents: Merge['join'] = (before, after) => ({
@@ -135,23 +141,24 @@ const joinFlagEvents: Merge['join'] = (before, after) => ({
 })
 
 /** So that a client can count it where it lies without fetching it. */
-function detailsOf(realm: Realm, user: User, ids: readonly number[]): Record<number, unknown> {
+function detailsOf(realm: Realm, user: User, ids: readonly number[], emptyTopic: boolean): Record<number, unknown> {
   const { store } = realm
   const details: Record<number, unknown> = {}
   for (const id of ids) {
     const row = store.messages.get(id)
     if (row === undefined) continue
     const isMentioned = (store.flags.mention(user.id, id) & ~ALERT_WORD) !== 0
-    details[id] = { ...placeDetails(realm, user, row), ...(isMentioned && { mentioned: true }) }
+    details[id] = { ...placeDetails(realm, user, row, emptyTopic), ...(isMentioned && { mentioned: true }) }
   }
   return details
 }
 
-function placeDetails(realm: Realm, user: User, row: MessageRow) {
+function placeDetails(realm: Realm, user: User, row: MessageRow, emptyTopic: boolean) {
   const place = placeOf(realm, row)
   if (place.kind === 'channel') {
     const { channel, topic } = place
-    return { type: 'stream', stream_id: channel.id, topic, unmuted_stream_msg: !isChannelMuted(realm, user, channel) }
+    const unmuted = !isChannelMuted(realm, user, channel)
+    return { type: 'stream', stream_id: channel.id, topic: topicName(topic, emptyTopic), unmuted_stream_msg: unmuted }
   }
   return { type: 'private', user_ids: place.conversation.userIds.filter((id) => id !== user.id) }
 }

@@ -1,11 +1,13 @@
 /** What somebody has not read. Contract sections 4.2.1, design 6: what reached him minus his runs of read ordinals. */
 
+import type { Shape } from '../../events/shapes.ts'
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import { policyOf } from '../channels/user-topics.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { gaps } from '../runs.ts'
+import { topicName } from '../topic-names.ts'
 import { ALERT_WORD } from './bits.ts'
 import { sightOf } from './sight.ts'
 
@@ -51,10 +53,13 @@ const NO_RUNS: Runs = []
 const isRead = ({ store }: Realm, user: User, { birth, ordinal }: PlacedRow): boolean =>
   gaps(store.flags.runs(user.id, birth, 'read'), ordinal, ordinal).length === 0
 
-/** `unread_msgs` of the register answer. `showTopic` says how a topic's name is written for this client. */
-export function unreadForm(realm: Realm, user: User, showTopic: (topic: string) => string) {
+/** `unread_msgs` of the register answer, for what this client knows of topics and channels. */
+export function unreadForm(realm: Realm, user: User, can: Shape['can']) {
   const { state, store } = realm
-  const { rows, isCut } = unreadOf(realm, user)
+  const { rows: all, isCut } = unreadOf(realm, user)
+  const rows = all.filter(
+    ({ recipient }) => can.archived_channels || state.channelByRecipient.get(recipient)?.isArchived !== true,
+  )
   const pms = new Map<number, number[]>()
   const huddles = new Map<string, number[]>()
   const topics = new Map<number, { channel: Channel; topic: string; ids: number[] }>()
@@ -82,7 +87,7 @@ export function unreadForm(realm: Realm, user: User, showTopic: (topic: string) 
     pms: [...pms].map(([id, ids]) => ({ other_user_id: id, sender_id: id, unread_message_ids: ids })),
     streams: [...topics.values()].map(({ channel, topic, ids }) => ({
       stream_id: channel.id,
-      topic: showTopic(topic),
+      topic: topicName(topic, can.empty_topic_name),
       unread_message_ids: ids,
     })),
     huddles: [...huddles].map(([users, ids]) => ({ user_ids_string: users, unread_message_ids: ids })),

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { type Client, openTestChat } from '../support/chat.ts'
+import { type Capabilities, comparable, differences, ModelClient } from './client.ts'
+import { learnChannels, OPERATION_NAMES, Random, step, type World } from './operations.ts'
+
+/** In all; each run has one set of capabilities. */
+const OPERATIONS = process.env.COFFER_SLOW === undefined ? 600 : 10_000
+const BETWEEN_CHECKS = 15
+
+/** Contract 4.1; they change what a snapshot and the events hold. */
+const CAPABILITIES = [
+  'notification_settings_null',
+  'bulk_message_deletion',
+  'user_avatar_url_field_optional',
+  'stream_typing_notifications',
+  'user_settings_object',
+  'linkifier_url_template',
+  'user_list_incomplete',
+  'include_deactivated_groups',
+  'archived_channels',
+  'empty_topic_name',
+  'simplified_presence_events',
+]
+const all = (on: boolean): Capabilities => Object.fromEntries(CAPABILITIES.map((name) => [name, on]))
+const SETS: [string, Capabilities][] = [
+  ['all', all(true)],
+  ['none', all(false)],
+  ...(process.env.COFFER_SLOW === undefined ? ['archived_channels', 'empty_topic_name'] : CAPABILITIES).flatMap(
+    (name): [string, Capabilities][] => [[`all but ${name}`, { ...all(true), [name]: false }]],
+  ),
+]
+
+const seed = Number(process.env.COFFER_SEED ?? 1)
+
+SETS.forEach(([name, capabilities], index) => {
+  test(`what a client is told adds up to what it would be told anew; capabilities: ${name}`, async () => {
+    const rig = await openTestChat()
+    try {
+      const clients = [
+        rig.owner,
+        rig.account('moderator', ROLES.moderator),
+        rig.account('member'),
+        rig.account('guest', ROLES.guest),
+        rig.account('second'),
+      ]
+      const random = new Random(seed + index)
+      const world: World = {
+        random,
+        clients,
+        messages: [],
+        channels: [],
+        users: clients.map(({ user }) => user.id),
+        done: new Map(),
+        refused: new Map(),
+        log: [],
+      }
+      const found: string[] = []
+      const watch = (client: Client) => watchAs(client, capabilities)
+      for (const name of ['general', 'random'])
+        await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name }] })
+      await learnChannels(world)
+      let watched = await Promise.all(clients.map(watch))
+      for (let count = 1; count <= OPERATIONS / SETS.length; count += 1) {
+        await step(world)
+        rig.advance(random.below(20))
+        if (count % BETWEEN_CHECKS !== 0) continue
+        for (const watcher of watched) found.push(...(await watcher.differences()))
+        assert.deepEqual(
+          found,
+          [],
+          `after ${world.log.slice(-Number(process.env.COFFER_LOG ?? BETWEEN_CHECKS)).join('\n')}`,
+        )
+        watched = await Promise.all(clients.map(watch))
+      }
+      for (const name of OPERATION_NAMES)
+        assert.ok(
+          (world.done.get(name) ?? 0) + (world.refused.get(name) ?? 0) > 0 || OPERATIONS < 10_000,
+          `${name} was never tried`,
+        )
+    } finally {
+      rig.close()
+    }
+  })
+})
+
+interface Watcher {
+  /** Where the snapshot of before with the events since is not the one of now. */
+  differences(): Promise<string[]>
+}
+
+async function watchAs(client: Client, capabilities: Capabilities): Promise<Watcher> {
+  const register = () =>
+    client.call('POST', '/register', {
+      client_capabilities: capabilities,
+      include_subscribers: true,
+      slim_presence: true,
+    })
+  const { body: before, status } = await register()
+  // A deactivated account cannot register; it is watched again once it is reactivated.
+  if (status === 401) return { differences: async () => [] }
+  assert.equal(status, 200, JSON.stringify(before))
+  const model = new ModelClient(before, capabilities)
+  return {
+    async differences() {
+      const answer = await client.call('GET', '/events', {
+        queue_id: before.queue_id,
+        last_event_id: -1,
+        dont_block: true,
+      })
+      // Whoever was deactivated in between has no queue any more.
+      if (answer.status !== 200) return []
+      const { body: now, status } = await register()
+      if (status === 401) return []
+      if (process.env.COFFER_EVENTS) console.log(client.user.fullName, JSON.stringify(answer.body.events))
+      for (const event of answer.body.events) model.apply(event)
+      await client.call('DELETE', '/events', { queue_id: before.queue_id })
+      await client.call('DELETE', '/events', { queue_id: now.queue_id })
+      return differences(model.comparable(), comparable(now)).map((text) => `${client.user.fullName} ${text}`)
+    },
+  }
+}

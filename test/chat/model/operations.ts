@@ -1,0 +1,332 @@
+/** What people do in a chat, at random: each step may be refused, none may fail. Contract section 3. */
+
+import assert from 'node:assert/strict'
+import type { Answer, Client } from '../support/chat.ts'
+
+/** Numbers that are the same for the same seed. */
+export class Random {
+  #state: number
+
+  constructor(seed: number) {
+    this.#state = seed
+  }
+
+  /** A whole number below `bound`; mulberry32. */
+  below(bound: number): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296) * bound)
+  }
+
+  chance(part: number): boolean {
+    return this.below(1000) < part * 1000
+  }
+
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!
+  }
+
+  some<T>(list: readonly T[]): T[] {
+    return list.filter(() => this.chance(0.4))
+  }
+}
+
+export interface World {
+  random: Random
+  clients: Client[]
+  /** Ids of messages that were sent, of channels and of all accounts; some are gone. */
+  messages: number[]
+  channels: number[]
+  users: number[]
+  /** How often each operation was done, and was refused. */
+  done: Map<string, number>
+  refused: Map<string, number>
+  /** What was done, for the message of a failure. */
+  log: string[]
+}
+
+type Operation = (world: World, me: Client, random: Random) => Promise<Answer>
+
+const TOPICS = ['', 'plans', 'Plans', 'lunch', '✔ plans', 'a.b']
+const CHANNELS = ['general', 'secret', 'random', 'announce', 'Ünder']
+const EMOJI = ['smile', 'heart', 'tada', '+1']
+
+const flag = (random: Random) => random.of(['true', 'false'])
+const message = ({ messages }: World, random: Random) => (messages.length === 0 ? 1 : random.of(messages.slice(-40)))
+
+/** By how often they are chosen. */
+const OPERATIONS: Record<string, [weight: number, Operation]> = {
+  'send to a channel': [
+    12,
+    async ({ messages, channels, users }, me, random) => {
+      const content = random.of([
+        'hello',
+        '@**all** come',
+        `@**|${random.of(users)}** see`,
+        'lunch in the kitchen',
+        '# a\n* b',
+      ])
+      const answer = await me.call('POST', '/messages', {
+        type: 'channel',
+        to: random.of(channels.length === 0 ? [1] : channels),
+        topic: random.of(TOPICS),
+        content,
+        read_by_sender: random.chance(0.5),
+      })
+      if (answer.body.id !== undefined) messages.push(answer.body.id)
+      return answer
+    },
+  ],
+  'send to people': [
+    6,
+    async ({ messages, users }, me, random) => {
+      const to = random.some(users)
+      const answer = await me.call('POST', '/messages', {
+        type: 'direct',
+        to: to.length === 0 ? [me.user.id] : to,
+        content: 'psst',
+      })
+      if (answer.body.id !== undefined) messages.push(answer.body.id)
+      return answer
+    },
+  ],
+  'edit a message': [
+    5,
+    (world, me, random) =>
+      me.call('PATCH', `/messages/${message(world, random)}`, {
+        content: random.of(['better', '@**all** now', 'lunch', `@**|${random.of(world.users)}**`]),
+      }),
+  ],
+  'move messages': [
+    5,
+    (world, me, random) =>
+      me.call('PATCH', `/messages/${message(world, random)}`, {
+        topic: random.of(TOPICS),
+        ...(random.chance(0.5) && world.channels.length > 0 ? { stream_id: random.of(world.channels) } : {}),
+        propagate_mode: random.of(['change_one', 'change_later', 'change_all']),
+        send_notification_to_old_thread: random.chance(0.3),
+        send_notification_to_new_thread: random.chance(0.3),
+      }),
+  ],
+  'delete a message': [3, (world, me, random) => me.call('DELETE', `/messages/${message(world, random)}`)],
+  react: [
+    3,
+    (world, me, random) =>
+      me.call(random.of(['POST', 'DELETE']), `/messages/${message(world, random)}/reactions`, {
+        emoji_name: random.of(EMOJI),
+      }),
+  ],
+  'mark messages': [
+    8,
+    (world, me, random) =>
+      me.call('POST', '/messages/flags', {
+        messages: random.some(world.messages.slice(-20)),
+        op: random.of(['add', 'remove']),
+        flag: random.of(['read', 'starred', 'collapsed']),
+      }),
+  ],
+  'mark a narrow': [
+    2,
+    (_, me, random) =>
+      me.call('POST', '/messages/flags/narrow', {
+        anchor: 'newest',
+        num_before: 20,
+        num_after: 0,
+        narrow: [{ operator: 'is', operand: 'unread' }],
+        op: random.of(['add', 'remove']),
+        flag: random.of(['read', 'starred']),
+      }),
+  ],
+  'mark all': [1, (_, me) => me.call('POST', '/mark_all_as_read')],
+  'mark a topic': [
+    2,
+    ({ channels }, me, random) =>
+      me.call('POST', '/mark_topic_as_read', { stream_id: random.of([1, ...channels]), topic_name: random.of(TOPICS) }),
+  ],
+  subscribe: [
+    6,
+    async (world, me, random) => {
+      const names = random.some(CHANNELS).map((name) => ({ name }))
+      const answer = await me.call('POST', '/users/me/subscriptions', {
+        subscriptions: names,
+        ...(random.chance(0.4) ? { principals: random.some(world.users) } : {}),
+        ...(random.chance(0.3) ? { invite_only: true, history_public_to_subscribers: random.chance(0.5) } : {}),
+        is_default_stream: random.chance(0.1),
+      })
+      await learnChannels(world)
+      return answer
+    },
+  ],
+  unsubscribe: [
+    4,
+    ({ users }, me, random) =>
+      me.call('DELETE', '/users/me/subscriptions', {
+        subscriptions: random.some(CHANNELS),
+        ...(random.chance(0.3) ? { principals: random.some(users) } : {}),
+      }),
+  ],
+  'set a subscription': [
+    4,
+    ({ channels }, me, random) => {
+      const [property, value] = random.of<[string, unknown]>([
+        ['color', random.of(['#76ce90', '#123456'])],
+        ['is_muted', random.chance(0.5)],
+        ['in_home_view', random.chance(0.5)],
+        ['pin_to_top', random.chance(0.5)],
+        ['desktop_notifications', random.chance(0.5)],
+        ['wildcard_mentions_notify', random.chance(0.5)],
+      ])
+      const stream_id = random.of([1, ...channels])
+      return me.call('POST', '/users/me/subscriptions/properties', {
+        subscription_data: [{ stream_id, property, value }],
+      })
+    },
+  ],
+  'set a topic': [
+    3,
+    ({ channels }, me, random) =>
+      me.call('POST', '/user_topics', {
+        stream_id: random.of([1, ...channels]),
+        topic: random.of(TOPICS),
+        visibility_policy: random.below(4),
+      }),
+  ],
+  'archive a channel': [1, ({ channels }, me, random) => me.call('DELETE', `/streams/${random.of([1, ...channels])}`)],
+  'change a user': [
+    2,
+    ({ users }, me, random) =>
+      me.call(
+        'PATCH',
+        `/users/${random.of(users)}`,
+        random.chance(0.5)
+          ? { full_name: `Name ${random.of(['One', 'Two', 'Three'])} ${random.below(50)}` }
+          : { role: random.of([100, 200, 300, 400, 600]) },
+      ),
+  ],
+  'deactivate a user': [1, ({ users }, me, random) => me.call('DELETE', `/users/${random.of(users)}`)],
+  'reactivate a user': [2, ({ users }, me, random) => me.call('POST', `/users/${random.of(users)}/reactivate`)],
+  'make a user': [
+    1,
+    async ({ users }, me, random) => {
+      if (users.length > 12) return me.call('GET', '/users/me')
+      const name = `user${random.below(1e6)}`
+      const answer = await me.call('POST', '/users', {
+        email: `${name}@example.com`,
+        password: 'long enough text',
+        full_name: `New ${name}`,
+      })
+      if (answer.body.user_id !== undefined) users.push(answer.body.user_id)
+      return answer
+    },
+  ],
+  'set a status': [
+    2,
+    (_, me, random) =>
+      me.call(
+        'POST',
+        '/users/me/status',
+        random.of([
+          { status_text: 'out' },
+          { status_text: '' },
+          { emoji_name: 'smile' },
+          { away: true },
+          { away: false },
+        ]),
+      ),
+  ],
+  'be present': [
+    2,
+    (_, me, random) =>
+      me.call('POST', '/users/me/presence', { status: random.of(['active', 'idle']), last_update_id: -1 }),
+  ],
+  'set alert words': [
+    1,
+    (_, me, random) =>
+      me.call(random.of(['POST', 'DELETE']), '/users/me/alert_words', { alert_words: random.some(['lunch', 'psst']) }),
+  ],
+  'mute a user': [
+    1,
+    ({ users }, me, random) => me.call(random.of(['POST', 'DELETE']), `/users/me/muted_users/${random.of(users)}`),
+  ],
+  'change a setting': [
+    3,
+    (_, me, random) =>
+      me.call('PATCH', '/settings', {
+        ...random.of<Record<string, unknown>>([
+          { enter_sends: flag(random) },
+          { presence_enabled: flag(random) },
+          { color_scheme: random.of([1, 2, 3]) },
+          { timezone: random.of(['', 'Europe/Berlin']) },
+          { enable_stream_desktop_notifications: flag(random) },
+          { email_address_visibility: random.of([1, 2, 3, 4, 5]) },
+          { full_name: `Own ${random.below(50)}` },
+        ]),
+      }),
+  ],
+  'take a step': [
+    1,
+    (_, me) => me.call('POST', '/users/me/onboarding_steps', { onboarding_step: 'intro_inbox_view_modal' }),
+  ],
+  'make a bot': [
+    1,
+    async ({ users }, me, random) => {
+      if (users.length > 12) return me.call('GET', '/bots')
+      const answer = await me.call('POST', '/bots', {
+        full_name: `Bot ${random.below(1e6)}`,
+        short_name: `b${random.below(1e6)}`,
+      })
+      if (answer.body.user_id !== undefined) users.push(answer.body.user_id)
+      return answer
+    },
+  ],
+  'change a bot': [
+    1,
+    ({ users }, me, random) =>
+      me.call(
+        'PATCH',
+        `/bots/${random.of(users)}`,
+        random.of<Record<string, unknown>>([
+          { full_name: `Robot ${random.below(50)}` },
+          { bot_owner_id: random.of(users) },
+        ]),
+      ),
+  ],
+  'deactivate a bot': [1, ({ users }, me, random) => me.call('DELETE', `/bots/${random.of(users)}`)],
+  type: [
+    1,
+    ({ users }, me, random) => me.call('POST', '/typing', { op: random.of(['start', 'stop']), to: [random.of(users)] }),
+  ],
+}
+
+const CHOICES = Object.entries(OPERATIONS).flatMap(([name, [weight, run]]) =>
+  Array.from({ length: weight }, () => ({ name, run })),
+)
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS)
+
+/** Does one thing in the name of one of them. */
+export async function step(world: World): Promise<void> {
+  const { name, run } = world.random.of(CHOICES)
+  const me = world.random.of(world.clients)
+  const calls: string[] = []
+  const noting: Client = {
+    ...me,
+    call: (method, path, values) => {
+      calls.push(`${method} ${path} ${JSON.stringify(values ?? {})}`)
+      return me.call(method, path, values)
+    },
+  }
+  const { status, body } = await run(world, noting, world.random)
+  world.log.push(`${me.user.fullName} (${me.user.id}) ${calls[0]} ${status}`)
+  assert.ok(status < 500, `${name} by ${me.user.fullName}: ${JSON.stringify(body)}`)
+  const counted = status === 200 ? world.done : world.refused
+  counted.set(name, (counted.get(name) ?? 0) + 1)
+}
+
+/** New channels, as the owner sees them. */
+export async function learnChannels(world: World): Promise<void> {
+  const { body } = await world.clients[0]!.call('GET', '/streams', { include_all: true })
+  for (const { stream_id } of body.streams ?? [])
+    if (!world.channels.includes(stream_id)) world.channels.push(stream_id)
+}
