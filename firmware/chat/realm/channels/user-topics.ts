@@ -86,7 +86,8 @@ export function moveUserTopics(realm: Realm, turn: Turn, from: Place, to: Place)
   )
   for (const { userId, policy } of moved) {
     setUserTopic(realm, turn, userId, from.channel, from.topic, 0)
-    if (policy > policyOf(realm, userId, to.channel, to.topic))
+    const sees = canSee(realm, realm.state.user.get(userId)!, to.channel)
+    if (sees && policy > policyOf(realm, userId, to.channel, to.topic))
       setUserTopic(realm, turn, userId, to.channel, to.topic, policy)
   }
 }
