@@ -1,0 +1,278 @@
+/**
+ * The chat over TLS: opening, reading, registering, sending, waiting for events. Rates take turns with the bare server
+ * (bare.ts) and are printed beside it; a send is printed beside one synced write, which sets its pace.
+ *
+ * node tools/bench/chat.ts [--users=1000] [--channels=200] [--messages=1000000] [--rounds=5] [--requests=200]
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import {
+  cpuUs,
+  createClient,
+  KEYS,
+  median,
+  OPERATOR,
+  othersShare,
+  quantile,
+  residentMib,
+  root,
+  type Server,
+  signRequest,
+  startBare,
+  writeResults,
+} from './rig.ts'
+
+const WARM_UP = 50 // requests
+const POLLS_WOKEN = 500
+const POLLS_IDLE = 1000
+const SENDS = 20
+const FILL_MS_MAX = 1_800_000
+
+const { values } = parseArgs({
+  options: {
+    users: { type: 'string', default: '1000' },
+    channels: { type: 'string', default: '200' },
+    messages: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '5' },
+    requests: { type: 'string', default: '200' },
+  },
+})
+const [rounds, requests] = [Number(values.rounds), Number(values.requests)]
+
+type Key = { email: string; key: string }
+
+await othersShare()
+const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-chat-'))
+try {
+  console.log(
+    `an organization of ${values.users} users, ${values.channels} channels, ${values.messages} messages is made`,
+  )
+  await (await startChat()).stop()
+  const { openedMs, ...chat } = await startChat()
+  const bare = await startBare()
+  const results = { openedMs, ...(await measure(chat, bare)) }
+  await Promise.all([chat.stop(), bare.stop()])
+  writeResults('chat', results)
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}
+
+async function measure(chat: Server, bare: Server) {
+  const keys = JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8')) as Key[]
+  const asked = createAsker(chat)
+  const toBare = createClient(bare)
+  const [me] = keys as [Key, ...Key[]]
+  const sign = () => toBare.call('POST', '/keys/any/sign', OPERATOR, signRequest(KEYS[0]))
+  const newest = { anchor: 'newest', num_before: '100', num_after: '0', narrow: '[["channel","channel 7"]]' }
+  const registration = {
+    event_types: '["message"]',
+    fetch_event_types: '["realm","realm_user","subscription","stream","message","update_message_flags"]',
+  }
+
+  console.log('                                   p50 ms    p99 ms    CPU us   bare p50   times the bare server')
+  const rows = {
+    messages: await compare('100 messages of a channel', chat, () => asked('GET', '/messages', me, newest), sign),
+    register: await compare('register', chat, () => asked('POST', '/register', me, registration), sign, 20),
+    send: await compare(
+      'send',
+      chat,
+      () =>
+        asked('POST', '/messages', me, {
+          type: 'channel',
+          to: '"channel 9"',
+          topic: 'a topic',
+          content: 'a message of some words',
+        }),
+      syncedWrite(),
+      100,
+    ),
+  }
+  console.log('(beside a send stands one write that is synced to the disk)')
+  const fanOut = await measureFanOut(chat, asked, keys)
+  const idle = await measureIdle(chat, asked, keys)
+  toBare.close()
+  return { ...rows, fanOut, idle }
+}
+
+/** One after another, in rounds that take turns. */
+async function compare(
+  name: string,
+  { listener }: Server,
+  act: () => Promise<unknown>,
+  beside: () => Promise<unknown>,
+  count = requests,
+) {
+  const [own, other]: [number[], number[]] = [[], []]
+  let cpu = 0
+  for (let n = 0; n < WARM_UP; n++) await act().then(beside)
+  for (let round = 0; round < rounds; round++) {
+    const before = cpuUs(listener)
+    for (let n = 0; n < count; n++) own.push(await timed(act))
+    cpu += cpuUs(listener) - before
+    for (let n = 0; n < count; n++) other.push(await timed(beside))
+  }
+  const [p50, p99, barePart] = [median(own), quantile(own, 0.99), median(other)]
+  const cpuOfOne = cpu / own.length
+  console.log(
+    `${name.padEnd(32)}${p50.toFixed(2).padStart(9)}${p99.toFixed(2).padStart(10)}${cpuOfOne.toFixed(0).padStart(10)}${barePart.toFixed(2).padStart(11)}${(p50 / barePart).toFixed(1).padStart(10)}`,
+  )
+  return { p50, p99, cpuUs: cpuOfOne, bareP50: barePart }
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now()
+  await act()
+  return performance.now() - startedMs
+}
+
+/** What a change waits for at the least. */
+function syncedWrite(): () => Promise<void> {
+  const file = openSync(join(directory, 'synced'), 'w')
+  process.once('exit', () => closeSync(file))
+  return async () => {
+    writeSync(file, Buffer.alloc(4096))
+    fdatasyncSync(file)
+  }
+}
+
+async function measureFanOut(chat: Server, asked: Asked, keys: readonly Key[]) {
+  const readers = keys.slice(1, 1 + POLLS_WOKEN)
+  const queues = await openQueues(asked, readers)
+  const [cpus, lastMs]: [number[], number[]] = [[], []]
+  for (let n = 0; n <= SENDS; n++) {
+    const polls = queues.map(({ key, queue }) =>
+      asked('GET', '/events', key, { queue_id: queue.id, last_event_id: String(queue.last) }),
+    )
+    await wait(500) // they have arrived
+    const before = cpuUs(chat.listener)
+    const startedMs = performance.now()
+    await asked('POST', '/messages', keys[0]!, {
+      type: 'channel',
+      to: '"channel 0"',
+      topic: 'a topic',
+      content: 'for everybody',
+    })
+    const answers = await Promise.all(polls)
+    const [tookMs, tookUs] = [performance.now() - startedMs, cpuUs(chat.listener) - before]
+    answers.forEach((answer, at) => {
+      queues[at]!.queue.last = (answer as { events: { id: number }[] }).events.at(-1)!.id
+    })
+    if (n === 0) continue // code that runs for the first time
+    cpus.push(tookUs / 1000)
+    lastMs.push(tookMs)
+  }
+  const [cpuMs, last] = [median(cpus), median(lastMs)]
+  console.log(
+    `a message to ${readers.length} polls: ${cpuMs.toFixed(0)} ms of processor time, the last answer after ${last.toFixed(0)} ms`,
+  )
+  return { polls: readers.length, cpuMs, lastMs: last }
+}
+
+async function measureIdle(chat: Server, asked: Asked, keys: readonly Key[]) {
+  const before = residentMib(chat.listener)
+  const waiting: { destroy(): void }[] = []
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  const queues = await openQueues(
+    asked,
+    Array.from({ length: POLLS_IDLE }, (_, n) => keys[n % keys.length]!),
+  )
+  for (const { key, queue } of queues) {
+    const path = `/api/v1/events?queue_id=${queue.id}&last_event_id=-1`
+    const poll = request({ agent, host: '127.0.0.1', port: chat.port, path, auth: `${key.email}:${key.key}` })
+    waiting.push(poll.on('error', () => {}))
+    poll.end()
+  }
+  await wait(5000)
+  const mib = residentMib(chat.listener) - before
+  for (const poll of waiting) poll.destroy()
+  console.log(`${POLLS_IDLE} idle polls: ${mib.toFixed(0)} MiB on top of ${before.toFixed(0)}`)
+  return { polls: POLLS_IDLE, mib, beforeMib: before }
+}
+
+async function openQueues(asked: Asked, keys: readonly Key[]) {
+  const queues: { key: Key; queue: { id: string; last: number } }[] = []
+  for (const key of keys) {
+    const { queue_id: id } = (await asked('POST', '/register', key, {
+      event_types: '["message"]',
+      fetch_event_types: '[]',
+    })) as { queue_id: string }
+    queues.push({ key, queue: { id, last: -1 } })
+  }
+  return queues
+}
+
+type Asked = (method: string, path: string, key: Key, values: Record<string, string>) => Promise<unknown>
+
+/** Throws unless the answer is a success. */
+function createAsker({ port }: Server): Asked {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  process.once('exit', () => agent.destroy())
+  return (method, path, { email, key }, values) =>
+    new Promise((resolve, reject) => {
+      const encoded = new URLSearchParams(values).toString()
+      const inQuery = method === 'GET'
+      const options = {
+        agent,
+        host: '127.0.0.1',
+        port,
+        method,
+        path: `/api/v1${path}${inQuery ? `?${encoded}` : ''}`,
+        auth: `${email}:${key}`,
+        headers: inQuery
+          ? {}
+          : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': encoded.length },
+      }
+      const sent = request(options, (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        answer.once('end', () => {
+          const body = JSON.parse(text) as { result: string; msg: string }
+          if (body.result === 'success') resolve(body)
+          else reject(new Error(`${method} ${path}: ${body.msg}`))
+        })
+      })
+      sent.once('error', reject).end(inQuery ? undefined : encoded)
+    })
+}
+
+async function startChat(): Promise<Server & { openedMs: number }> {
+  const parameters = [
+    join(root, 'tools/bench/chat-server.ts'),
+    directory,
+    values.users,
+    values.channels,
+    values.messages,
+  ]
+  const child = spawn(process.execPath, parameters as string[], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [openedMs, port] = await announced(child)
+  console.log(`opened in ${openedMs.toFixed(0)} ms`)
+  const stop = async () => {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.stdin.end()
+    await ended
+  }
+  return { openedMs, port, listener: child.pid!, processes: [child.pid!], stop }
+}
+
+function announced(child: ChildProcess): Promise<[number, number]> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('The chat does not start')), FILL_MS_MAX)
+    let output = ''
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      const [, opened, port] = /opened in ([\d.]+) ms\n[^:]*:\/\/127\.0\.0\.1:(\d+): /.exec(output) ?? []
+      if (port === undefined) return
+      clearTimeout(late)
+      resolve([Number(opened), Number(port)])
+    })
+    child.once('exit', () => reject(new Error(`The chat ended at its start: ${output}`)))
+  })
+}
