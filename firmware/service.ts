@@ -121,6 +121,7 @@ async function start(
       log,
       onTrial: software.trial,
     })
+  appliance.backups.chat = chat?.backups ?? null
   channel.on('message', (message) => chat?.receive(message))
   const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey, chat })
   let { trial } = software

@@ -105,14 +105,17 @@ async function listOwn(open: () => Source, backupPassphrase: Uint8Array, unlockP
     write(`made ${formatTime(header.madeAtMs)} on device ${header.deviceId}, unattended start ${unattended}`)
     const counts = new Map<string, number>()
     const readers = readersOf(domainKey)
+    let chatBytes = 0
     for (const record of backup.records()) {
       if ('slot' in record) {
         const value = readers[record.collection].open(record)
         if (value === null) throw new Error(`A record of ${record.collection} cannot be opened`)
         describe(record.collection, value, counts, write)
-      } else write(`device record: ${record.name}`)
+      } else if ('file' in record) chatBytes += record.bytes.length
+      else write(`device record: ${record.name}`)
     }
     backup.close()
+    if (chatBytes > 0) write(`chat: ${chatBytes} bytes`)
     write(`complete: ${BACKUP_COLLECTIONS.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')}`)
   } finally {
     wipe(backupKey, domainKey)

@@ -9,11 +9,12 @@ import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
-import { lockedDomainKeyOf } from '../store/key-slots.ts'
+import { type LockedDomainKey, lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store.ts'
 import type { Vault } from '../store/vault.ts'
-import { checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
+import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
+import type { ChatBackups, ChatCopy } from './chat.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { verifyBackup } from './restore.ts'
 import { removeSpool, type Spool } from './spool.ts'
@@ -62,6 +63,8 @@ export interface Restoration {
 }
 
 export class Backups {
+  /** Null where there is no place for one. */
+  chat: ChatBackups | null = null
   readonly #services: BackupServices
   readonly #uploads: Uploads
   /** Of the latest backup that needs the domain key; also after its end. */
@@ -101,26 +104,41 @@ export class Backups {
   async make(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
     const { session } = this.#open()
     while (session.domain.flushSome()) await nextTurn() // counters are part of it
-    const { store, device, session: now } = this.#open()
-    if (now !== session) throw unavailable()
-    const backupKey = readBackupKey(session.vault)
-    if (backupKey === null) throw new CofferError('unavailable', 'No backup passphrase is set')
-    const { deviceId, clock, random, cost } = this.#services
-    const { domainKey } = session.vault
-    const attendedSlot = device.get(ATTENDED)!
-    const lockedDomainKey = lockedDomainKeyOf(attendedSlot, device.get(BESIDE_ATTENDED), cost)
-    if (wanted === 'nethsm' && lockedDomainKey !== null) {
-      const stream = writeForNetHsm({ store, device, deviceId, domainKey, lockedDomainKey, backupKey, random })
-      this.#abort = () => stream.abort()
-      return { stream, format: 'nethsm' }
+    const { device } = this.#open()
+    const lockedDomainKey = lockedDomainKeyOf(device.get(ATTENDED)!, device.get(BESIDE_ATTENDED), this.#services.cost)
+    if (wanted === 'nethsm' && lockedDomainKey !== null) return this.#makeForNetHsm(session, lockedDomainKey)
+    const chat = this.chat?.exists ? await this.chat.copy() : null
+    try {
+      return { stream: this.#write(session, chat), format: 'coffer' }
+    } catch (error) {
+      chat?.end()
+      throw error
     }
+  }
+
+  #makeForNetHsm(session: OpenSession, lockedDomainKey: LockedDomainKey) {
+    const { log, deviceId, random } = this.#services
+    const { store, device } = this.#open(session)
+    const backupKey = expectBackupKey(session.vault)
+    const { domainKey } = session.vault
+    const stream = writeForNetHsm({ store, device, deviceId, domainKey, lockedDomainKey, backupKey, random })
+    this.#abort = () => stream.abort()
+    if (this.chat?.exists)
+      log.warning('general', 'the backup is without the chat: the form of a NetHSM has no place for it')
+    return { stream, format: 'nethsm' } as const
+  }
+
+  #write(session: OpenSession, chat: ChatCopy | null): AsyncIterable<Uint8Array> {
+    const { store, device } = this.#open(session)
+    const backupKey = expectBackupKey(session.vault)
+    const { deviceId, clock, random } = this.#services
     const header = {
       madeAtMs: clock.now(),
       deviceId,
-      attendedSlot,
-      unattendedSlot: device.has(UNATTENDED) ? device.sealForItself(domainKey) : new Uint8Array(),
+      attendedSlot: device.get(ATTENDED)!,
+      unattendedSlot: device.has(UNATTENDED) ? device.sealForItself(session.vault.domainKey) : new Uint8Array(),
     }
-    return { stream: writeBackup({ store, device, header, backupKey, random }), format: 'coffer' }
+    return writeBackup({ store, device, header, backupKey, random, chat })
   }
 
   /** The domain key goes: what is being made with it ends. */
@@ -152,10 +170,13 @@ export class Backups {
           warn: (message) => log.warning('general', message),
         })
         try {
+          const { chat } = this
+          const received = backup.chatPieces === null ? null : await chat?.receive(backup.chatPieces())
           if (this.#services.openStore().session !== session) throw unavailable() // locked meanwhile
           const stays = session !== null && backup.fits(device)
           claim.transaction((rows) => {
             backup.replace(rows, device, session === null ? 'full' : 'partial')
+            chat?.replace(device, received ?? null, stays)
             if (systemTimeMs === null) return
             const timeMs = systemTimeMs + clock.now() - requestedAtMs
             device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())
@@ -163,6 +184,7 @@ export class Backups {
           if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
           claim.release()
           await actAlone(() => this.#services.restart(stays ? session.vault.domainKey.slice() : null))
+          chat?.replaced()
           store.checkpoint() // nothing of what was replaced stays behind
         } finally {
           backup.close()
@@ -174,11 +196,20 @@ export class Backups {
     })
   }
 
-  #open(): OpenStore & { session: NonNullable<OpenStore['session']> } {
+  /** Throws `unavailable` unless Operational, and when that is another session than `expected`. */
+  #open(expected?: OpenSession): OpenStore & { session: OpenSession } {
     const { session, ...disk } = this.#services.openStore()
-    if (session === null) throw unavailable()
+    if (session === null || (expected !== undefined && session !== expected)) throw unavailable()
     return { ...disk, session }
   }
+}
+
+type OpenSession = NonNullable<OpenStore['session']>
+
+function expectBackupKey(vault: Vault): BackupKey {
+  const key = readBackupKey(vault)
+  if (key === null) throw new CofferError('unavailable', 'No backup passphrase is set')
+  return key
 }
 
 const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

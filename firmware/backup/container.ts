@@ -2,7 +2,7 @@
  * The form of a backup of our own, contract section 8.2: in clear a magic with a version byte and the salt of the backup
  * passphrase, then chunks, each with its length before it. The first is the header, sealed by the backup key; it holds a
  * fresh key that seals all others, so that chunks of two backups never mix. Then one chunk for each record, with its
- * position inside, and a last one with their number.
+ * position inside, of the chat's files one for each piece, and a last one with the number of all.
  */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -10,6 +10,7 @@ import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal } from '../crypto/seal.ts'
 import type { Collection } from '../store/store.ts'
+import type { ChatPiece } from './chat.ts'
 
 const VERSION = 1
 export const MAGIC = utf8ToBytes('_COFFER_BACKUP_')
@@ -45,7 +46,7 @@ export interface StoredRow {
   sealed: Uint8Array
 }
 
-export type BackupRecord = DeviceRecord | StoredRow
+export type BackupRecord = DeviceRecord | StoredRow | ChatPiece
 
 /** The kinds of chunks after the header. Append only. */
 const DEVICE = 0
@@ -57,6 +58,7 @@ const KINDS = {
   certificates: 5,
   configuration: 6,
 } as const satisfies Partial<Record<Collection, number>>
+const CHAT_PIECE = 7
 const TRAILER = 255
 
 export type BackupCollection = keyof typeof KINDS
@@ -127,7 +129,7 @@ export function openHeader(sealed: Uint8Array, backupKey: Uint8Array): (Header &
 }
 
 export function sealRecord(record: BackupRecord, position: number, chunkKey: Uint8Array, random: Random): Uint8Array {
-  const plain = 'slot' in record ? encodeRow(record) : encodeDeviceRecord(record)
+  const plain = encode(record)
   plain.set(number(position, POSITION_BYTES))
   try {
     return chunk(chunkKey, plain, random)
@@ -152,6 +154,7 @@ export function openChunk(sealed: Uint8Array, position: number, chunkKey: Uint8A
   const content = plain.subarray(POSITION_BYTES + 1)
   if (kind === TRAILER) return content.length === NUMBER_BYTES ? readNumber(content) : null
   if (kind === DEVICE) return decodeDeviceRecord(content)
+  if (kind === CHAT_PIECE) return decodeChatPiece(content)
   return decodeRow(
     BACKUP_COLLECTIONS.find((collection) => KINDS[collection] === kind),
     content,
@@ -160,6 +163,11 @@ export function openChunk(sealed: Uint8Array, position: number, chunkKey: Uint8A
 
 /** Room for the position, the kind, and the content from there on. */
 const CONTENT_OFFSET = POSITION_BYTES + 1
+
+function encode(record: BackupRecord): Uint8Array {
+  if ('slot' in record) return encodeRow(record)
+  return 'file' in record ? encodeChatPiece(record) : encodeDeviceRecord(record)
+}
 
 function encodeRow({ collection, slot, sealed }: StoredRow): Uint8Array {
   const plain = new Uint8Array(CONTENT_OFFSET + NUMBER_BYTES + sealed.length)
@@ -189,6 +197,27 @@ function decodeDeviceRecord(content: Uint8Array): DeviceRecord | null {
   const valueOffset = 1 + (content[0] ?? 0)
   if (content.length < valueOffset) return null
   return { name: new TextDecoder().decode(content.subarray(1, valueOffset)), value: content.subarray(valueOffset) }
+}
+
+function encodeChatPiece({ file, offset, bytes }: ChatPiece): Uint8Array {
+  const name = utf8ToBytes(file)
+  const plain = new Uint8Array(CONTENT_OFFSET + 1 + name.length + NUMBER_BYTES + bytes.length)
+  plain[POSITION_BYTES] = CHAT_PIECE
+  plain[CONTENT_OFFSET] = name.length
+  plain.set(name, CONTENT_OFFSET + 1)
+  plain.set(number(offset, NUMBER_BYTES), CONTENT_OFFSET + 1 + name.length)
+  plain.set(bytes, CONTENT_OFFSET + 1 + name.length + NUMBER_BYTES)
+  return plain
+}
+
+function decodeChatPiece(content: Uint8Array): ChatPiece | null {
+  const nameEnd = 1 + (content[0] ?? 0)
+  if (content.length < nameEnd + NUMBER_BYTES) return null
+  return {
+    file: new TextDecoder().decode(content.subarray(1, nameEnd)),
+    offset: readNumber(content.subarray(nameEnd, nameEnd + NUMBER_BYTES)),
+    bytes: content.subarray(nameEnd + NUMBER_BYTES),
+  }
 }
 
 /** Big-endian, at most 2^53. */

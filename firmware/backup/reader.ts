@@ -80,11 +80,16 @@ function* records(source: Source, chunkKey: Uint8Array): Generator<BackupRecord,
 
 /** Each record once and in order: the store takes what was checked without an error. */
 function follows(a: BackupRecord, b: BackupRecord): boolean {
-  if (!('slot' in a)) return 'slot' in b || b.name > a.name
-  if (!('slot' in b)) return false
+  if (rankOf(a) !== rankOf(b)) return rankOf(b) > rankOf(a) && !('file' in b && b.offset > 0)
+  if ('file' in a && 'file' in b)
+    return b.file === a.file ? b.offset === a.offset + a.bytes.length : b.file > a.file && b.offset === 0
+  if ('name' in a && 'name' in b) return b.name > a.name
+  if (!('slot' in a && 'slot' in b)) return false
   const order = BACKUP_COLLECTIONS.indexOf(b.collection) - BACKUP_COLLECTIONS.indexOf(a.collection)
   return order > 0 || (order === 0 && b.slot > a.slot)
 }
+
+const rankOf = (record: BackupRecord): number => ('name' in record ? 0 : 'slot' in record ? 1 : 2)
 
 /** Null where the source ends or has something else. */
 function readChunk(source: Source): Uint8Array | null {

@@ -6,6 +6,7 @@ import { equalBytes } from '../crypto/seal.ts'
 import {
   ATTENDED,
   BESIDE_ATTENDED,
+  CHAT_TLS_IDENTITY,
   CLUSTER_CA,
   DEVICE_RECORDS,
   type DeviceArea,
@@ -13,10 +14,11 @@ import {
   UNATTENDED,
 } from '../store/device-area.ts'
 import type { Rows } from '../store/store.ts'
-import { BACKUP_COLLECTIONS, type Header, type StoredRow } from './container.ts'
+import type { ChatPiece } from './chat.ts'
+import { BACKUP_COLLECTIONS, type BackupRecord, type Header } from './container.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { removeWaiting } from './nethsm/waiting.ts'
-import { openBackup, readSalt, recognise, type Source } from './reader.ts'
+import { type OpenBackup, openBackup, readSalt, recognise, type Source } from './reader.ts'
 import { type Access, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
@@ -31,10 +33,12 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
   try {
     const backup = reopen()
     const { header } = backup
+    let hasChat = false
     try {
       await inSlices(backup.records(), (record) => {
         if ('name' in record && !isDeviceRecord(record.name))
           throw new CofferError('invalid', 'The backup was made by newer software')
+        hasChat ||= 'file' in record
       })
     } finally {
       backup.close()
@@ -50,11 +54,20 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
           backup.close()
         }
       },
+      chatPieces: hasChat ? () => chatPiecesOf(reopen()) : null,
       close: () => wipe(backupKey),
     }
   } catch (error) {
     wipe(backupKey)
     throw error
+  }
+}
+
+function* chatPiecesOf(backup: OpenBackup): Generator<ChatPiece> {
+  try {
+    for (const record of backup.records()) if ('file' in record) yield record
+  } finally {
+    backup.close()
   }
 }
 
@@ -64,15 +77,15 @@ function replaceRecords(
   rows: Rows,
   device: DeviceArea,
   extent: 'full' | 'partial',
-  records: Iterable<StoredRow | { name: string; value: Uint8Array }>,
+  records: Iterable<BackupRecord>,
 ): void {
   const replaced: readonly string[] = extent === 'full' ? DEVICE_RECORDS : [CLUSTER_CA]
   const missing = new Set(replaced)
-  missing.delete(TLS_IDENTITY) // without one of its own the device keeps what it has
+  for (const own of [TLS_IDENTITY, CHAT_TLS_IDENTITY]) missing.delete(own) // without them the device keeps what it has
   for (const collection of BACKUP_COLLECTIONS) rows.clear(collection)
   for (const record of records) {
     if ('slot' in record) rows.insert(record.collection, record)
-    else if (replaced.includes(record.name)) {
+    else if ('name' in record && replaced.includes(record.name)) {
       device.put(record.name, record.value)
       missing.delete(record.name)
     }

@@ -6,6 +6,7 @@ import { equalBytes } from '../crypto/seal.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Rows } from '../store/store.ts'
 import type { BackupKey, Derivation } from './backup-key.ts'
+import type { ChatPiece } from './chat.ts'
 
 const SLICE_MS = 10 // of verification, between which requests are served
 
@@ -18,6 +19,8 @@ export interface VerifiedBackup {
    * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
    */
   replace(rows: Rows, device: DeviceArea, extent: 'full' | 'partial'): void
+  /** The chat's files, to be read once; null where it holds none. */
+  readonly chatPieces: (() => Iterable<ChatPiece>) | null
   /** Wipes the keys. */
   close(): void
 }

@@ -9,6 +9,7 @@ import { DEVICE_RECORDS, type DeviceArea } from '../store/device-area.ts'
 import { type Snapshot, takeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store.ts'
 import type { BackupKey } from './backup-key.ts'
+import type { ChatCopy } from './chat.ts'
 import {
   BACKUP_COLLECTIONS,
   type DeviceRecord,
@@ -26,6 +27,8 @@ export interface BackupOptions {
   /** Wiped at the end. */
   backupKey: BackupKey
   random: Random
+  /** Ended at the end. */
+  chat?: ChatCopy | null
 }
 
 /** The store as it is now, whatever happens to it while the backup is read. Throws `busy` while there is another. */
@@ -36,6 +39,7 @@ export function writeBackup(options: BackupOptions): AsyncIterable<Uint8Array> {
   let snapshot: Snapshot | undefined
   const release = (): void => {
     snapshot?.close()
+    options.chat?.end()
     wipe(chunkKey, backupKey.key, ...records.map(({ value }) => value))
   }
   try {
@@ -79,7 +83,7 @@ export function releasing(chunks: AsyncGenerator<Uint8Array, void>, release: () 
 }
 
 async function* write(
-  { header, backupKey, random }: BackupOptions,
+  { header, backupKey, random, chat }: BackupOptions,
   snapshot: Snapshot,
   records: readonly DeviceRecord[],
   chunkKey: Uint8Array,
@@ -93,5 +97,6 @@ async function* write(
       await nextTurn() // whoever reads at once must not keep others waiting
     }
   }
+  if (chat != null) for await (const piece of chat.pieces()) yield sealRecord(piece, position++, chunkKey, random)
   yield sealTrailer(position, chunkKey, random)
 }

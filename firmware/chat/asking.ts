@@ -1,6 +1,7 @@
 /** The appliance's end of one life of the chat's process: asks it, and hears what it says. */
 
 import type { Duplex } from 'node:stream'
+import type * as z from 'zod'
 import { CofferError } from '../base/error.ts'
 import { openChannel } from '../channel/channel.ts'
 import { type Ask, errorOf, type FromChat, readFromChat, type ToChat } from './link.ts'
@@ -61,3 +62,10 @@ export function openLife(stream: Duplex, { onMessage, onRefused, onEnd }: LifeLi
 }
 
 const gone = () => new CofferError('unavailable', 'The chat has ended meanwhile, try again')
+
+/** The chat's process meets the network: what it answers is looked at. */
+export function expectShape<T>(schema: z.ZodType<T>, value: unknown): T {
+  const { data, success } = schema.safeParse(value)
+  if (success) return data
+  throw new CofferError('internal', 'The chat has answered with what is no answer')
+}

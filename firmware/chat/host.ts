@@ -8,6 +8,8 @@ import type { Duplex } from 'node:stream'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import * as z from 'zod'
 import type { Appliance } from '../appliance/appliance.ts'
+import type { ChatBackups } from '../backup/chat.ts'
+import { actAlone } from '../base/admission.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { receiveLives } from '../channel/lives.ts'
@@ -15,7 +17,8 @@ import type { ChatPlace, ChatWish, ToFirmware } from '../channel/protocol.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { makeTlsIdentity } from '../crypto/tls/identity.ts'
 import { CHAT, CHAT_TLS_IDENTITY } from '../store/device-area.ts'
-import { type Life, openLife } from './asking.ts'
+import { expectShape, type Life, openLife } from './asking.ts'
+import { copyOf, hand } from './host-backups.ts'
 import type { Ask, Figures, FromChat, NewOrganization, OperatorSettings } from './link.ts'
 
 export type ChatState = 'none' | 'starting' | 'running' | 'failed'
@@ -34,6 +37,7 @@ export interface ChatHostOptions {
 }
 
 export interface ChatHost {
+  readonly backups: ChatBackups
   readonly state: ChatState
   /** Why it is failed. */
   readonly problem: string | null
@@ -112,7 +116,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   }
   const writeRecord = (record: ChatRecord | null) =>
     appliance.deviceRecords.write((area) => {
-      if (record !== null) area.put(CHAT, new TextEncoder().encode(JSON.stringify(record)))
+      if (record !== null) area.put(CHAT, encode(record))
       else for (const name of [CHAT, CHAT_TLS_IDENTITY]) area.remove(name)
     })
   const tellWaiting = () => {
@@ -186,7 +190,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
     const isOperational = appliance.state === 'Operational' && !onTrial
     if (record.stage !== 'present') {
-      if (isOperational) void finishErasing()
+      if (isOperational) void actAlone(finishErasing) // the request that unlocked has nothing to do with it
       return
     }
     if (chatTls.identity === undefined) chatTls.reload()
@@ -195,7 +199,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       return
     }
     want('running')
-    if (isOperational && port !== null && !isSpent) void open(record)
+    if (isOperational && port !== null && !isSpent) void actAlone(() => open(record))
   }
 
   async function open({ generation }: ChatRecord): Promise<void> {
@@ -292,6 +296,41 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
+  const newGeneration = () => bytesToHex(random(GENERATION_BYTES))
+
+  const backups: ChatBackups = {
+    get exists() {
+      return readRecord()?.stage === 'present'
+    },
+    async copy() {
+      if (isOpen || problem === null) return copyOf(expectRunning())
+      log.warning('general', 'the backup is without the chat, which has failed')
+      return null
+    },
+    receive: (pieces) =>
+      exclusively(async () => {
+        problem = null
+        if (chatTls.identity === undefined) chatTls.reload()
+        if (chatTls.identity === undefined) chatTls.use(await makeTlsIdentity(random))
+        want('running')
+        const generation = newGeneration()
+        await hand(await listening(), generation, pieces)
+        return generation
+      }),
+    replace: (device, received, keyStays) => {
+      const record = readRecord()
+      if (received !== null) {
+        device.put(CHAT, encode({ generation: received, stage: 'present' }))
+        if (!device.has(CHAT_TLS_IDENTITY)) device.putTlsIdentity(chatTls.identity, CHAT_TLS_IDENTITY)
+      } else if (record !== null && !keyStays) device.put(CHAT, encode({ ...record, stage: 'erasing' }))
+    },
+    replaced: () => {
+      chatTls.reload()
+      renew()
+      sync()
+    },
+  }
+
   receiveLives(pipe, onLife)
   appliance.onState((state) => {
     if (state !== 'Operational') renew()
@@ -306,6 +345,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   sync()
 
   return {
+    backups,
     get state() {
       if (readRecord() === null) return 'none'
       return isOpen ? 'running' : problem === null ? 'starting' : 'failed'
@@ -333,7 +373,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         if (readRecord() !== null) throw new CofferError('conflict', 'There is an organization already')
         const key = chatKey()
-        const generation = bytesToHex(random(GENERATION_BYTES))
+        const generation = newGeneration()
         problem = null
         const identity = await makeTlsIdentity(random)
         writeRecord({ generation, stage: 'making' })
@@ -384,16 +424,11 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   }
 }
 
+const encode = (record: ChatRecord): Uint8Array => new TextEncoder().encode(JSON.stringify(record))
+
 const noOrganization = () => new CofferError('notFound', 'There is no organization')
 
 /** The appliance was locked meanwhile: no fault of the chat's. */
 const isLocking = (error: unknown): boolean => error instanceof CofferError && error.code === 'unavailable'
 
 const messageOf = (error: unknown): string => (error instanceof CofferError ? error.message : 'unexpected')
-
-/** The chat's process meets the network: what it answers is looked at. */
-function expectShape<T>(schema: z.ZodType<T>, value: unknown): T {
-  const { data, success } = schema.safeParse(value)
-  if (success) return data
-  throw new CofferError('internal', 'The chat has answered with what is no answer')
-}

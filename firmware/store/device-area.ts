@@ -28,7 +28,16 @@ export const TIME_OFFSET = 'time offset'
 export const LAST_START = 'last start'
 
 /** The configuration among the records. */
-export const DEVICE_RECORDS = [TLS_IDENTITY, CLUSTER_CA, NETWORK, NTP, LOGGING, VOCABULARY, TIME_OFFSET] as const
+export const DEVICE_RECORDS = [
+  TLS_IDENTITY,
+  CHAT_TLS_IDENTITY,
+  CLUSTER_CA,
+  NETWORK,
+  NTP,
+  LOGGING,
+  VOCABULARY,
+  TIME_OFFSET,
+] as const
 
 const LENGTH_BYTES = 4
 

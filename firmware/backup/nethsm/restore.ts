@@ -51,6 +51,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     const domainKey: LockedDomainKey = { salt: found.salt, locked: origin.lockedDomainKey }
     const fits = (device: DeviceArea): boolean => hasSame(device, domainKey, access)
     return {
+      chatPieces: null,
       fits,
       replace: (rows, device, extent) => {
         const stays = fits(device)

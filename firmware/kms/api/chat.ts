@@ -86,10 +86,11 @@ function expectOrganization(request: { services: Services }): void {
 }
 
 const describe = async (chat: ChatService): Promise<z.infer<typeof status>> => {
+  const figures = chat.state === 'running' ? await chat.figures().catch(() => null) : null // it may end meanwhile
   const { state, problem, port } = chat
   const known = { state, ...(problem !== null && { problem }), ...(port !== null && { port }) }
-  if (state !== 'running') return known
-  const { url, users, messages, bytes, queues } = await chat.figures()
+  if (figures === null || state !== 'running') return known
+  const { url, users, messages, bytes, queues } = figures
   return { ...known, url, users, messages, bytes, queues }
 }
 

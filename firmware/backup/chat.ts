@@ -1,0 +1,32 @@
+/** What backups know of the chat: files whose pages are sealed by a key that is made of the domain key. */
+
+import type { DeviceArea } from '../store/device-area.ts'
+
+/** Bytes of a file of the chat, in their order. */
+export interface ChatPiece {
+  file: string
+  offset: number
+  bytes: Uint8Array
+}
+
+/** All files as they were at one moment. */
+export interface ChatCopy {
+  pieces(): AsyncIterable<ChatPiece>
+  /** A second call does nothing. */
+  end(): void
+}
+
+export interface ChatBackups {
+  readonly exists: boolean
+  /** Null when it has failed, which is logged. Throws `busy` while another is being made, `unavailable` while it starts. */
+  copy(): Promise<ChatCopy | null>
+  /** What a backup holds, all of it on disk beside the present one when it resolves. Gives the name of it. */
+  receive(pieces: Iterable<ChatPiece>): Promise<string>
+  /**
+   * Within the transaction that replaces the records: what was received counts from now on. Where nothing was, the present
+   * one stays while its key does, and goes with it.
+   */
+  replace(device: DeviceArea, received: string | null, keyStays: boolean): void
+  /** Afterwards. */
+  replaced(): void
+}

@@ -1,0 +1,131 @@
+/** A chat beside a whole Coffer: made, asked over TLS, and its process in the test's hands. */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ADMIN, type Coffer, expect } from '../../boot/coffer.ts'
+
+const DEADLINE_MS = 60_000 // the machine may be busy
+
+export const OWNER = 'olivia@example.org'
+export const OWNER_PASSWORD = 'a password of an owner'
+
+export interface ChatStatus {
+  state: string
+  problem?: string
+  port?: number
+  users?: number
+  messages?: number
+}
+
+export interface ChatAnswer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: tests look at members of any answer
+  body: any
+}
+
+export interface Account {
+  email: string
+  key: string
+}
+
+export async function makeOrganization(coffer: Coffer, name = 'Example'): Promise<void> {
+  const owner = { email: OWNER, fullName: 'Olivia Owner', password: OWNER_PASSWORD }
+  await expect(201, coffer.call('PUT', '/chat/organization', { as: ADMIN, json: { name, owner } }))
+}
+
+export const statusOf = async (coffer: Coffer): Promise<ChatStatus> =>
+  (await expect(200, coffer.call('GET', '/chat', { as: ADMIN }))).json<ChatStatus>()
+
+/** Waits until it is in that state. */
+export async function reach(coffer: Coffer, state: string): Promise<ChatStatus> {
+  const deadline = Date.now() + DEADLINE_MS
+  for (;;) {
+    const status = await statusOf(coffer)
+    if (status.state === state) return status
+    assert.ok(Date.now() < deadline, `the chat is ${JSON.stringify(status)}, not ${state}:\n${coffer.output()}`)
+    await wait(50)
+  }
+}
+
+/** Throws what the connection fails with. */
+export function ask(
+  port: number,
+  method: string,
+  path: string,
+  { as, form }: { as?: Account; form?: Record<string, string> } = {},
+): Promise<ChatAnswer> {
+  const encoded = new URLSearchParams(form).toString()
+  const target = `/api/v1${path}${method === 'GET' && encoded !== '' ? `?${encoded}` : ''}`
+  const { promise, resolve, reject } = Promise.withResolvers<ChatAnswer>()
+  const outgoing = request(
+    {
+      ...{ host: '127.0.0.1', port, method, path: target, rejectUnauthorized: false, agent: false },
+      headers: {
+        'user-agent': 'test/1.0',
+        ...(as && { authorization: `Basic ${Buffer.from(`${as.email}:${as.key}`).toString('base64')}` }),
+        ...(method !== 'GET' && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+    },
+    (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk) => chunks.push(chunk))
+      incoming.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const { statusCode, headers } = incoming
+        resolve({ status: statusCode!, headers, body: text.startsWith('{') ? JSON.parse(text) : text })
+      })
+      incoming.on('error', reject)
+    },
+  )
+  outgoing.on('error', reject)
+  outgoing.end(method === 'GET' ? undefined : encoded)
+  return promise
+}
+
+/** As a client that tries again while a process takes the place of another. */
+export async function askUntil(
+  isRight: (answer: ChatAnswer) => boolean,
+  ...parameters: Parameters<typeof ask>
+): Promise<ChatAnswer> {
+  const deadline = Date.now() + DEADLINE_MS
+  for (;;) {
+    const answer = await ask(...parameters).catch(() => null)
+    if (answer !== null && isRight(answer)) return answer
+    assert.ok(Date.now() < deadline, `${parameters[1]} ${parameters[2]}: ${JSON.stringify(answer?.body)}`)
+    await wait(50)
+  }
+}
+
+export async function keyOf(port: number, email = OWNER, password = OWNER_PASSWORD): Promise<Account> {
+  const { status, body } = await ask(port, 'POST', '/fetch_api_key', { form: { username: email, password } })
+  assert.equal(status, 200, JSON.stringify(body))
+  return { email, key: body.api_key }
+}
+
+/** Of the chat's processes; none, or one, or two while one takes the place of another. */
+export const chatPids = (coffer: Coffer): number[] =>
+  childrenOf(coffer.bootPid()).filter((pid) => commandLineOf(pid).includes('/chat.js'))
+
+export async function chatPid(coffer: Coffer): Promise<number> {
+  const deadline = Date.now() + DEADLINE_MS
+  for (;;) {
+    const [pid] = chatPids(coffer)
+    if (pid !== undefined) return pid
+    assert.ok(Date.now() < deadline, `no chat:\n${coffer.output()}`)
+    await wait(10)
+  }
+}
+
+export const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+export function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return '' // it has just ended
+  }
+}
