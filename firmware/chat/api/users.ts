@@ -8,7 +8,7 @@ import { isRole, ROLES } from '../realm/roles.ts'
 import { accessOf } from '../realm/users/access.ts'
 import { deactivate, reactivate } from '../realm/users/activity.ts'
 import {
-  addUser,
+  addPerson,
   changeAddress,
   changeName,
   changeRole,
@@ -92,7 +92,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
       const password = await passwords.digest(0, given.password)
       return realm.change((turn) => {
         expectFreeName(realm, given.full_name, null)
-        const user = addUser(realm, turn, {
+        const user = addPerson(realm, turn, {
           email: given.email.trim(),
           fullName: given.full_name,
           role: ROLES.member,

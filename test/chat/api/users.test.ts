@@ -116,7 +116,7 @@ describe('who sees an address', () => {
     const lost = { user_id: id, delivery_email: null }
     assert.deepEqual(await heard(), [[address], [address, lost], [address, lost]])
     const renamed = rig.clientOf(rig.chat.realm.state.user.get(id)!)
-    await shy.refused('INVALID_API_KEY', 'GET', '/users/me')
+    await shy.get('/users/me') // his client was set up with the real address
     await renamed.patch('/settings', { email_address_visibility: 2 })
     assert.deepEqual(await heard(), [[], [{ user_id: id, delivery_email: 'ophelia@example.com' }], []])
   })
@@ -147,6 +147,21 @@ describe('E71: making an account', () => {
       ['add_members', [user_id]],
       ['add_members', [user_id]],
     ])
+  })
+
+  it('it is in the channels that are for all, and those who see them hear of it', async () => {
+    const common = rig.channel('common', [hamlet], { isDefault: true })
+    rig.channel('other', [hamlet])
+    const queue = await hamlet.register({ event_types: ['subscription'] })
+    const values = { email: 'cornelius@example.com', password: PASSWORD, full_name: 'Cornelius' }
+    const { user_id } = await admin.post('/users', values)
+    const events = (await queue.events()).map(({ op, stream_ids, user_ids }) => [op, stream_ids, user_ids])
+    assert.deepEqual(events, [['peer_add', [common.id], [user_id]]])
+    const { subscriptions } = await rig.clientOf(rig.chat.realm.state.user.get(user_id)!).get('/users/me/subscriptions')
+    assert.deepEqual(
+      subscriptions.map(({ name }: { name: string }) => name),
+      ['common'],
+    )
   })
 
   it('refuses addresses that are taken or none, short passwords, and names that are none', async () => {
@@ -204,6 +219,47 @@ describe('E72: changing an account', () => {
         ['add_members', idOf('role:moderators')],
       ],
     )
+  })
+
+  it('whoever rises sees more at once, and whoever becomes a guest begins anew', async () => {
+    const { realm } = rig.chat
+    const user = rig.account('voltemand', ROLES.guest)
+    const shy = rig.account('cornelia')
+    await shy.patch('/settings', { email_address_visibility: 3 })
+    await shy.post('/bots', { full_name: 'Cornelia Bot', short_name: 'cornelia' })
+    const common = rig.channel('rising', [])
+    const queue = await user.register({ event_types: ['realm_user', 'user_group', 'realm_bot', 'stream'] })
+    const heard = async () =>
+      (await queue.events()).map(({ type, op, person }) => `${type} ${op}${person?.delivery_email ? ' address' : ''}`)
+    await admin.patch(`/users/${user.user.id}`, { role: 400 })
+    const risen = await heard()
+    assert.ok(risen.includes('stream create'))
+    assert.equal(risen.filter((event) => event === 'user_group add').length, realm.state.group.size)
+    assert.deepEqual((await user.register()).snapshot.realm_user_groups.length, realm.state.group.size)
+    await admin.patch(`/users/${user.user.id}`, { role: 200 })
+    const chief = await heard()
+    assert.ok(chief.includes('realm_bot add'))
+    assert.ok(chief.includes('realm_user update address'))
+    await rig.owner.patch(`/users/${user.user.id}`, { role: 400 })
+    assert.ok((await heard()).includes('realm_bot delete'))
+    await admin.patch(`/users/${user.user.id}`, { role: 600 })
+    const values = { queue_id: queue.snapshot.queue_id, last_event_id: -1 }
+    await user.refused('BAD_EVENT_QUEUE_ID', 'GET', '/events', values)
+    const { streams } = (await user.register()).snapshot
+    assert.ok(!streams.some(({ stream_id }: { stream_id: number }) => stream_id === common.id))
+  })
+
+  it('channels lose and get back whoever is deactivated and reactivated', async () => {
+    const user = rig.account('francisco')
+    const channel = rig.channel('watch', [hamlet, user])
+    const queue = await hamlet.register({ event_types: ['subscription'] })
+    await admin.delete(`/users/${user.user.id}`)
+    await admin.post(`/users/${user.user.id}/reactivate`)
+    const told = (await queue.events()).map(({ op, stream_ids, user_ids }) => [op, stream_ids, user_ids])
+    assert.deepEqual(told, [
+      ['peer_remove', [channel.id], [user.user.id]],
+      ['peer_add', [channel.id], [user.user.id]],
+    ])
   })
 
   // Who may give which role to whom: the caller, the role before, the role after, and whether it is allowed.

@@ -2,6 +2,7 @@
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
 import { watchSight } from '../channels/sight-events.ts'
+import { subscribe } from '../channels/subscribe.ts'
 import { publishMemberships } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -12,12 +13,25 @@ import type { Turn } from '../turn.ts'
 import { checkedName, createUser, freeAddress, type NewUser } from '../users.ts'
 import { apiAddress } from './addresses.ts'
 import { publishAddresses, publishNewUser, publishPerson } from './events.ts'
+import { publishRoleSight } from './role-events.ts'
 
 /** Within a change: an account that everybody hears of. */
 export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
   const user = createUser(realm, turn, given)
   publishNewUser(realm, turn, user)
   publishMemberships(realm, turn, undefined, user)
+  return user
+}
+
+/** Within a change: the same for a person, who finds himself in the channels that are for all. */
+export function addPerson(realm: Realm, turn: Turn, given: NewUser): User {
+  const user = addUser(realm, turn, given)
+  const channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived)
+  subscribe(
+    realm,
+    turn,
+    channels.map((channel) => ({ user, channel })),
+  )
   return user
 }
 
@@ -55,6 +69,7 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
   publishSight(turn)
+  publishRoleSight(realm, turn, user, after)
   return after
 }
 

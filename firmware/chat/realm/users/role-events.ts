@@ -1,0 +1,50 @@
+/** What an account sees that has got another role. Contract sections 2.2, 4.4 and 7.7. */
+
+import { publishBot, publishBotGone } from '../bots/events.ts'
+import { managedBots } from '../bots/view.ts'
+import { groupObject } from '../groups/view.ts'
+import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
+import { ROLES } from '../roles.ts'
+import type { Turn } from '../turn.ts'
+import { isLimited, seesAddress } from './access.ts'
+
+/**
+ * Within a change, after the account was put. Whoever is a guest now may know so little of what he knew that his clients
+ * begin anew: his queues end.
+ */
+export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: User): void {
+  const isDemoted = after.role === ROLES.guest || isLimited(realm, before) !== isLimited(realm, after)
+  if (isDemoted) turn.afterwards(() => realm.events.dropQueuesOf(after.id))
+  else {
+    if (before.role === ROLES.guest) publishGroups(realm, turn, after)
+    publishBots(realm, turn, before, after)
+    publishAddressesTo(realm, turn, before, after)
+  }
+}
+
+function publishGroups(realm: Realm, turn: Turn, user: User): void {
+  for (const group of realm.state.group.all()) {
+    turn.publish({
+      type: 'user_group',
+      to: [user.id],
+      make: ({ can }) =>
+        group.isDeactivated && !can.include_deactivated_groups ? null : { op: 'add', group: groupObject(realm, group) },
+    })
+  }
+}
+
+function publishBots(realm: Realm, turn: Turn, before: User, after: User): void {
+  const [old, now] = [new Set(managedBots(realm, before)), new Set(managedBots(realm, after))]
+  for (const bot of now.difference(old)) publishBot(realm, turn, bot, [after.id])
+  for (const bot of old.difference(now)) publishBotGone(turn, bot, [after.id])
+}
+
+function publishAddressesTo(realm: Realm, turn: Turn, before: User, after: User): void {
+  for (const user of realm.state.user.all()) {
+    const sees = seesAddress(after, user)
+    if (user.isSystemBot || sees === seesAddress(before, user)) continue
+    const person = { user_id: user.id, delivery_email: sees ? user.deliveryEmail : null }
+    turn.publish({ type: 'realm_user', to: [after.id], make: () => ({ op: 'update', person }) })
+  }
+}
