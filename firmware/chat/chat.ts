@@ -34,7 +34,7 @@ export interface ChatOptions {
   clock?: Clock
   random?: Random
   passwordCost?: ScryptCost
-  rateLimits?: RateLimits
+  rateLimits?: Partial<RateLimits>
   heartbeatMs?: () => number
   /** Must never jump. */
   nowMs?: () => number

@@ -48,7 +48,7 @@ export interface ApiOptions<S, Me> {
   authenticate: (credentials: BasicCredentials, client: string) => Session<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
-  rateLimits?: RateLimits
+  rateLimits?: Partial<RateLimits>
   /** Must never jump. */
   nowMs?: () => number
   timeS: () => number
@@ -67,7 +67,8 @@ export interface Session<Me> {
 export type Api = Hono<{ Bindings: Connection }>
 
 export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api {
-  const { services, log, rateLimits = RATE_LIMITS, nowMs = () => performance.now(), timeS } = options
+  const { services, log, nowMs = () => performance.now(), timeS } = options
+  const rateLimits = { ...RATE_LIMITS, ...options.rateLimits }
   const reader = createBodyReader({ ...BODY_LIMITS, ...options.bodyLimits })
   const ofAccounts = createRateLimiter(rateLimits.account, nowMs, timeS)
   const ofAddresses = createRateLimiter(rateLimits.address, nowMs, timeS)
