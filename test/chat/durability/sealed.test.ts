@@ -11,7 +11,7 @@ import { CofferError } from '../../../firmware/base/error.ts'
 import type { Log } from '../../../firmware/base/log.ts'
 import { createChat } from '../../../firmware/chat/chat.ts'
 import { createSearch, type Needle } from '../../durability/traces.ts'
-import { CHAT_KEY, openTestChat, OWNER_PASSWORD, type TestChat } from '../support/chat.ts'
+import { CHAT_KEY, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
 import { expectConsistent } from './consistency.ts'
 
 const PAGE_BYTES = 4096
@@ -91,7 +91,9 @@ test('another key opens nothing', async () => {
   }
 })
 
-test('a flipped bit in any page, and pages that changed places, are refused and said', { timeout: 120_000 }, async () => {
+test('a flipped bit in any page, and pages that changed places, are refused and said', {
+  timeout: 120_000,
+}, async () => {
   const rig = await openTestChat()
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-flip-'))
   try {
@@ -165,7 +167,8 @@ test('damage below a database that was not closed is said in the log', async () 
 test('files are for their owner alone', async () => {
   const rig = await openTestChat()
   try {
-    for (const file of readdirSync(rig.directory)) assert.equal(statSync(join(rig.directory, file)).mode & 0o077, 0, file)
+    for (const file of readdirSync(rig.directory))
+      assert.equal(statSync(join(rig.directory, file)).mode & 0o077, 0, file)
   } finally {
     rig.close()
   }
@@ -174,7 +177,8 @@ test('files are for their owner alone', async () => {
 const isStorage = (error: unknown): boolean => error instanceof CofferError && error.code === 'storage'
 
 function open(directory: string, chatKey = CHAT_KEY, logged: string[] = []) {
-  const write = (level: string) => (source: string, message: string) => void logged.push(`${level} ${source}: ${message}`)
+  const write = (level: string) => (source: string, message: string) =>
+    void logged.push(`${level} ${source}: ${message}`)
   const log = { error: write('error'), warning: write('warning'), info: write('info'), debug: write('debug') }
   return createChat({ directory, chatKey, log: log as unknown as Log, derive: async () => new Uint8Array(32) })
 }
