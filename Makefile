@@ -15,7 +15,7 @@ help:
 	@echo 'make test-all   run every test, also those that take long, and all of the image under QEMU (an hour)'
 	@echo 'make test-long  run those that take long; make test-image, those of the image'
 	@echo 'make test-slow  the arithmetic and every reader of what strangers send for far longer (most of an hour)'
-	@echo 'make build      bundle dist/boot.js, dist/firmware.js and dist/worker.js'
+	@echo 'make build      bundle dist/boot.js, dist/firmware.js, dist/chat.js and dist/worker.js'
 	@echo 'make lint       check format, style and types'
 	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
 	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'

@@ -8,6 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
+import SealedDatabase from 'better-sqlite3-multiple-ciphers'
 import { type BundledPackage, bundle as makeBundle } from '../tools/build.ts'
 import { assembleImage, makeImage, manifestOf, rawPublicKey } from '../tools/update-image.ts'
 import { openBootPrograms } from './boot-programs.ts'
@@ -93,7 +94,10 @@ async function build(): Promise<void> {
       makeSbom({
         ...{ architecture, version, time: TIME, packages: packages.all, node, nodeParts: partsOfNode(node) },
         bundled: JSON.parse(readFileSync(`${bundle}/packages.json`, 'utf8')) as BundledPackage[],
-        sqlite: sqliteVersion(),
+        sqlite: {
+          'better-sqlite3': sqliteVersion(new Database(':memory:')),
+          'better-sqlite3-multiple-ciphers': sqliteVersion(new SealedDatabase(':memory:')),
+        },
         files: {
           root: new Map([...base, ...app]),
           initramfs,
@@ -127,8 +131,7 @@ async function build(): Promise<void> {
 }
 
 /** Of the package, whose addons for all architectures are built from the same sources. */
-function sqliteVersion(): string {
-  const database = new Database(':memory:')
+function sqliteVersion(database: Database.Database): string {
   try {
     return database.prepare('SELECT sqlite_version()').pluck().get() as string
   } finally {

@@ -5,6 +5,7 @@
 
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ADDONS } from '../tools/build.ts'
 import type { Architecture } from './architecture.ts'
 import { FIRMWARE_PACKAGES, NETWORK_MODULES, PROGRAMS } from './contents.ts'
 import { stripped } from './elf.ts'
@@ -68,10 +69,12 @@ export interface App {
 
 export function makeApp({ architecture, bundle, release, releaseKey }: App): Tree {
   const tree: Tree = new Map()
-  const addon = `linux-${architecture.name}.node`
   for (const name of ['device.js', 'firmware.js', 'chat.js', 'worker.js', 'package.json', 'LICENSES.txt'])
     tree.set(`app/${name}`, fileOf(`${bundle}/${name}`, COFFER))
-  tree.set(`app/${addon}`, fileOf(`${bundle}/${addon}`, 'better-sqlite3'))
+  for (const [name, prefix] of Object.entries(ADDONS)) {
+    const addon = `${prefix}linux-${architecture.name}.node`
+    tree.set(`app/${addon}`, fileOf(`${bundle}/${addon}`, name))
+  }
   tree.set('app/release.json', bytesOf(Buffer.from(`${JSON.stringify(release)}\n`), COFFER))
   if (releaseKey !== null) tree.set('app/release.pub', bytesOf(Buffer.from(releaseKey), COFFER))
   return tree

@@ -25,12 +25,10 @@ export interface Contents {
   /** Node's own parts and their versions, as `process.versions` names them. */
   nodeParts: Readonly<Record<string, string>>
   bundled: readonly BundledPackage[]
-  /** Version of SQLite in the addon of its package. */
-  sqlite: string
+  /** Version of SQLite in the addon of each package that has one. */
+  sqlite: Readonly<Record<string, string>>
   files: Readonly<Record<Place, Tree>>
 }
-
-const SQLITE = 'better-sqlite3' // the one bundled package with a file of its own
 
 /** Throws when a package is there for nothing, or a file comes from nowhere: then the recipe says something wrong. */
 export function makeSbom(contents: Contents): string {
@@ -73,9 +71,9 @@ export function makeSbom(contents: Contents): string {
       version,
       purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
       licenses: [{ expression: license }],
-      ...(name === SQLITE
-        ? { components: [{ type: 'library', name: 'sqlite', version: sqlite }, ...filesOf(name)] }
-        : {}),
+      ...(name in sqlite && {
+        components: [{ type: 'library', name: 'sqlite', version: sqlite[name] }, ...filesOf(name)],
+      }),
     })),
   ]
   const product = {

@@ -12,7 +12,7 @@ import { build, type Metafile, type Plugin } from 'esbuild'
 const ARCHITECTURES = ['x64', 'arm64'] as const
 
 /** Packages with an addon for each architecture, and what its name begins with in the bundle. */
-const ADDONS = { 'better-sqlite3': '', 'better-sqlite3-multiple-ciphers': 'chat-' } as const
+export const ADDONS = { 'better-sqlite3': '', 'better-sqlite3-multiple-ciphers': 'chat-' } as const
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dist')))

@@ -143,7 +143,7 @@ test('every file listed for a Debian package is in the package of that version, 
 
 test('the npm packages of the list are those whose modules are in the programs', onMachines(), (t) => {
   const { root } = unpack(makeDirectory(t))
-  const names = ['device.js', 'firmware.js', 'worker.js']
+  const names = ['device.js', 'firmware.js', 'chat.js', 'worker.js']
   const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
   const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
   const bundled = new Set([...modules].map((match) => match[1]!))
@@ -167,9 +167,13 @@ test('the parts of Node and SQLite are those that the programs on the image say 
   assert.ok(inside.some(({ name }) => name === 'openssl'))
   for (const { name, version } of inside) assert.equal(version, versions[name], name)
 
-  const sqlite = parts.components
-    .find(({ name }) => name === 'better-sqlite3')!
-    .components!.find(({ name }) => name === 'sqlite')!
-  const addon = readFileSync(join(root, 'app/linux-x64.node'))
-  assert.notEqual(addon.indexOf(`${sqlite.version}\0`), -1, `the addon does not say ${sqlite.version}`)
+  for (const [name, file] of Object.entries({
+    'better-sqlite3': 'linux-x64.node',
+    'better-sqlite3-multiple-ciphers': 'chat-linux-x64.node',
+  })) {
+    const { components } = parts.components.find((component) => component.name === name)!
+    const sqlite = components!.find(({ name }) => name === 'sqlite')!
+    const addon = readFileSync(join(root, 'app', file))
+    assert.notEqual(addon.indexOf(`${sqlite.version}\0`), -1, `${file} does not say ${sqlite.version}`)
+  }
 })

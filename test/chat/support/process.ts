@@ -36,8 +36,8 @@ export async function makeOrganization(coffer: Coffer, name = 'Example'): Promis
   await expect(201, coffer.call('PUT', '/chat/organization', { as: ADMIN, json: { name, owner } }))
 }
 
-export const statusOf = async (coffer: Coffer): Promise<ChatStatus> =>
-  (await expect(200, coffer.call('GET', '/chat', { as: ADMIN }))).json<ChatStatus>()
+export const statusOf = async (coffer: Coffer, as = ADMIN): Promise<ChatStatus> =>
+  (await expect(200, coffer.call('GET', '/chat', { as }))).json<ChatStatus>()
 
 /** Waits until it is in that state. */
 export async function reach(coffer: Coffer, state: string): Promise<ChatStatus> {
