@@ -21,6 +21,8 @@ import { createPasswords, type Derive } from './realm/passwords.ts'
 import { openRealm, type Realm } from './realm/realm.ts'
 import type { User } from './realm/records.ts'
 import { atLeast, ROLES } from './realm/roles.ts'
+import { removeOrphans } from './realm/uploads/receive.ts'
+import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { isDeactivated } from './realm/users.ts'
 import { openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
@@ -74,8 +76,12 @@ export function createChat(options: ChatOptions): Chat {
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
   let isOpen = true
+  removeOrphans(realm, () => isOpen).catch((error) =>
+    log.error('chat', `files that were not whole stay: ${error.name}`),
+  )
 
-  const services: Services = { realm, passwords, log, generation }
+  const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
+  const services: Services = { realm, passwords, log, uploadUrls, generation }
   const api = createApi<Services, User>({
     declarations: DECLARATIONS,
     others: OTHER_DECLARATIONS,

@@ -20,6 +20,7 @@ import { staticDeclarations } from './static.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
 import { typingDeclarations } from './typing.ts'
+import { uploadDeclarations, uploadMediaDeclarations } from './uploads.ts'
 import { userDeclarations } from './users.ts'
 
 /** Below `/api/v1`. */
@@ -42,8 +43,13 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...subscriptionDeclarations,
   ...topicDeclarations,
   ...typingDeclarations,
+  ...uploadDeclarations,
   ...userDeclarations,
 ]
 
 /** With full paths: files and pages. */
-export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = [...avatarFileDeclarations, ...staticDeclarations]
+export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = [
+  ...avatarFileDeclarations,
+  ...staticDeclarations,
+  ...uploadMediaDeclarations,
+]

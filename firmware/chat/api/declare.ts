@@ -6,11 +6,14 @@ import type { Parameters } from '../http/parameters.ts'
 import type { Passwords } from '../realm/passwords.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
+import type { UrlSigner } from '../realm/uploads/signed-url.ts'
 
 export interface Services {
   readonly realm: Realm
   readonly passwords: Passwords
   readonly log: Log
+  /** URLs that serve one file to whoever has them, for a minute. */
+  readonly uploadUrls: UrlSigner
   /** When this start was: `server_generation`. Seconds. */
   readonly generation: number
 }

@@ -46,7 +46,10 @@ async function withParts<T>(
   terms: Terms,
   use: (sent: Sent) => Promise<T> | T,
 ): Promise<T> {
-  const upload = bounded(reader.stream(exchange.openBody, terms), BODY_BYTES_MAX + fileBytesMax)
+  const bytesMax = BODY_BYTES_MAX + fileBytesMax
+  // Said before the client has sent it all and the disk has taken it.
+  if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
   for await (const part of readParts(upload, contentType, PARTS_MAX)) {
     if (part.fileName !== null && fileBytesMax > 0)
       return await use({ values, file: { ...part, content: bounded(part.content, fileBytesMax) } })

@@ -3,8 +3,9 @@
 import { badRequest } from '../error.ts'
 import { RenderedTooLong } from '../render/html.ts'
 import type { Linkifiers } from '../render/linkifiers.ts'
-import { type Names, NO_NAMES, type RenderSettings } from '../render/names.ts'
+import { type NamedUpload, type Names, NO_NAMES, type RenderSettings } from '../render/names.ts'
 import { type Rendered, render } from '../render/render.ts'
+import type { UploadRow } from '../store/uploads.ts'
 import { canSee } from './channels/rights.ts'
 import { sightOf } from './messages/sight.ts'
 import { fold } from './names.ts'
@@ -13,6 +14,9 @@ import type { User } from './records.ts'
 import { realmSetting, userSetting } from './settings/read.ts'
 import { organizationOf } from './state.ts'
 import { EMPTY_TOPIC_NAME } from './topic-names.ts'
+import { findUpload } from './uploads/claims.ts'
+import { asPathId, decoded } from './uploads/path.ts'
+import { contentTypeOf } from './uploads/serving.ts'
 import { mayAccess } from './users/access.ts'
 
 /** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
@@ -79,9 +83,18 @@ function namesFor(realm: Realm, author: User): Names {
       return row !== undefined && sightOf(realm, author).canRead(row) ? row.id : undefined
     },
     emoji: (name) => emojiPath(realm, name),
-    upload: () => undefined,
+    upload: (path) => {
+      const pathId = asPathId(decoded(path))
+      const upload = pathId === null ? undefined : findUpload(realm, author, pathId)
+      return upload === undefined ? undefined : namedUpload(upload)
+    },
   }
 }
+
+const namedUpload = ({ name, width, height }: UploadRow): NamedUpload => ({
+  contentType: contentTypeOf(name),
+  ...(width !== null && height !== null && { width, height }),
+})
 
 function emojiPath({ state }: Realm, name: string): string | undefined {
   for (const emoji of state.realmEmoji.all()) if (emoji.name === name && !emoji.isDeactivated) return emoji.sourceUrl

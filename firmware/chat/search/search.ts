@@ -28,12 +28,12 @@ export function readSearch(operand: string): Search {
   return parts
 }
 
-/** Of a run of characters without spaces its pairs alone: their last character follows from the last pair. */
+/** Where a search ends in characters without spaces, the last pair says it all; what follows it in a text may be another. */
 function searchedWords(text: string): string[] {
   const words = wordsOf(text)
-  return words
-    .filter((word, index) => index === 0 || !(isUnspaced(word.text) && word.to === words[index - 1]!.to))
-    .map((word) => word.text)
+  const [before, last] = words.slice(-2)
+  if (last !== undefined && isUnspaced(last.text) && before?.to === last.to) words.pop()
+  return words.map((word) => word.text)
 }
 
 const isUnspaced = (word: string): boolean => /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)

@@ -48,6 +48,7 @@ describe('A search', () => {
     ['日本語', true],
     ['本', true],
     ['日語', false],
+    ['日本v2', false],
     ['"', true],
     ['', true],
     ['!!', true],
@@ -56,6 +57,13 @@ describe('A search', () => {
     it(`for ${JSON.stringify(search)} ${expected ? 'finds' : 'does not find'} it`, () =>
       assert.equal(found(search, 'Topical matters', html), expected))
   }
+
+  it('goes on from characters without spaces to others', () => {
+    assert.ok(found('日本v2', '', '<p>日本v2</p>'))
+    assert.ok(found('本v2', '', '<p>日本v2</p>'))
+    assert.ok(!found('日本v2', '', '<p>日本語v2</p>'))
+    assert.ok(found('豈豈ꀀ', '', '<p>豈豈ꀀ</p>'))
+  })
 
   it('highlights what it finds, never in tags', () => {
     const text = '<p>The quick <strong>brown</strong> fox; quickly, <a href="/quick">日本語</a></p>'

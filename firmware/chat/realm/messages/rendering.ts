@@ -5,17 +5,20 @@ import { linksInTopic, type TopicLink } from '../../render/topic-links.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { linkifiersOf, renderText } from '../rendering.ts'
+import { findUpload } from '../uploads/claims.ts'
 import { asPathId, decoded } from '../uploads/path.ts'
 
 export interface RenderedMessage extends Omit<Rendered, 'uploads'> {
-  /** Uploads that the text links: see uploads/path.ts. */
+  /** Uploads that the text links, of those that its author may read: see uploads/path.ts. */
   pathIds: readonly string[]
 }
 
 /** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
 export function renderFor(realm: Realm, author: User, content: string): RenderedMessage {
   const { uploads, ...rendered } = renderText(realm, author, content)
-  const pathIds = uploads.map((path) => asPathId(decoded(path))).filter((pathId) => pathId !== null)
+  const pathIds = uploads
+    .map((path) => asPathId(decoded(path)))
+    .filter((pathId) => pathId !== null && findUpload(realm, author, pathId) !== undefined) as string[]
   return { ...rendered, pathIds: [...new Set(pathIds)] }
 }
 

@@ -10,6 +10,7 @@ import { ROLES } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
 import { asTopic } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
+import { claimUploads } from '../uploads/claims.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
 import { expectMaySend, expectMayTalk, findChannel, findPeople, type To } from './destination.ts'
@@ -143,6 +144,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     submessages.length === 0 ? {} : { submessages: submessages.map((one) => ({ ...one, message_id: id })) }
   const message = { ...row, id, extra: JSON.stringify(extra) }
   if (submessages.length > 0) store.messages.update(message)
+  claimUploads(realm, turn, message, rendered.pathIds)
 
   const recipients = recipientsOf(realm, place)
   for (const botId of mentionedBots(realm, place, rendered, recipients)) {

@@ -49,18 +49,6 @@ export function shownName(name: string): string {
   return shown === '' ? UNNAMED : shortened(shown)
 }
 
-const LINK = /\/user_uploads\/(\d+\/[0-9a-f]{2}\/[\w-]{24}\/[^\s()[\]"'<>?#\\]+)/g
-
-/** The uploads that a text refers to, each once, in order: a message that does so claims them (contract 6.4). */
-export function linkedPathIds(text: string): string[] {
-  const found = new Set<string>()
-  for (const [, path = ''] of text.matchAll(LINK)) {
-    const pathId = asPathId(decoded(path))
-    if (pathId !== null) found.add(pathId)
-  }
-  return [...found]
-}
-
 /** As it came where the percent signs mean nothing. */
 export function decoded(path: string): string {
   try {

@@ -23,6 +23,8 @@ const SHOWN = new Map([
 const UNKNOWN = 'application/octet-stream'
 
 /** Of the name's end alone: what the uploader says of the type is not believed. */
+export const contentTypeOf = (name: string): string => typeOf(name) ?? UNKNOWN
+
 const typeOf = (name: string): string | undefined => SHOWN.get(/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '')
 
 /** Headers of an upload under its shown name. No script, plug-in or frame of it acts in the name of this origin. */

@@ -3,13 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import {
-  asPathId,
-  linkedPathIds,
-  newPathId,
-  safeName,
-  shownName,
-} from '../../../../firmware/chat/realm/uploads/path.ts'
+import { asPathId, decoded, newPathId, safeName, shownName } from '../../../../firmware/chat/realm/uploads/path.ts'
 import { createUrlSigner, SIGNED_URL_PREFIX } from '../../../../firmware/chat/realm/uploads/signed-url.ts'
 import { systemRandom } from '../../../../firmware/crypto/random.ts'
 
@@ -42,7 +36,7 @@ describe('The path of an upload (E130)', () => {
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (name) => {
         const pathId = newPathId(2, name, systemRandom)
         assert.equal(asPathId(pathId), pathId)
-        assert.deepEqual(linkedPathIds(`see [it](/user_uploads/${encodeURI(pathId)}), please`), [pathId])
+        assert.equal(asPathId(decoded(encodeURI(pathId))), pathId)
       }),
     )
   })
@@ -66,18 +60,6 @@ describe('The path of an upload (E130)', () => {
     ]) {
       assert.equal(asPathId(path), null, path)
     }
-  })
-})
-
-describe('Links to uploads in a text', () => {
-  it('are found in Markdown, HTML and bare, each once and in order', () => {
-    const other = '2/cd/abcdefghijklmnopqrstuvwx/été.txt'
-    const text = `![x](/user_uploads/${other}) https://chat.example.com/user_uploads/${PATH_ID}?x <a href="/user_uploads/${PATH_ID}">`
-    assert.deepEqual(linkedPathIds(text), [other, PATH_ID])
-  })
-
-  it('are not made up of what only looks like one', () => {
-    assert.deepEqual(linkedPathIds('/user_uploads/2/ab/x/picture.png /user_avatars/2/ab.png'), [])
   })
 })
 

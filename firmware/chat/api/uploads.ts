@@ -1,0 +1,111 @@
+/** Uploaded files. Contract sections 1.2 (media) and 3.9, rows E130 to E133. */
+
+import { streamReply } from '../../http/reply.ts'
+import { badRequest, type ChatError, notFound } from '../error.ts'
+import type { Request } from '../http/declaration.ts'
+import { raw } from '../http/envelope.ts'
+import { integer } from '../http/parameters.ts'
+import { attachmentView, findUpload } from '../realm/uploads/claims.ts'
+import { asPathId } from '../realm/uploads/path.ts'
+import { deleteUpload, receiveUpload, UPLOAD_BYTES_MAX } from '../realm/uploads/receive.ts'
+import { sendUpload } from '../realm/uploads/send.ts'
+import type { UploadRow } from '../store/uploads.ts'
+import { type AnyDeclaration, declare, declareOpen, type Services } from './declare.ts'
+
+/** Four segments of a path below `/user_uploads/`. */
+const PATH = '/:realm_id_str/:spread/:secret/:filename'
+type PathSegments = Readonly<Record<string, string>>
+
+const pathIdOf = ({ realm_id_str, spread, secret, filename }: PathSegments): string | null =>
+  asPathId(`${realm_id_str}/${spread}/${secret}/${filename}`)
+
+/** Unknown and not his to read are one answer. */
+const noSuchFile = (): ChatError => notFound('File not found')
+
+export const uploadDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E130',
+    method: 'POST',
+    path: '/user_uploads',
+    who: 'account',
+    fileBytesMax: UPLOAD_BYTES_MAX,
+    handle: async ({ realm, me, file, check }) => {
+      if (file === undefined) throw badRequest('You must specify a file to upload')
+      const upload = await receiveUpload(realm, me, { name: file.fileName ?? '', content: file.content, check })
+      const url = `/user_uploads/${upload.path}`
+      return { url, uri: url, filename: upload.name }
+    },
+  }),
+  declare({
+    row: 'E131',
+    method: 'GET',
+    path: `/user_uploads${PATH}`,
+    who: 'account',
+    handle: ({ realm, me, path, uploadUrls }) => {
+      const upload = findUpload(realm, me, pathIdOf(path as PathSegments) ?? '')
+      if (upload === undefined) throw noSuchFile()
+      return { url: uploadUrls.sign(upload.path, realm.clock.now()) }
+    },
+  }),
+  declare({
+    row: 'E132',
+    method: 'GET',
+    path: '/attachments',
+    who: 'human',
+    handle: ({ realm, me }) => ({
+      attachments: realm.store.uploads.ofOwner(me.id).map((upload) => attachmentView(realm, upload)),
+      upload_space_used: realm.store.uploads.totalBytes(),
+    }),
+  }),
+  declare({
+    row: 'E133',
+    method: 'DELETE',
+    path: '/attachments/:attachment_id',
+    who: 'account',
+    segments: { attachment_id: integer() },
+    handle: async ({ realm, me, path }) => {
+      await deleteUpload(realm, me, path.attachment_id)
+      return {}
+    },
+  }),
+]
+
+type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check'>
+
+function fileAnswer({ realm, exchange, check }: AnyRequest, upload: UploadRow | undefined, download = false) {
+  if (upload === undefined) throw noSuchFile()
+  const { status, headers, chunks } = sendUpload(realm, upload, { range: exchange.header('range'), download, check })
+  const { 'content-type': type = 'application/octet-stream', ...others } = headers
+  return raw(streamReply(status, chunks, type, others, () => exchange.cut()))
+}
+
+/** The bytes, outside the base path: by one's rights, or by a signed URL whoever has it. */
+export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
+  ...['/user_uploads', '/user_uploads/download'].map((prefix) =>
+    declareOpen({
+      row: 'E131',
+      method: 'GET',
+      path: prefix + PATH,
+      who: 'anyone',
+      isMedia: true,
+      handle: (request) => {
+        const { realm, me, path } = request
+        const upload = findUpload(realm, me, pathIdOf(path as PathSegments) ?? '')
+        return fileAnswer(request, upload, prefix.endsWith('download'))
+      },
+    }),
+  ),
+  declareOpen({
+    row: 'E131',
+    method: 'GET',
+    path: `/user_uploads/temporary/:expiry/:mac${PATH}`,
+    who: 'nobody',
+    isMedia: true,
+    handle: (request) => {
+      const { realm, path, uploadUrls } = request
+      const { expiry, mac, ...rest } = path as PathSegments
+      const pathId = uploadUrls.open(`${expiry}/${mac}/${pathIdOf(rest) ?? ''}`, realm.clock.now())
+      return fileAnswer(request, pathId === null ? undefined : realm.store.uploads.byPath(pathId))
+    },
+  }),
+]
