@@ -5,6 +5,7 @@ import { badRequest } from '../error.ts'
 import { boolean, integer, json, jsonOrText, oneOf, type Parameter } from '../http/parameters.ts'
 import type { NewChannelSettings } from '../realm/channels/create.ts'
 import { findChannel, visibleChannels } from '../realm/channels/find.ts'
+import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
 import { isSubscribed } from '../realm/channels/rights.ts'
 import type { Pair } from '../realm/channels/subscribe.ts'
@@ -122,8 +123,11 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
           isFatal: given.authorization_errors_fatal,
           settings: newChannelSettings(given),
         })
+        if (given.announce) announceChannels(realm, turn, me, done.created)
+        const tells = given.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, done.added)
         return {
           ...subscribedAnswer(done),
+          new_subscription_messages_sent: tells,
           ...(!given.authorization_errors_fatal && { unauthorized: done.unauthorized }),
         }
       }),
@@ -148,7 +152,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
         const options = { principals: undefined, isFatal: true, settings: ORDINARY }
         const done = subscribeTo(realm, turn, me, given.add, options)
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
-        return { ...subscribedAnswer(done), removed, not_removed: notRemoved }
+        return { ...subscribedAnswer(done), removed, not_removed: notRemoved, new_subscription_messages_sent: true }
       })
     },
   }),

@@ -1,6 +1,7 @@
 /** The block `realm`: everything that is true of the organisation and of the server. Contract sections 2.6 and 4.2.2. */
 
 import { DEFAULT_ICON_URL } from '../realm/avatars/url.ts'
+import { NEW_SUBSCRIPTION_MESSAGES_MAX } from '../realm/channels/notices.ts'
 import { groupsOf } from '../realm/groups/of-realm.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'
 import { realmGroupValue, realmGroupValues } from '../realm/groups/rights.ts'
@@ -97,7 +98,7 @@ const SERVER = {
   max_channel_folder_name_length: 60,
   max_channel_folder_description_length: 1024,
   max_reminder_note_length: 500,
-  max_bulk_new_subscription_messages: 100,
+  max_bulk_new_subscription_messages: NEW_SUBSCRIPTION_MESSAGES_MAX,
   server_presence_ping_interval_seconds: PING_SECONDS,
   server_presence_offline_threshold_seconds: OFFLINE_SECONDS,
   server_typing_started_expiry_period_milliseconds: 45_000,

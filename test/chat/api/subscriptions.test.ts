@@ -143,6 +143,43 @@ describe('Subscribing (E52)', () => {
     assert.equal(stream.message_retention_days, -1)
   })
 
+  it('sends a message to people whom somebody else has subscribed, unless he does not want it', async () => {
+    const [first, second] = [await makeChannel(), await makeChannel({ invite_only: true })]
+    const subscriptions = [{ name: first.name }, { name: second.name }]
+    const queue = await cordelia.register({ event_types: ['message'], apply_markdown: false })
+    const answer = await hamlet.post(PATH, { subscriptions, principals: [cordelia.user.id, hamlet.user.id] })
+    assert.equal(answer.new_subscription_messages_sent, true)
+    const [{ message }, ...rest] = await queue.events()
+    assert.deepEqual([message.type, message.sender_full_name, rest], ['private', 'Notification Bot', []])
+    assert.equal(
+      message.content,
+      `@_**Hamlet Test|${hamlet.user.id}** subscribed you to the following channels:\n\n* #**${first.name}**\n* **${second.name}**`,
+    )
+    const { name } = await makeChannel()
+    const silent = { subscriptions: [{ name }], principals: [cordelia.user.id], send_new_subscription_messages: false }
+    assert.equal((await hamlet.post(PATH, silent)).new_subscription_messages_sent, false)
+    const many = Array.from({ length: 101 }, (_, number) => ({ name: `bulk ${number}` }))
+    const bulk = await hamlet.post(PATH, { subscriptions: many, principals: [cordelia.user.id] })
+    assert.equal(bulk.new_subscription_messages_sent, false)
+    assert.deepEqual(await queue.events(), [])
+  })
+
+  it('announces a new channel where the organisation has a place for it', async () => {
+    const { realm } = rig.chat
+    const organization = realm.state.organization.get(2)!
+    const news = await makeChannel()
+    const settings = { ...organization.settings, new_stream_announcements_stream_id: news.id }
+    realm.change((turn) => turn.put('organization', { ...organization, settings }))
+    const queue = await hamlet.register({ event_types: ['message'] })
+    const announced = await makeChannel({ announce: true })
+    await makeChannel({ announce: true, invite_only: true })
+    realm.change((turn) => turn.put('organization', organization))
+    const events = await queue.events()
+    assert.equal(events.length, 1)
+    assert.deepEqual([events[0].message.stream_id, events[0].message.subject], [news.id, 'new channels'])
+    assert.ok(events[0].message.content.includes(announced.name))
+  })
+
   it('tells members of a public channel, and of its subscribers (V41, V44, V47)', async () => {
     const mine = await hamlet.register({ event_types: ['stream', 'subscription'] })
     const others = await cordelia.register({ event_types: ['stream', 'subscription'] })

@@ -5,6 +5,7 @@ import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { publishDefaultChannels } from './default-channels.ts'
 import { findChannel, viewersOf } from './find.ts'
+import { noticeChannelEvent } from './notices.ts'
 import { canAdminister } from './rights.ts'
 
 export function archiveChannel(realm: Realm, me: User, id: number): void {
@@ -13,7 +14,8 @@ export function archiveChannel(realm: Realm, me: User, id: number): void {
     if (!canAdminister(realm, me, channel))
       throw new ChatError('CANNOT_ADMINISTER_CHANNEL', 'You do not have permission to administer this channel')
     if (channel.isArchived) throw badRequest('Channel is already archived')
-    turn.put('channel', { ...channel, isArchived: true, isDefault: false })
+    noticeChannelEvent(realm, turn, channel, `Channel #**${channel.name}** has been archived.`)
+    turn.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
     turn.publish({
       type: 'stream',
       to: viewersOf(realm, channel),

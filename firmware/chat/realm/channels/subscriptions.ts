@@ -9,6 +9,7 @@ import { findUser } from '../users/find.ts'
 import { readColor } from './colors.ts'
 import { checkedChannelName, createChannel, type NewChannelSettings } from './create.ts'
 import { findChannelByName } from './find.ts'
+import { noticeChannelEvent, silently } from './notices.ts'
 import { canAddSubscribers, canRemoveSubscribers, canSee, canSubscribe, isSubscribed } from './rights.ts'
 import { type Pair, subscribe, unsubscribe } from './subscribe.ts'
 
@@ -68,6 +69,7 @@ export function subscribeTo(
   const pairs = joined.flatMap((channel) => users.map((user) => ({ user, channel })))
   const already = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
   const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel))
+  for (const channel of created) noticeChannelEvent(realm, turn, channel, `Channel created by ${silently(me)}.`)
   return { added, already, created, unauthorized }
 }
 
