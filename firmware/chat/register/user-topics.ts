@@ -5,12 +5,14 @@ import { topicName } from '../realm/topic-names.ts'
 import type { Block } from './block.ts'
 
 export const userTopicBlock: Block = ({ realm, me, shape }) => ({
-  user_topics: userTopics(realm, me).map(({ channel, topic }) => ({
-    stream_id: channel.id,
-    topic_name: topicName(topic.topicName, shape.can.empty_topic_name),
-    last_updated: topic.lastUpdated,
-    visibility_policy: topic.policy,
-  })),
+  user_topics: userTopics(realm, me)
+    .filter(({ channel }) => shape.can.archived_channels || !channel.isArchived)
+    .map(({ channel, topic }) => ({
+      stream_id: channel.id,
+      topic_name: topicName(topic.topicName, shape.can.empty_topic_name),
+      last_updated: topic.lastUpdated,
+      visibility_policy: topic.policy,
+    })),
 })
 
 /** Of before: who fetches the policies needs no list of muted topics beside. */

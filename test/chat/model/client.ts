@@ -22,6 +22,15 @@ const UNTOLD = new Set([
 /** Of channels: derived from the time or from how much is written. */
 const UNTOLD_OF_CHANNELS = ['stream_weekly_traffic', 'is_recently_active']
 
+/** Where clients do not know of inheriting, what is inherited changes with a setting of the account. */
+const INHERITED = [
+  'desktop_notifications',
+  'audible_notifications',
+  'push_notifications',
+  'email_notifications',
+  'wildcard_mentions_notify',
+]
+
 export interface Capabilities {
   [name: string]: boolean
 }
@@ -45,7 +54,7 @@ export class ModelClient {
 
   /** What a new registration has to answer. */
   comparable(): Json {
-    return comparable(this.state)
+    return comparable(this.state, this.#capabilities)
   }
 }
 
@@ -160,6 +169,7 @@ function changeUser(state: Json, { op, person }: Json, me: number): void {
   if (is_active !== undefined) {
     for (const list of lists) state[list] = without(state[list], 'user_id', [person.user_id])
     state[is_active ? 'realm_users' : 'realm_non_active_users'].push(known)
+    if (!is_active) delete state.user_status[person.user_id]
   }
   if (person.user_id === me) {
     const own = {
@@ -206,11 +216,8 @@ function changeChannel(state: Json, event: Json): void {
     }
   } else if (event.op === 'delete') {
     for (const list of CHANNEL_LISTS) state[list] = without(state[list], 'stream_id', event.stream_ids)
-    const unread = state.unread_msgs.streams.filter(({ stream_id }: Json) => event.stream_ids.includes(stream_id))
-    dropUnread(
-      state,
-      unread.flatMap(({ unread_message_ids }: Json) => unread_message_ids),
-    )
+    state.user_topics = without(state.user_topics, 'stream_id', event.stream_ids)
+    forgetUnread(state, event.stream_ids)
   } else
     for (const list of CHANNEL_LISTS) {
       const channel = byId(state[list], 'stream_id', event.stream_id)
@@ -219,6 +226,15 @@ function changeChannel(state: Json, event: Json): void {
       for (const name of ['rendered_description', 'history_public_to_subscribers', 'is_web_public'])
         if (name in event) channel[name] = event[name]
     }
+}
+
+/** Of a channel that is gone or left nothing is unread. */
+function forgetUnread(state: Json, channelIds: number[]): void {
+  const gone = state.unread_msgs.streams.filter(({ stream_id }: Json) => channelIds.includes(stream_id))
+  dropUnread(
+    state,
+    gone.flatMap(({ unread_message_ids }: Json) => unread_message_ids),
+  )
 }
 
 function withoutSubscribers({ subscribers: _, partial_subscribers: __, ...channel }: Json): Json {
@@ -244,6 +260,7 @@ function changeSubscription(state: Json, event: Json, me: number): void {
       state.unsubscribed.push(gone)
     }
     state.subscriptions = without(state.subscriptions, 'stream_id', ids)
+    forgetUnread(state, ids)
   } else if (event.op === 'update') {
     const own = [...state.subscriptions, ...state.unsubscribed].find(({ stream_id }) => stream_id === event.stream_id)
     assert.ok(own !== undefined, `an unknown subscription changed: ${JSON.stringify(event)}`)
@@ -369,18 +386,23 @@ function moveUnread(state: Json, event: Json): void {
 }
 
 /** A snapshot without what no event tells, its lists in one order. */
-export function comparable(snapshot: Json): Json {
+export function comparable(snapshot: Json, capabilities: Capabilities): Json {
   const copy = structuredClone(snapshot)
   for (const name of UNTOLD) delete copy[name]
   // Rights of the account itself follow from groups, and clients compute them.
   for (const name of Object.keys(copy)) if (name.startsWith('can_')) delete copy[name]
   for (const list of CHANNEL_LISTS)
-    for (const channel of copy[list] ?? []) for (const name of UNTOLD_OF_CHANNELS) delete channel[name]
+    for (const channel of copy[list] ?? [])
+      for (const name of [...UNTOLD_OF_CHANNELS, ...(capabilities.notification_settings_null ? [] : INHERITED)])
+        delete channel[name]
   // Deleting the newest message of a conversation is not told there.
   delete copy.recent_private_conversations
   delete copy.max_message_id
   // Clients ask for it again and again; events only tell who came back.
   delete copy.presences
+  copy.user_topics = Object.fromEntries(
+    copy.user_topics.map(({ stream_id, topic_name, ...rest }: Json) => [`${stream_id} ${fold(topic_name)}`, rest]),
+  )
   if (copy.unread_msgs !== undefined) {
     delete copy.unread_msgs.count
     for (const pm of copy.unread_msgs.pms) delete pm.sender_id

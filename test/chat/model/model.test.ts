@@ -70,7 +70,7 @@ SETS.forEach(([name, capabilities], index) => {
         assert.deepEqual(
           found,
           [],
-          `after ${world.log.slice(-Number(process.env.COFFER_LOG ?? BETWEEN_CHECKS)).join('\n')}`,
+          `after ${world.log.slice(-BETWEEN_CHECKS).join('\n')}`,
         )
         watched = await Promise.all(clients.map(watch))
       }
@@ -113,11 +113,12 @@ async function watchAs(client: Client, capabilities: Capabilities): Promise<Watc
       if (answer.status !== 200) return []
       const { body: now, status } = await register()
       if (status === 401) return []
-      if (process.env.COFFER_EVENTS) console.log(client.user.fullName, JSON.stringify(answer.body.events))
       for (const event of answer.body.events) model.apply(event)
       await client.call('DELETE', '/events', { queue_id: before.queue_id })
       await client.call('DELETE', '/events', { queue_id: now.queue_id })
-      return differences(model.comparable(), comparable(now)).map((text) => `${client.user.fullName} ${text}`)
+      return differences(model.comparable(), comparable(now, capabilities)).map(
+        (text) => `${client.user.fullName} ${text}`,
+      )
     },
   }
 }

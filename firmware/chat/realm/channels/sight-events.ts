@@ -4,6 +4,7 @@ import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { canSee } from './rights.ts'
+import { publishTopicsOf } from './user-topics.ts'
 import { channelView, subscriberIds } from './view.ts'
 
 /**
@@ -25,6 +26,7 @@ export function watchSight(
       if (gained.length > 0 && channel !== undefined) {
         publishCreation(realm, turn, channel, gained)
         if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained)
+        publishTopicsOf(realm, turn, id, gained)
       }
       publishDeletion(turn, id, [...viewers.difference(after)])
     }

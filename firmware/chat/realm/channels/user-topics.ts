@@ -29,25 +29,36 @@ export function setUserTopic(
   const topicName = before?.topicName ?? topic
   if (policy === 0) turn.remove('userTopic', KINDS.userTopic(before!))
   else turn.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
-  publishUserTopic(turn, userId, { channelId: channel.id, topicName: topic, lastUpdated, policy })
+  publishUserTopic(turn, userId, channel, { topicName: topic, lastUpdated, policy })
   if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, turn, userId)
 }
 
 function publishUserTopic(
   turn: Turn,
   userId: number,
-  { channelId, topicName: topic, lastUpdated, policy }: Omit<UserTopic, 'userId' | 'policy'> & { policy: TopicPolicy },
+  channel: Channel,
+  { topicName: topic, lastUpdated, policy }: Pick<UserTopic, 'topicName' | 'lastUpdated'> & { policy: TopicPolicy },
 ): void {
   turn.publish({
     type: 'user_topic',
     to: [userId],
-    make: ({ can }) => ({
-      stream_id: channelId,
-      topic_name: topicName(topic, can.empty_topic_name),
-      last_updated: lastUpdated,
-      visibility_policy: policy,
-    }),
+    make: ({ can }) =>
+      channel.isArchived && !can.archived_channels
+        ? null
+        : {
+            stream_id: channel.id,
+            topic_name: topicName(topic, can.empty_topic_name),
+            last_updated: lastUpdated,
+            visibility_policy: policy,
+          },
   })
+}
+
+/** Those of a channel that came into sight again, to whom it did. Within a change. */
+export function publishTopicsOf(realm: Realm, turn: Turn, channelId: number, userIds: readonly number[]): void {
+  for (const userId of userIds)
+    for (const topic of realm.state.userTopicsOf.get(userId).values())
+      if (topic.channelId === channelId) publishUserTopic(turn, userId, realm.state.channel.get(channelId)!, topic)
 }
 
 /** The whole list, to clients that do not hear of policies. */

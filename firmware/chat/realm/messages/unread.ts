@@ -21,14 +21,21 @@ export interface Unread {
 }
 
 export function unreadOf(realm: Realm, user: User): Unread {
-  const { store } = realm
   const sight = sightOf(realm, user)
+  const readable = unreadRows(realm, user)
+    .filter((row) => sight.canRead(row))
+    .sort((a, b) => a.id - b.id)
+  return { rows: readable.slice(-UNREAD_MAX), isCut: readable.length > UNREAD_MAX }
+}
+
+/** Also what he may not read any more, in no order. */
+export function unreadRows(realm: Realm, user: User): PlacedRow[] {
+  const { store } = realm
   const rows: PlacedRow[] = []
   for (const { birth, from, to } of unreadRanges(realm, user))
     rows.push(...store.messages.sentBetween(birth, from, to, UNREAD_MAX + 1))
   rows.push(...store.messages.heldBy(user.id, UNREAD_MAX + 1).filter((row) => !isRead(realm, user, row)))
-  const readable = rows.filter((row) => sight.canRead(row)).sort((a, b) => a.id - b.id)
-  return { rows: readable.slice(-UNREAD_MAX), isCut: readable.length > UNREAD_MAX }
+  return rows
 }
 
 /** Ordinals by the place that they were sent to, newest range last. */
