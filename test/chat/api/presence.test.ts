@@ -168,6 +168,13 @@ describe('E78, E76, E77: status', () => {
     assert.equal(here.away, false)
   })
 
+  it('stays with whoever is deactivated, as clients keep it', async () => {
+    const user = rig.account('laertes')
+    await user.post('/users/me/status', { status_text: 'in France' })
+    await rig.owner.delete(`/users/${user.user.id}`)
+    assert.ok(String(user.user.id) in (await ophelia.register()).snapshot.user_status)
+  })
+
   it('nothing, too much, and emoji that are none are refused', async () => {
     await hamlet.refused('BAD_REQUEST', 'POST', '/users/me/status')
     await hamlet.refused('REQUEST_VARIABLE_INVALID', 'POST', '/users/me/status', { status_text: 'x'.repeat(61) })

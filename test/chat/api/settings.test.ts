@@ -87,6 +87,21 @@ describe("E84: one's own settings", () => {
     assert.equal((await admin.get(`/users/${hamlet.user.id}`)).user.timezone, 'Europe/Copenhagen')
   })
 
+  it('clients that know no inheriting are told of each channel without a setting of its own', async () => {
+    const user = rig.account('osric')
+    const [follows, own] = [rig.channel('follows', [user]), rig.channel('own', [user])]
+    await user.post('/users/me/subscriptions/properties', {
+      subscription_data: [{ stream_id: own.id, property: 'audible_notifications', value: false }],
+    })
+    const old = await user.register({ event_types: ['subscription'] })
+    const capable = { client_capabilities: { notification_settings_null: true } }
+    const modern = await user.register({ event_types: ['subscription'], ...capable })
+    await user.patch('/settings', { enable_stream_audible_notifications: true })
+    const told = (await old.events()).map(({ op, stream_id, property, value }) => [op, stream_id, property, value])
+    assert.deepEqual(told, [['update', follows.id, 'audible_notifications', true]])
+    assert.deepEqual(await modern.events(), [])
+  })
+
   it('old clients read copies at the top, new ones do not', async () => {
     const { snapshot } = await hamlet.register()
     assert.equal(snapshot.color_scheme, 2)

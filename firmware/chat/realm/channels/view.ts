@@ -66,7 +66,7 @@ export function subscriberIds(realm: Realm, channel: Channel): number[] {
 }
 
 /** What the five settings of a subscription are where it has none of its own: the user's for all channels. */
-const INHERITED = {
+export const INHERITED = {
   desktop_notifications: 'enable_stream_desktop_notifications',
   audible_notifications: 'enable_stream_audible_notifications',
   push_notifications: 'enable_stream_push_notifications',

@@ -1,6 +1,7 @@
 /** Changing users' settings, one's own and, by administrators, those of many. Contract sections 2.7 and 3.4.2. */
 
 import { badRequest } from '../../error.ts'
+import { publishInherited } from '../channels/inherited.ts'
 import { inGroup } from '../groups/membership.ts'
 import { groupsOf } from '../groups/of-realm.ts'
 import type { Realm } from '../realm.ts'
@@ -78,6 +79,7 @@ function putSettings(realm: Realm, turn: Turn, before: User, changed: Changed): 
         ...(property === 'default_language' && { language_name: languageName(String(value)) }),
       }),
     })
+    publishInherited(realm, turn, after, property, value)
     follow(realm, turn, after, property)
   }
   return after

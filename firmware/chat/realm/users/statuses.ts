@@ -33,7 +33,7 @@ export function statusesFor(realm: Realm, viewer: User): Record<string, object> 
   const mayAccess = accessOf(realm, viewer)
   const statuses: Record<string, object> = {}
   for (const user of realm.state.user.all()) {
-    if (!user.isActive || !mayAccess(user)) continue
+    if (!mayAccess(user)) continue
     const status = statusObject(realm, user)
     if (Object.keys(status).length > 0) statuses[user.id] = status
   }
