@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { learnChannels, Random, step, type World } from '../model/operations.ts'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { DIFFERENCES } from './differences.ts'
+import { Description, readDescription } from './schema.ts'
+
+const STEPS = 250
+const description = readDescription()
+
+/** What clients read, after whatever was done. */
+const reads = ({ messages }: World): [string, string, Record<string, unknown>?][] => {
+  const message = messages.at(-1) ?? 1
+  return [
+    ['GET', '/server_settings'],
+    ['POST', '/register'],
+    ['GET', '/messages', { anchor: 'newest', num_before: 20, num_after: 0, narrow: [] }],
+    ['GET', `/messages/${message}`],
+    ['GET', `/messages/${message}/history`],
+    ['GET', `/messages/${message}/read_receipts`],
+    ['POST', '/messages/render', { content: '**a**' }],
+    ['GET', '/users'],
+    ['GET', '/users/4'],
+    ['GET', '/users/me'],
+    ['GET', '/users/4/presence'],
+    ['GET', '/users/4/subscriptions/1'],
+    ['GET', '/users/me/1/topics'],
+    ['GET', '/users/me/subscriptions'],
+    ['GET', '/users/me/alert_words'],
+    ['POST', '/users/me/presence', { status: 'active' }],
+    ['GET', '/realm/presence'],
+    ['GET', '/realm/emoji'],
+    ['GET', '/user_groups'],
+    ['GET', '/attachments'],
+    ['GET', '/streams', { include_all: true }],
+    ['GET', '/streams/1'],
+    ['GET', '/streams/1/members'],
+    ['GET', '/get_stream_id', { stream: 'general' }],
+  ]
+}
+
+const skip = description === null && 'no vectors here'
+
+test('answers and events have the shapes of the published description, but for the listed differences', {
+  skip,
+}, async () => {
+  const rig = await openTestChat()
+  try {
+    const { world, problems, checked } = recorded(rig)
+    const queues = await Promise.all(
+      world.clients.map((client) => client.call('POST', '/register', { include_subscribers: true })),
+    )
+    for (const name of ['general', 'random'])
+      await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name }] })
+    await learnChannels(world)
+    for (let count = 1; count <= STEPS; count += 1) {
+      await step(world)
+      rig.advance(3)
+      if (count % 50 !== 0) continue
+      for (const client of world.clients)
+        for (const [method, path, values] of reads(world)) await client.call(method, path, values)
+    }
+    for (const [index, client] of world.clients.entries())
+      await client.call('GET', '/events', {
+        queue_id: queues[index]!.body.queue_id,
+        last_event_id: -1,
+        dont_block: true,
+      })
+    const unexpected = [...problems].filter((problem) => !DIFFERENCES.some(([expected]) => expected.test(problem)))
+    assert.deepEqual(unexpected, [])
+    assert.ok(checked.size > 30, `only ${checked.size} operations were checked`)
+  } finally {
+    rig.close()
+  }
+})
+
+test('a shape that is not the described one is told', () => {
+  const events = {
+    oneOf: ['a', 'b'].map((type) => ({
+      type: 'object',
+      properties: { type: { enum: [type] }, n: { type: 'integer' } },
+      additionalProperties: false,
+    })),
+  }
+  const schema = {
+    properties: { events: { type: 'array', items: events }, one: { nullable: true } },
+    required: ['one'],
+  }
+  const document = {
+    paths: { '/x/{y_id}': { get: { responses: { 200: { content: { 'application/json': { schema } } } } } } },
+  }
+  const small = new Description(document)
+  assert.deepEqual(small.problems('GET', '/x/1', { one: null, events: [{ type: 'b', n: 1 }] }), [])
+  assert.deepEqual(small.problems('GET', '/x/1', { events: [{ type: 'b', n: 'x', m: 1 }] }), [
+    'GET /x/{y_id}.one: missing',
+    'GET /x/{y_id}.events[]<b>.n: string instead of integer',
+    'GET /x/{y_id}.events[]<b>.m: not described',
+  ])
+  assert.equal(small.problems('GET', '/x/z', {}), null)
+})
+
+/** Four people whose successful answers are checked. */
+function recorded(rig: TestChat) {
+  const problems = new Set<string>()
+  const checked = new Set<string>()
+  const watched = (client: Client): Client => ({
+    ...client,
+    async call(method, path, values) {
+      const answer = await client.call(method, path, values)
+      const found = answer.status === 200 ? description!.problems(method, path, answer.body) : null
+      if (found !== null) checked.add(`${method} ${path.replace(/\d+/g, '0')}`)
+      for (const problem of found ?? []) problems.add(problem)
+      return answer
+    },
+  })
+  const clients = [
+    rig.owner,
+    rig.account('moderator', ROLES.moderator),
+    rig.account('member'),
+    rig.account('guest', ROLES.guest),
+  ].map(watched)
+  const users = clients.map(({ user }) => user.id)
+  const random = new Random(5)
+  const world: World = {
+    random,
+    clients,
+    messages: [],
+    channels: [],
+    users,
+    done: new Map(),
+    refused: new Map(),
+    log: [],
+  }
+  return { world, problems, checked }
+}

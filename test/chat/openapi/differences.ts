@@ -1,0 +1,42 @@
+/** Where answers and events at level 460 are not as the description of level 372 has them, and what says so. */
+
+export const DIFFERENCES: [problem: RegExp, reason: string][] = [
+  [
+    /\.can_(?:create_topic|delete_any_message|delete_own_message|move_messages_out_of_channel|move_messages_within_channel|resolve_topics)_group: not described$/,
+    'rights in channels: 396, 402, 407, 441; contract 2.3',
+  ],
+  [/\.can_remove_subscribers_group_id: not described$/, 'sent beside its new name; contract 11.2'],
+  [/\.folder_id: not described$/, '389'],
+  [/\.subscriber_count: not described$/, '394'],
+  [/\.topics_policy: not described$/, '404'],
+  [/<stream\/update>\.value: may not be null$/, 'a channel without a message has no first one; 256'],
+  [/\.service_feature_level: not described$/, 'the name of the history; contract 11.1'],
+  [/^GET \/users\/me\.bot_(?:owner_id|type): not described$/, 'all fields of a user; contract E70'],
+  [/^POST \/users\/me\/subscriptions\.new_subscription_messages_sent: not described$/, '397'],
+  [/^POST \/register\.channel_folders: not described$/, '389'],
+  [/^POST \/register\.navigation_views: not described$/, '390'],
+  [/^POST \/register\.realm_(?:topics_policy|can_set_topics_policy_group): not described$/, '392'],
+  [/^POST \/register\.max_bulk_new_subscription_messages: not described$/, '397'],
+  [/^POST \/register\.reminders: not described$/, '399'],
+  [/^POST \/register\.push_devices: not described$/, '406'],
+  [/^POST \/register\.realm_can_set_delete_message_policy_group: not described$/, '407'],
+  [
+    /^POST \/register(?:\.user_settings|\.realm_user_settings_defaults|)\.twenty_four_hour_time: may not be null$/,
+    '408',
+  ],
+  [/<user_settings\/update>\.value: may not be null$/, '408: twenty_four_hour_time'],
+  [/^POST \/register\.realm_require_e2ee_push_notifications: not described$/, '409'],
+  [/^POST \/register\.max_channel_folder_(?:name|description)_length: not described$/, '410'],
+  [/^POST \/register\.max_reminder_note_length: not described$/, '415'],
+  [/^POST \/register\.realm_welcome_message_custom_text: not described$/, '416'],
+  [/^POST \/register\.realm_send_channel_events_messages: not described$/, '434'],
+  [/^POST \/register\.server_report_message_types: not described$/, '435'],
+  [/^POST \/register\.realm_owner_full_content_access: not described$/, '438'],
+  [/^POST \/register\.(?:tenor_api_key|gif_rating_policy_options|realm_gif_rating_policy): not described$/, '442, 453'],
+  [/^POST \/register\.realm_default_avatar_source: not described$/, '456'],
+  [/^POST \/register\.jitsi_server_url: may not be null$/, 'as server_jitsi_server_url; contract 4.2.2'],
+  [
+    /\.(?:resolved_topic_notice_auto_read_policy|web_inbox_show_channel_folders|web_left_sidebar_show_channel_folders|web_left_sidebar_unreads_count_summary): not described$/,
+    'settings of users that came later; contract 2.7',
+  ],
+]
