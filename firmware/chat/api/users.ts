@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { badRequest, invalidParameter } from '../error.ts'
 import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
+import { expectFreeBotName } from '../realm/bots/bots.ts'
 import type { User } from '../realm/records.ts'
 import { isRole, ROLES } from '../realm/roles.ts'
 import { accessOf } from '../realm/users/access.ts'
@@ -180,6 +181,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         const user = findOwnUser(realm, me, path.user_id)
         expectMayDeactivate(me, user)
         if (!user.isActive) expectFreeName(realm, user.fullName, user)
+        if (!user.isActive && user.bot !== null) expectFreeBotName(realm, user.fullName, user)
         reactivate(realm, turn, user)
       })
       return {}

@@ -57,7 +57,7 @@ export interface WaitingPeriod {
 const DAY_SECONDS = 86_400
 
 /** A full member is a member of the waiting period, or anyone from moderator up. */
-export function isFullMember({ role, dateJoined }: Standing, { days, now }: WaitingPeriod): boolean {
+function isFullMember({ role, dateJoined }: Standing, { days, now }: WaitingPeriod): boolean {
   if (role === ROLES.guest) return false
   return role !== ROLES.member || now - dateJoined >= days * DAY_SECONDS
 }

@@ -215,6 +215,8 @@ describe('E92, E75: a bot goes and comes back', () => {
     await owner.delete(`/bots/${user_id}`)
     await bot.refused('USER_DEACTIVATED', 'GET', '/users/me')
     assert.deepEqual((await owner.get('/bots')).bots, [])
+    await owner.post('/bots', { full_name: 'servant the Bot', short_name: 'successor' })
+    await admin.refused('BAD_REQUEST', 'POST', `/users/${user_id}/reactivate`)
   })
 })
 

@@ -67,11 +67,7 @@ SETS.forEach(([name, capabilities], index) => {
         rig.advance(random.below(20))
         if (count % BETWEEN_CHECKS !== 0) continue
         for (const watcher of watched) found.push(...(await watcher.differences()))
-        assert.deepEqual(
-          found,
-          [],
-          `after ${world.log.slice(-BETWEEN_CHECKS).join('\n')}`,
-        )
+        assert.deepEqual(found, [], `after ${world.log.slice(-BETWEEN_CHECKS).join('\n')}`)
         watched = await Promise.all(clients.map(watch))
       }
       for (const name of OPERATION_NAMES)

@@ -54,16 +54,3 @@ export function isAmong(groups: Groups, value: GroupValue, person: Person): bool
 /** Whether `person` holds the right; guests do not where the setting has no room for everyone, also inside the group. */
 export const holds = (groups: Groups, bounds: { everyone: boolean }, value: GroupValue, person: Person): boolean =>
   (bounds.everyone || person.role !== ROLES.guest) && isAmong(groups, value, person)
-
-/** Whether `inner` is reached from `outer`, itself included: making `outer` a subgroup of `inner` would be a cycle. */
-export function reaches(groups: Groups, outer: number, inner: number): boolean {
-  const seen = new Set<number>()
-  const open = [outer]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    if (id === inner) return true
-    if (seen.has(id)) continue
-    seen.add(id)
-    open.push(...(groups.find(id)?.subgroups ?? []))
-  }
-  return false
-}

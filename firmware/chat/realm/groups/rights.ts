@@ -58,7 +58,7 @@ export function realmGroupValue(realm: Realm, name: RealmGroupSetting): GroupVal
 export const mayInRealm = (realm: Realm, name: RealmGroupSetting, user: User): boolean =>
   holds(groupsOf(realm), REALM_GROUP_SETTINGS[name], realmGroupValue(realm, name), user)
 
-export function channelGroupValue(realm: Realm, channel: Channel, name: ChannelGroupSetting): GroupValue {
+function channelGroupValue(realm: Realm, channel: Channel, name: ChannelGroupSetting): GroupValue {
   return channel.groupSettings[name] ?? channelGroupValues(realm, channel)[name]
 }
 

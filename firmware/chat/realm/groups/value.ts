@@ -32,7 +32,7 @@ export const groupValue = z.union([
 export const groupValueUpdate = z.object({ new: groupValue, old: groupValue.optional() })
 export type GroupValueUpdate = z.infer<typeof groupValueUpdate>
 
-export function normalGroupValue(value: GroupValue): GroupValue {
+function normalGroupValue(value: GroupValue): GroupValue {
   if (typeof value === 'number') return value
   const direct_members = ascending(value.direct_members)
   const direct_subgroups = ascending(value.direct_subgroups)

@@ -11,7 +11,7 @@ import { systemGroupId, userGroupValues } from './rights.ts'
 const isCounted = (user: User): boolean => user.isActive && !user.isSystemBot
 
 /** Direct members that are active, ascending. */
-export function activeMembers(realm: Realm, group: Group): number[] {
+function activeMembers(realm: Realm, group: Group): number[] {
   if (!group.isSystem) return group.members.filter((id) => realm.state.user.get(id)?.isActive === true)
   const period = groupsOf(realm).period()
   const members: number[] = []

@@ -1,7 +1,7 @@
 /** What owners and administrators set of the organisation, groups' rights apart. Contract section 2.6. */
 
 import * as z from 'zod'
-import { choice, defaultsOf, integer, onOff, type Setting, text, type Values, word } from './setting.ts'
+import { choice, integer, onOff, type Setting, text, type Values, word } from './setting.ts'
 
 const NAME_CHARACTERS_MAX = 40
 const DESCRIPTION_CHARACTERS_MAX = 1000
@@ -117,5 +117,3 @@ export const REALM_SETTINGS = {
 
 export type RealmSettingName = keyof typeof REALM_SETTINGS
 export type RealmSettings = Values<typeof REALM_SETTINGS>
-
-export const realmSettingDefaults = (): RealmSettings => defaultsOf(REALM_SETTINGS)

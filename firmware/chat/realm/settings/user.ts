@@ -9,8 +9,8 @@ const TIMEZONE_CHARACTERS_MAX = 40
 const FONT_SIZE_PX = [12, 24] as const // between what is still read and what still fits a screen
 const LINE_HEIGHT_PERCENT = [100, 200] as const
 
-export const NOTIFICATION_SOUNDS = ['ding', 'zulip'] as const
-export const EMOJI_SETS = [
+const NOTIFICATION_SOUNDS = ['ding', 'zulip'] as const
+const EMOJI_SETS = [
   { key: 'google', text: 'Google' },
   { key: 'google-blob', text: 'Google blobs' },
   { key: 'twitter', text: 'Twitter' },
@@ -34,7 +34,7 @@ const timezone = {
 }
 
 /** 1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators. Contract section 2.2. */
-export const EMAIL_VISIBILITIES = [1, 2, 3, 4, 5] as const
+const EMAIL_VISIBILITIES = [1, 2, 3, 4, 5] as const
 
 export const USER_SETTINGS = {
   twenty_four_hour_time: { schema: z.boolean().nullable(), default: null, raw: false },
@@ -122,7 +122,6 @@ export const NOT_IN_REALM_DEFAULTS = [
   'enable_login_emails',
   'allow_private_data_export',
 ] as const satisfies readonly UserSetting[]
-export type RealmUserSettings = Omit<UserSettings, (typeof NOT_IN_REALM_DEFAULTS)[number]>
 
 /** What an administrator does not decide for others. Contract section 3.4.2. */
 export const NOT_IN_BULK = [

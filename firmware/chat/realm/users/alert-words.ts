@@ -4,7 +4,7 @@ import { badRequest, invalidParameter } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 
-export const WORD_CHARACTERS_MAX = 100
+const WORD_CHARACTERS_MAX = 100
 const WORDS_MAX = 1000 // all of them are looked for in every message
 
 export const alertWordsOf = (realm: Realm, user: User): readonly string[] =>

@@ -89,7 +89,7 @@ export function putAddresses(realm: Realm, turn: Turn, before: User, changed: Us
 }
 
 /** Of those who sign in: bots own nothing. */
-export function isLastOwner(realm: Realm, user: User): boolean {
+function isLastOwner(realm: Realm, user: User): boolean {
   for (const other of realm.state.user.all()) {
     if (other.id !== user.id && other.isActive && other.bot === null && other.role === ROLES.owner) return false
   }

@@ -6,7 +6,7 @@ import type { User } from '../records.ts'
 import { mayAccess, seesAddress } from './access.ts'
 import { findByAddress } from './addresses.ts'
 
-export const noSuchUser = (): ChatError => badRequest('No such user')
+const noSuchUser = (): ChatError => badRequest('No such user')
 
 /** By id, or by the address for the API or the real one, where `viewer` sees that. Throws `BAD_REQUEST`. */
 export function findUser(realm: Realm, viewer: User, who: number | string): User {

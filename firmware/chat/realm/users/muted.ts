@@ -7,7 +7,7 @@ import type { Turn } from '../turn.ts'
 
 const MUTED_MAX = 1000 // the whole list is in each event
 
-export const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
+const mutedBy = (realm: Realm, user: User) => realm.state.mutedUsers.get(user.id)?.value ?? []
 
 /** Throws `BAD_REQUEST` for oneself, and for whoever is muted already. */
 export function mute(realm: Realm, turn: Turn, me: User, user: User): void {

@@ -76,4 +76,4 @@ const profileData = ({ profileData }: User) =>
   Object.fromEntries(Object.entries(profileData).map(([field, value]) => [field, { value }]))
 
 /** `2026-01-31T09:15:00+00:00` */
-export const isoTime = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`
+const isoTime = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`

@@ -8,7 +8,6 @@ import {
   inGroup,
   isAmong,
   type Person,
-  reaches,
 } from '../../../../firmware/chat/realm/groups/membership.ts'
 import { CREATE_POLICY, policyOf, WILDCARD_MENTION_POLICY } from '../../../../firmware/chat/realm/groups/policies.ts'
 import { ROLES, SYSTEM_GROUPS } from '../../../../firmware/chat/realm/roles.ts'
@@ -44,8 +43,6 @@ describe('membership of groups', () => {
     const groups = groupsWith({ 10: { subgroups: [11] }, 11: { subgroups: [10, 99] } })
     assert.equal(inGroup(groups, 10, member), false)
     assert.equal(inGroup(groups, 98, member), false)
-    assert.equal(reaches(groups, 10, 10), true)
-    assert.equal(reaches(groups, 10, 98), false)
   })
 
   it('gives a right to the users and groups that a value names', () => {

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import {
-  REALM_SETTINGS,
-  type RealmSetting,
-  realmSettingDefaults,
-} from '../../../../firmware/chat/realm/settings/realm.ts'
+import { REALM_SETTINGS, type RealmSetting } from '../../../../firmware/chat/realm/settings/realm.ts'
 import type { Setting } from '../../../../firmware/chat/realm/settings/setting.ts'
 import { NOT_IN_BULK, NOT_IN_REALM_DEFAULTS, USER_SETTINGS } from '../../../../firmware/chat/realm/settings/user.ts'
 import { contractTable } from '../../support/contract.ts'
@@ -102,10 +98,8 @@ describe('settings of the organisation', () => {
   }
 
   it('each but the name takes its own default', () => {
-    for (const [name, value] of Object.entries(realmSettingDefaults())) {
-      if (name === 'name') continue
-      const { schema } = (REALM_SETTINGS as Record<string, RealmSetting>)[name]!
-      assert.deepEqual(schema.safeParse(value), { success: true, data: value }, name)
+    for (const [name, { schema, default: value }] of Object.entries<RealmSetting>(REALM_SETTINGS)) {
+      if (name !== 'name') assert.deepEqual(schema.safeParse(value), { success: true, data: value }, name)
     }
   })
 
