@@ -38,29 +38,42 @@ export interface RankedLead {
   readonly lead: Lead
 }
 
-const RANK = { ids: 0, topic: 1, conversation: 2, mentions: 3, flagged: 4, several: 5, channel: 6, sender: 7 } as const
+const RANK = {
+  ids: 0,
+  topic: 1,
+  conversation: 2,
+  mentions: 3,
+  flagged: 4,
+  several: 5,
+  channel: 6,
+  sender: 7,
+  with: 8,
+} as const
 
 /** More flagged messages than these are found on the way through all others. */
 const FLAGGED_MAX = 5000
 
 const EVERYTHING: Condition = { holds: () => true, lead: null }
 
-/** Throws NarrowError for a channel or user that there is not, or not for the viewer. */
-export function conditionOf(term: Term, viewer: Viewer): Condition {
-  const condition = positive(term, viewer)
+/**
+ * Throws NarrowError for a channel or user that there is not, or not for the viewer. `within`: the recipient of the one
+ * channel that another term names.
+ */
+export function conditionOf(term: Term, viewer: Viewer, within: number | null): Condition {
+  const condition = positive(term, viewer, within)
   if (!term.negated) return condition
   const { holds, readsText = false } = condition
   return { holds: (message) => !holds(message), lead: null, readsText }
 }
 
-function positive(term: Term, viewer: Viewer): Condition {
+function positive(term: Term, viewer: Viewer, within: number | null): Condition {
   switch (term.operator) {
     case 'channel':
       return inRecipients([viewer.channel(term.operand).recipientId], RANK.channel)
     case 'channels':
       return inChannels(viewer, term.operand === 'web-public')
     case 'topic':
-      return inTopics(viewer, term.operand)
+      return inTopics(viewer, term.operand, term.negated ? null : within)
     case 'sender': {
       const { id } = term.operand === 'me' ? viewer.self() : viewer.account(term.operand)
       return { holds: ({ sender }) => sender === id, lead: leadOf(RANK.sender, [{ by: 'sender', id }]) }
@@ -75,7 +88,7 @@ function positive(term: Term, viewer: Viewer): Condition {
       return IS[term.operand](viewer)
     case 'has': {
       const bit = HAS[term.operand]
-      return { holds: ({ bits }) => (bits & bit) !== 0, lead: null }
+      return { holds: ({ bits }) => (bits & bit) !== 0, lead: leadOf(RANK.with, [{ by: 'with' }]) }
     }
     case 'in':
       return term.operand === 'all' ? EVERYTHING : { holds: (message) => !isMuted(viewer, message), lead: null }
@@ -116,11 +129,11 @@ function inChannels({ realm }: Viewer, isWebPublic: boolean): Condition {
 }
 
 /** Topics of that name in any channel: they are few, and each is looked up in an index. */
-function inTopics({ realm, sight }: Viewer, name: string): Condition {
+function inTopics({ realm, sight }: Viewer, name: string, within: number | null): Condition {
   const folded = fold(name.trim())
   const ids: number[] = []
   for (const { recipientId } of realm.state.channel.all()) {
-    if (sight.extent(recipientId) === 'none') continue
+    if ((within !== null && recipientId !== within) || sight.extent(recipientId) === 'none') continue
     const topic = realm.store.topics.find(recipientId, folded)
     if (topic !== undefined) ids.push(topic.id)
   }

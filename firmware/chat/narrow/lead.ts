@@ -8,6 +8,12 @@ import type { ChatStore } from '../store/store.ts'
 /** Messages of one index, in the order of their ids. */
 export type Stream =
   | { readonly by: 'all' }
+  /** Messages that lie elsewhere than where they were sent to. */
+  | { readonly by: 'moved' }
+  /** Messages with a link, a picture, a file or a reaction. */
+  | { readonly by: 'with' }
+  /** Messages that are somebody's although he did not receive them. */
+  | { readonly by: 'history'; readonly user: number }
   | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
   | { readonly by: 'mention'; readonly user: number; readonly bits: number }
 
@@ -56,7 +62,8 @@ export function readLead(
   const [only] = parts
   if (only === undefined) return []
   if (parts.length === 1) return store.select(only.sql, [...only.parameters, bound, count])
-  const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ALL ')
+  // A message may be in several of them, and is one.
+  const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
   const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, count])
   return store.select(`${union} ORDER BY id ${ORDER[direction]} LIMIT ?`, [...parameters, count])
 }
@@ -73,6 +80,16 @@ function streamQuery(
   switch (stream.by) {
     case 'all':
       return { sql: `SELECT ${columns} FROM messages WHERE ${rest('id')}`, parameters: [] }
+    case 'moved':
+      return { sql: `SELECT ${columns} FROM messages WHERE birth <> recipient AND ${rest('id')}`, parameters: [] }
+    case 'with': // as the index has it
+      return { sql: `SELECT ${columns} FROM messages WHERE bits & 15 <> 0 AND ${rest('id')}`, parameters: [] }
+    case 'history':
+      return {
+        sql: `SELECT ${columns} FROM history CROSS JOIN messages ON messages.id = history.message
+          WHERE history.user = ? AND ${rest('history.message')}`,
+        parameters: [stream.user],
+      }
     case 'topic': // as the index has it, which holds no conversations
       return {
         sql: `SELECT ${columns} FROM messages WHERE topic = ? AND topic > 0 AND ${rest('id')}`,

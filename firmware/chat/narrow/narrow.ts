@@ -23,7 +23,8 @@ export interface Narrow {
 export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   const resolved = withConversation(viewer, terms)
   if (viewer.user === null) expectOpen(resolved)
-  const conditions = resolved.map((term) => conditionOf(term, viewer))
+  const channelId = channelOf(viewer, resolved)
+  const conditions = resolved.map((term) => conditionOf(term, viewer, channelId))
   const { sight } = viewer
   const isShared = sharesHistory(viewer, resolved)
   const reads = isShared ? sight.canRead : ownOf(sight)
@@ -69,13 +70,22 @@ function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: bool
   return { streams: own ?? [{ by: 'all' }] }
 }
 
-/** Null: too many. Messages that were moved lie elsewhere, so all that he may read counts, not what he is subscribed to. */
-function ownStreams({ realm, sight, user }: Viewer): Stream[] | null {
-  const streams: Stream[] = []
-  const add = (id: number): boolean => streams.push({ by: 'recipient', id }) <= STREAMS_MAX
-  for (const { recipientId } of realm.state.channel.all())
-    if (sight.extent(recipientId) !== 'none' && !add(recipientId)) return null
-  for (const { recipientId } of user === null ? [] : realm.state.conversationsOf(user.id))
-    if (!add(recipientId)) return null
-  return streams
+/** Null: too many. What was sent to him lies in channels that he is or was subscribed to, in conversations, or was moved. */
+function ownStreams({ realm, user }: Viewer): Stream[] | null {
+  if (user === null) return null
+  const { channel, subscriptionsOf, conversationsOf } = realm.state
+  const streams: Stream[] = [{ by: 'moved' }, { by: 'history', user: user.id }]
+  for (const channelId of subscriptionsOf.get(user.id).keys()) {
+    const recipientId = channel.get(channelId)?.recipientId
+    if (recipientId !== undefined) streams.push({ by: 'recipient', id: recipientId })
+  }
+  for (const { recipientId } of conversationsOf(user.id)) streams.push({ by: 'recipient', id: recipientId })
+  return streams.length > STREAMS_MAX ? null : streams
+}
+
+/** The one channel that the narrow is about, if it is about one. */
+function channelOf(viewer: Viewer, terms: readonly Term[]): number | null {
+  for (const term of terms)
+    if (term.operator === 'channel' && !term.negated) return viewer.channel(term.operand).recipientId
+  return null
 }

@@ -32,12 +32,14 @@ export interface FoundRange {
 
 /** `viewer` makes the viewer of the moment. Throws NarrowError. */
 export async function findRange(viewer: () => Viewer, terms: readonly Term[], range: Range): Promise<FoundRange> {
-  const { store } = viewer().realm
+  const { realm, user } = viewer()
+  const { store } = realm
+  const account = user?.id ?? null
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
   const anchor = await resolveAnchor(viewer, terms, range.anchor)
   const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
-  const older = await walk(store, narrow, 'older', anchor, range.before)
-  const newer = await walk(store, narrow, 'newer', anchor, range.after)
+  const older = await walk(store, narrow, 'older', anchor, range.before, account)
+  const newer = await walk(store, narrow, 'newer', anchor, range.after, account)
   return {
     ids: [...older.found.reverse(), ...own, ...newer.found],
     anchor,
@@ -63,23 +65,25 @@ async function resolveAnchor(viewer: () => Viewer, terms: readonly Term[], ancho
 
 /** In the narrow; where it spans several conversations, those that he has muted are passed over. */
 async function firstUnread(viewer: () => Viewer, terms: readonly Term[]): Promise<number | undefined> {
-  if (viewer().user === null) return undefined
+  const { user, realm } = viewer()
+  if (user === null) return undefined
   const unread: Term = { operator: 'is', operand: 'unread', negated: false }
-  const { store } = viewer().realm
+  const { store } = realm
   const narrow = untilChanged(store, () => {
     const now = viewer()
     const found = narrowOf(now, [...terms, unread])
     return found.isWide ? { ...found, holds: (message) => found.holds(message) && !isMuted(now, message) } : found
   })
-  return (await walk(store, narrow, 'newer', 0, 1)).found[0]
+  return (await walk(store, narrow, 'newer', 0, 1, user.id)).found[0]
 }
 
 async function firstAt(viewer: () => Viewer, terms: readonly Term[], date: number): Promise<number | undefined> {
-  const { store } = viewer().realm
+  const { realm, user } = viewer()
+  const { store } = realm
   const first = firstIdAt(store, date)
   if (first === null) return undefined
   const narrow = untilChanged(store, () => narrowOf(viewer(), terms))
-  return (await walk(store, narrow, 'newer', first - 1, 1)).found[0]
+  return (await walk(store, narrow, 'newer', first - 1, 1, user?.id ?? null)).found[0]
 }
 
 /** Made anew once something was written: it tells of rights, policies and flags. */

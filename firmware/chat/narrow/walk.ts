@@ -1,11 +1,23 @@
 /** Looking for the messages of a narrow, from an id in one direction. */
 
 import { setImmediate } from 'node:timers/promises'
+import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
 import type { ChatStore } from '../store/store.ts'
 import { type Candidate, type Direction, type Lead, readLead } from './lead.ts'
 import type { Narrow } from './narrow.ts'
 
 const SLICE = { first: 256, max: 2048 } as const // messages looked at in one turn: few milliseconds
+const SLICES_FREE = 2 // enough for what is found at once, as nearly all is
+const WAITING_MAX = 200 // walks that go on; more are refused, of whoever has most
+
+/** Walks that go on for long take turns, slice by slice and account by account. */
+const queues = new WeakMap<ChatStore, FairQueue>()
+
+function queueOf(store: ChatStore): FairQueue {
+  const queue = queues.get(store) ?? createFairQueue(WAITING_MAX)
+  queues.set(store, queue)
+  return queue
+}
 
 export interface Walked {
   /** Nearest first. */
@@ -16,7 +28,7 @@ export interface Walked {
 
 /**
  * At most `count` messages beyond `bound`. Requests go on between slices, so `narrow` is asked for anew before each: what is
- * found was in it, and his to read, when it was looked at.
+ * found was in it, and his to read, when it was looked at. `account`: whose turn it takes. Throws `busy`.
  */
 export async function walk(
   store: ChatStore,
@@ -24,11 +36,15 @@ export async function walk(
   direction: Direction,
   bound: number,
   count: number,
+  account: number | null,
 ): Promise<Walked> {
   const found: number[] = []
   if (count === 0) return { found, isEnd: false }
+  let from = bound
   let size: number = SLICE.first
-  for (let from = bound; ; size = Math.min(size * 2, SLICE.max)) {
+
+  /** Null: there is more to look at. */
+  function look(): Walked | null {
     const { lead, holds, readsText } = narrow()
     const slice = readLead(store, lead, direction, from, size, readsText)
     for (const message of slice) {
@@ -38,6 +54,14 @@ export async function walk(
     }
     if (slice.length < size) return { found, isEnd: true }
     from = slice.at(-1)!.id
+    size = Math.min(size * 2, SLICE.max)
+    return null
+  }
+
+  const place = { rank: 'known', prefix: String(account) } as const
+  for (let slices = 0; ; slices++) {
+    const walked = slices < SLICES_FREE ? look() : await queueOf(store).run(place, async () => look())
+    if (walked !== null) return walked
     await setImmediate()
   }
 }

@@ -40,9 +40,19 @@ const isUnspaced = (word: string): boolean => /[\p{Script=Han}\p{Script=Hiragana
 
 /** Whether each part stands in the topic or in the content, which is HTML. */
 export function isFound(search: Search, topic: string, html: string): boolean {
+  if (!mayBeFound(search, `${topic}\n${html}`)) return false
   const texts = [wordsOf(topic), wordsOfHtml(html)]
   return search.every((part) => texts.some((words) => occurrences(part, words).next().done === false))
 }
+
+/** Quickly, for nearly all texts: of ASCII alone, a word that is not in the text as it stands is nowhere in it. */
+function mayBeFound(search: Search, text: string): boolean {
+  if (!ASCII.test(text)) return true
+  const lower = text.toLowerCase()
+  return search.every(({ words }) => words.every((word) => lower.includes(word)))
+}
+
+const ASCII = /^[\t\n -~]*$/
 
 /** HTML with what is found of it in `<span class="highlight">`. */
 export function highlight(search: Search, html: string): string {

@@ -31,6 +31,9 @@ const CORE: readonly string[] = [
   'CREATE INDEX messages_topic ON messages (topic, id) WHERE topic > 0',
   'CREATE INDEX messages_sender ON messages (sender, id)',
   'CREATE UNIQUE INDEX messages_birth ON messages (birth, ordinal)',
+  // The few that lie elsewhere than where they were sent to, and those with a link, picture, file or reaction: HAS_ bits.
+  'CREATE INDEX messages_moved ON messages (id) WHERE birth <> recipient',
+  'CREATE INDEX messages_with ON messages (id) WHERE bits & 15 <> 0',
   /* `folded` is the name as it is compared: see realm/names.ts. */
   `CREATE TABLE topics (
     id INTEGER PRIMARY KEY AUTOINCREMENT, recipient INTEGER NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL

@@ -45,6 +45,9 @@ interface Reader {
   isGuest: boolean
 }
 
+/** The Notification Bot would write to whoever is subscribed. */
+const SILENTLY = { send_new_subscription_messages: false }
+
 const TOPICS = ['', 'fish', 'Chips', '✔ done'] as const
 const WORDS = ['herring', 'tea', 'biscuit', 'marmalade'] as const
 
@@ -188,7 +191,11 @@ async function act(): Promise<void> {
   if (kind < 5 || message === undefined) return send(reader)
   if (kind === 5) {
     const isIn = channel.subscribers.has(reader.id)
-    const values = { subscriptions: isIn ? [channel.name] : [{ name: channel.name }], principals: [reader.id] }
+    const values = {
+      subscriptions: isIn ? [channel.name] : [{ name: channel.name }],
+      principals: [reader.id],
+      ...(!isIn && SILENTLY),
+    }
     await rig.owner[isIn ? 'delete' : 'post']('/users/me/subscriptions', values)
     if (isIn) {
       channel.subscribers.delete(reader.id)
@@ -246,6 +253,7 @@ before(async () => {
     await rig.owner.post('/users/me/subscriptions', {
       subscriptions: [{ name }],
       principals: readers.map(({ id }) => id),
+      ...SILENTLY,
     })
     channels.push({ id, name, kind, subscribers: new Set(readers.map(({ id }) => id)) })
   }
