@@ -397,3 +397,22 @@ describe('Lists of subscriptions', () => {
     assert.deepEqual(await hamlet.get(PATH, { include_subscribers: 'true' }), before)
   })
 })
+
+describe('Whoever leaves a channel', () => {
+  it('has nothing there to read any more, and his clients hear of it (V52)', async () => {
+    const { name, id } = await makeChannel()
+    await cordelia.post(PATH, { subscriptions: [{ name }] })
+    const sent = await hamlet.post('/messages', { type: 'stream', to: id, topic: 't', content: 'x' })
+    const queue = await cordelia.register({ event_types: ['update_message_flags', 'subscription'] })
+    await cordelia.delete(PATH, { subscriptions: [name] })
+    assert.deepEqual(
+      (await queue.events()).map(({ type, op, messages }) => [type, op, messages]),
+      [
+        ['update_message_flags', 'add', [sent.id]],
+        ['subscription', 'remove', undefined],
+      ],
+    )
+    const { snapshot } = await cordelia.register()
+    assert.ok(!snapshot.unread_msgs.streams.some(({ stream_id }: { stream_id: number }) => stream_id === id))
+  })
+})

@@ -1,6 +1,7 @@
 /** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
 
-import { markChannelRead } from '../messages/flags.ts'
+import { changeFlag } from '../messages/flags.ts'
+import { unreadRows } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Subscription, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
@@ -48,10 +49,8 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
     removed.map(({ user }) => user.id),
     byChannel.keys(),
   )
-  for (const { user, channel } of removed) {
-    turn.put('subscription', closed(realm, user, channel))
-    markChannelRead(realm, user.id, channel)
-  }
+  for (const [user, channels] of groupByUser(removed)) markRead(realm, turn, user, channels)
+  for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
     turn.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })
@@ -61,6 +60,13 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
   }
   publishSight(turn)
   return removed
+}
+
+/** What lies unread in channels that he leaves is nothing that he has still to read. */
+function markRead(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+  const left = new Set(channels.map(({ recipientId }) => recipientId))
+  const rows = unreadRows(realm, user).filter(({ recipient }) => left.has(recipient))
+  changeFlag(realm, turn, user, 'read', 'add', rows)
 }
 
 function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {

@@ -15,7 +15,6 @@ import type { Turn } from '../turn.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
 import { placeOf } from './places.ts'
 import { type Placed, sightOf } from './sight.ts'
-import { unreadRows } from './unread.ts'
 
 export const EDITABLE_FLAGS = ['read', 'starred', 'collapsed'] as const satisfies readonly Flag[]
 
@@ -166,14 +165,3 @@ function placeDetails(realm: Realm, user: User, row: MessageRow, emptyTopic: boo
 
 const isChannelMuted = ({ state }: Realm, user: User, channel: Channel): boolean =>
   state.subscriptionsOf.get(user.id).get(channel.id)?.isMuted ?? false
-
-/** All that lies in a channel, as when he leaves it. No event: his clients forget the channel. */
-export function markChannelRead(realm: Realm, userId: number, { recipientId }: Channel): void {
-  const { state, store } = realm
-  // By what lies there: some was sent elsewhere, and some that was sent there lies elsewhere now and stays unread.
-  const read = new Map<number, Runs>()
-  for (const { recipient, birth, ordinal } of unreadRows(realm, state.user.get(userId)!))
-    if (recipient === recipientId)
-      read.set(birth, addRun(read.get(birth) ?? store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
-  for (const [birth, runs] of read) store.flags.setRuns(userId, birth, 'read', runs)
-}
