@@ -39,6 +39,7 @@ export class ModelClient {
   readonly state: Json
   readonly #capabilities: Capabilities
   readonly #me: number
+  #hasOtherSight = false
 
   constructor(snapshot: Json, capabilities: Capabilities) {
     this.state = structuredClone(snapshot)
@@ -49,12 +50,16 @@ export class ModelClient {
   apply(event: Json): void {
     const handler = HANDLERS[event.type]
     assert.ok(handler !== undefined, `no client knows the event ${JSON.stringify(event)}`)
+    if (event.type === 'stream' && event.op !== 'update') this.#hasOtherSight = true
     handler(this.state, event, this.#me, this.#capabilities)
   }
 
-  /** What a new registration has to answer. */
-  comparable(): Json {
-    return comparable(this.state, this.#capabilities)
+  /** Where what it was told is not what a new registration answers. */
+  differences(snapshot: Json): string[] {
+    const [told, asked] = [this.state, snapshot].map((state) => comparable(state, this.#capabilities))
+    // What is starred in a channel that goes out of sight or comes back is not told.
+    if (this.#hasOtherSight) told.starred_messages = asked.starred_messages
+    return differences(told, asked)
   }
 }
 
@@ -169,7 +174,6 @@ function changeUser(state: Json, { op, person }: Json, me: number): void {
   if (is_active !== undefined) {
     for (const list of lists) state[list] = without(state[list], 'user_id', [person.user_id])
     state[is_active ? 'realm_users' : 'realm_non_active_users'].push(known)
-    if (!is_active) delete state.user_status[person.user_id]
   }
   if (person.user_id === me) {
     const own = {
@@ -297,6 +301,8 @@ function changeGroup(state: Json, event: Json): void {
 
 function addUnread(state: Json, message: Json, flags: string[], me: number): void {
   const unread = state.unread_msgs
+  // Of an archived channel a client may know nothing.
+  if (message.type === 'stream' && byId(state.streams, 'stream_id', message.stream_id) === undefined) return
   if (flags.includes('mentioned') || flags.some((flag) => /^(stream|topic)_wildcard_mentioned$/.test(flag)))
     unread.mentions.push(message.id)
   if (message.type === 'stream')
@@ -368,6 +374,14 @@ function moveUnread(state: Json, event: Json): void {
       /^(mentioned|stream_wildcard_mentioned|topic_wildcard_mentioned)$/.test(flag),
     )
     if (mentioned && isUnread(event.message_id)) unread.mentions.push(event.message_id)
+    // A bot that an edit mentions gets a message that was not sent to it.
+    else if (mentioned && event.stream_id !== undefined && !event.flags.includes('read'))
+      addUnread(
+        state,
+        { id: event.message_id, type: 'stream', stream_id: event.stream_id, subject: event.topic },
+        event.flags,
+        0,
+      )
   }
   if (event.new_stream_id === undefined && event.subject === undefined) return
   for (const id of event.message_ids) {
@@ -386,7 +400,7 @@ function moveUnread(state: Json, event: Json): void {
 }
 
 /** A snapshot without what no event tells, its lists in one order. */
-export function comparable(snapshot: Json, capabilities: Capabilities): Json {
+function comparable(snapshot: Json, capabilities: Capabilities): Json {
   const copy = structuredClone(snapshot)
   for (const name of UNTOLD) delete copy[name]
   // Rights of the account itself follow from groups, and clients compute them.
@@ -395,6 +409,11 @@ export function comparable(snapshot: Json, capabilities: Capabilities): Json {
     for (const channel of copy[list] ?? [])
       for (const name of [...UNTOLD_OF_CHANNELS, ...(capabilities.notification_settings_null ? [] : INHERITED)])
         delete channel[name]
+  // Of a channel that comes into sight again nobody tells whether it was left before.
+  copy.never_subscribed.push(
+    ...copy.unsubscribed.map((channel: Json) => pick(channel, copy.streams, channel.stream_id)),
+  )
+  delete copy.unsubscribed
   // Deleting the newest message of a conversation is not told there.
   delete copy.recent_private_conversations
   delete copy.max_message_id
@@ -414,6 +433,12 @@ export function comparable(snapshot: Json, capabilities: Capabilities): Json {
   return ordered(copy)
 }
 
+/** As the list of channels has it, with its subscribers: without what is a subscription's own. */
+function pick(channel: Json, channels: Json[], id: number): Json {
+  const known = Object.keys(byId(channels, 'stream_id', id) ?? {})
+  return Object.fromEntries([...known, 'subscribers'].map((name) => [name, channel[name]]))
+}
+
 function ordered(value: Json): Json {
   if (Array.isArray(value)) {
     const items = value.map(ordered)
@@ -431,7 +456,7 @@ function ordered(value: Json): Json {
 }
 
 /** Where two snapshots differ: paths with both values. */
-export function differences(told: Json, asked: Json, path = ''): string[] {
+function differences(told: Json, asked: Json, path = ''): string[] {
   if (JSON.stringify(told) === JSON.stringify(asked)) return []
   const bothObjects = [told, asked].every(
     (value) => value !== null && typeof value === 'object' && !Array.isArray(value),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat } from '../support/chat.ts'
-import { type Capabilities, comparable, differences, ModelClient } from './client.ts'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Capabilities, ModelClient } from './client.ts'
 import { learnChannels, OPERATION_NAMES, Random, step, type World } from './operations.ts'
 
 /** In all; each run has one set of capabilities. */
@@ -43,7 +43,7 @@ SETS.forEach(([name, capabilities], index) => {
         rig.account('moderator', ROLES.moderator),
         rig.account('member'),
         rig.account('guest', ROLES.guest),
-        rig.account('second'),
+        await botOf(rig),
       ]
       const random = new Random(seed + index)
       const world: World = {
@@ -81,6 +81,11 @@ SETS.forEach(([name, capabilities], index) => {
   })
 })
 
+async function botOf(rig: TestChat): Promise<Client> {
+  const { user_id } = await rig.owner.post('/bots', { full_name: 'Robot', short_name: 'robot' })
+  return rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+}
+
 interface Watcher {
   /** Where the snapshot of before with the events since is not the one of now. */
   differences(): Promise<string[]>
@@ -112,9 +117,7 @@ async function watchAs(client: Client, capabilities: Capabilities): Promise<Watc
       for (const event of answer.body.events) model.apply(event)
       await client.call('DELETE', '/events', { queue_id: before.queue_id })
       await client.call('DELETE', '/events', { queue_id: now.queue_id })
-      return differences(model.comparable(), comparable(now, capabilities)).map(
-        (text) => `${client.user.fullName} ${text}`,
-      )
+      return model.differences(now).map((text) => `${client.user.fullName} ${text}`)
     },
   }
 }

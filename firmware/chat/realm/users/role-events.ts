@@ -2,6 +2,7 @@
 
 import { publishBot, publishBotGone } from '../bots/events.ts'
 import { managedBots } from '../bots/view.ts'
+import { publishDefaultChannels } from '../channels/default-channels.ts'
 import { groupObject } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -17,7 +18,10 @@ export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: 
   const isDemoted = after.role === ROLES.guest || isLimited(realm, before) !== isLimited(realm, after)
   if (isDemoted) turn.afterwards(() => realm.events.dropQueuesOf(after.id))
   else {
-    if (before.role === ROLES.guest) publishGroups(realm, turn, after)
+    if (before.role === ROLES.guest) {
+      publishGroups(realm, turn, after)
+      publishDefaultChannels(realm, turn, [after])
+    }
     publishBots(realm, turn, before, after)
     publishAddressesTo(realm, turn, before, after)
   }
