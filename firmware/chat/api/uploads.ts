@@ -74,7 +74,9 @@ type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check
 
 function fileAnswer({ realm, exchange, check }: AnyRequest, upload: UploadRow | undefined, download = false) {
   if (upload === undefined) throw noSuchFile()
-  const { status, headers, chunks } = sendUpload(realm, upload, { range: exchange.header('range'), download, check })
+  const isHead = exchange.method === 'HEAD'
+  const range = isHead ? undefined : exchange.header('range') // RFC 9110 section 14.2: of GET alone
+  const { status, headers, chunks } = sendUpload(realm, upload, { range, download, isHead, check })
   const { 'content-type': type = 'application/octet-stream', ...others } = headers
   return raw(streamReply(status, chunks, type, others, () => exchange.cut()))
 }

@@ -220,6 +220,11 @@ describe('A file', () => {
     assert.equal(part.status, 206)
     assert.equal(part.headers.get('content-range'), 'bytes 65530-131079/200000')
     assert.ok(Buffer.from(part.bytes).equals(bytes.subarray(65_530, 131_080)))
+    const head = await rig.chat.api.request(`http://chat.example${body.url}`, {
+      method: 'HEAD',
+      headers: { authorization: authorization(hamlet), range: 'bytes=0-9' },
+    })
+    assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '200000', ''])
     const behind = await fetchFile(hamlet, body.url, { range: 'bytes=200000-' })
     assert.deepEqual([behind.status, behind.headers.get('content-range')], [416, 'bytes */200000'])
     assert.match(part.headers.get('content-disposition')!, /^attachment/)

@@ -12,11 +12,19 @@ export interface FileReply {
   chunks: AsyncIterable<Uint8Array>
 }
 
-/** `check` throws when whoever receives it is admitted no longer: the rest is not sent then. */
+export interface SendOptions {
+  range: string | undefined
+  download: boolean
+  /** The headers alone are asked for. */
+  isHead: boolean
+  /** Throws when whoever receives it is admitted no longer: the rest is not sent then. */
+  check: () => void
+}
+
 export function sendUpload(
   realm: Realm,
   upload: UploadRow,
-  { range, download, check }: { range: string | undefined; download: boolean; check: () => void },
+  { range, download, isHead, check }: SendOptions,
 ): FileReply {
   const { sizeBytes } = upload
   const headers = fileHeaders(upload.name, download)
@@ -29,7 +37,11 @@ export function sendUpload(
   const { from, to } = wanted ?? { from: 0, to: sizeBytes }
   headers['content-length'] = String(to - from)
   if (wanted !== null) headers['content-range'] = `bytes ${from}-${to - 1}/${sizeBytes}`
-  return { status: wanted === null ? 200 : 206, headers, chunks: chunksOf(realm, upload, from, to, check) }
+  return {
+    status: wanted === null ? 200 : 206,
+    headers,
+    chunks: chunksOf(realm, upload, from, isHead ? from : to, check),
+  }
 }
 
 async function* chunksOf(
