@@ -75,6 +75,7 @@ export function createChat(options: ChatOptions): Chat {
   })
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
+  store.inspectAfterKill((problem) => log.error('chat', `The chat's database is damaged: ${problem}`))
   let isOpen = true
   removeOrphans(realm, () => isOpen).catch((error) =>
     log.error('chat', `files that were not whole stay: ${error.name}`),

@@ -26,6 +26,8 @@ export interface DatabaseOptions {
 
 export interface SealedDatabase {
   readonly database: Database
+  /** False when whoever had it last did not come to close it: killed, or without power. */
+  readonly wasClosed: boolean
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
   transaction<T>(changes: () => T): T
   /** Everything is in the file, and the file stays as it is until `release`. Throws `storage`. */
@@ -43,12 +45,13 @@ export function openDatabase(options: DatabaseOptions): SealedDatabase {
       if (existsSync(`${path}-wal`)) throw new CofferError('storage', 'The chat is missing, but its log is still there')
       create(options)
     }
+    const wasClosed = !existsSync(`${path}-wal`)
     const database = open(options)
     try {
       if (readVersion(database) > migrations.length)
         throw new CofferError('storage', 'The chat was written by a newer version of Coffer')
       migrate(database, migrations)
-      return sealedDatabase(database)
+      return sealedDatabase(database, wasClosed)
     } catch (error) {
       database.close()
       throw error
@@ -101,7 +104,7 @@ const SETTINGS: readonly string[] = [
   'cache_size = -16000', // kibibytes
 ]
 
-function sealedDatabase(database: Database): SealedDatabase {
+function sealedDatabase(database: Database, wasClosed: boolean): SealedDatabase {
   let pending: NodeJS.Timeout | undefined
   let held = false
   const changesSoFar = database.prepare<[], number>('SELECT total_changes()').pluck()
@@ -123,6 +126,7 @@ function sealedDatabase(database: Database): SealedDatabase {
 
   return {
     database,
+    wasClosed,
     transaction(changes) {
       return onDisk(() => {
         const before = changesSoFar.get()

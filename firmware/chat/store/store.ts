@@ -7,6 +7,7 @@ import { type Copying, createCopying } from './copying.ts'
 import { openDatabase, type SealedDatabase } from './database.ts'
 import { FILE_MIGRATIONS, type Files, prepareFiles } from './files.ts'
 import { type Flags, prepareFlags } from './flags.ts'
+import { inspectInSlices } from './inspect.ts'
 import { type Messages, prepareMessages } from './messages.ts'
 import { prepareQueues, type SavedQueues } from './queues.ts'
 import { MIGRATIONS, type Migration } from './schema.ts'
@@ -35,6 +36,8 @@ export interface ChatStore {
   /** How many transactions the database has seen in its life. */
   readonly commits: number
   readonly copying: Copying
+  /** Looks through all of it, in turns of its own, if it was not closed the last time. `report` hears of the first damage. */
+  inspectAfterKill(report: (problem: string) => void): void
   close(): void
 }
 
@@ -70,6 +73,9 @@ export function openStore(options: StoreOptions): ChatStore {
       return things.counter('commits')
     },
     copying,
+    inspectAfterKill(report) {
+      for (const { sealed } of [chat, files]) if (!sealed.wasClosed) inspectInSlices(sealed.database, report)
+    },
     close() {
       copying.close()
       files.sealed.close()
