@@ -32,23 +32,16 @@ test(`what was answered survives ${KILLS} kills`, { timeout: 1_200_000 }, async 
     for (let kill = 0; kill < KILLS; kill++) {
       rig.pause()
       const sender = spawn(process.execPath, [SENDER, rig.directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const ended = once(sender, 'exit')
       let answers = 0
-      const enough = Promise.withResolvers<void>()
       for await (const line of createInterface(sender.stdout)) {
         note(ledger, JSON.parse(line))
-        if (answers++ === (kill * 17) % ANSWERS_MAX) void killSoon()
+        if (answers++ === (kill * 17) % ANSWERS_MAX)
+          void wait(Math.random() * KILL_MS_MAX).then(() => sender.kill('SIGKILL'))
       }
-      await enough.promise
+      assert.deepEqual(await ended, [null, 'SIGKILL'], 'it ended by being killed')
       rig.resume()
       check(rig.chat, ledger)
-
-      async function killSoon(): Promise<void> {
-        await wait(Math.random() * KILL_MS_MAX)
-        const ended = once(sender, 'exit')
-        sender.kill('SIGKILL')
-        await ended
-        enough.resolve()
-      }
     }
     assert.ok(ledger.contents.size > KILLS, 'something was sent')
   } finally {

@@ -6,14 +6,14 @@
 import { createLog } from '../../../firmware/base/log.ts'
 import { createChat } from '../../../firmware/chat/chat.ts'
 import { makeKey } from '../../../firmware/chat/realm/keys.ts'
-import { CHAT_KEY } from '../support/chat.ts'
+import { CHAT_KEY, NO_LIMITS } from '../support/chat.ts'
 
 const chat = createChat({
   directory: process.argv[2]!,
   chatKey: CHAT_KEY,
   log: createLog('error', () => {}),
   derive: async () => new Uint8Array(32),
-  rateLimits: { account: { calls: 1e9, withinMs: 1 }, address: { calls: 1e9, withinMs: 1 } },
+  rateLimits: NO_LIMITS,
 })
 const { realm } = chat
 const user = [...realm.state.user.all()].find(({ bot }) => bot === null)!

@@ -16,6 +16,8 @@ import { deriveKey } from '../../../firmware/crypto/kdf.ts'
 
 export const CHAT_KEY = new Uint8Array(32).fill(7)
 export const OWNER_PASSWORD = 'correct horse battery'
+const NO_RATE = { calls: 1e9, withinMs: 1 }
+export const NO_LIMITS = { account: NO_RATE, address: NO_RATE, media: NO_RATE }
 const CHEAP = { N: 2, r: 1, p: 1 } // tests derive a lot
 
 export interface Answer {
@@ -105,11 +107,7 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
       clock,
       derive: async (password, salt, cost) => deriveKey(password, salt, cost),
       passwordCost: CHEAP,
-      rateLimits: {
-        account: { calls: 1e9, withinMs: 1 },
-        address: { calls: 1e9, withinMs: 1 },
-        media: { calls: 1e9, withinMs: 1 },
-      },
+      rateLimits: NO_LIMITS,
       ...options,
     })
   let chat = open()
