@@ -16,6 +16,7 @@ import { expectConsistent } from './consistency.ts'
 
 const CUTS = 100
 const SECTOR_BYTES = 512
+const WHOLE = 0.3 // of the cuts come after the last write
 const CHECKPOINT_EVERY = 10 // cuts
 
 interface Files {
@@ -75,9 +76,11 @@ function filesOf(directory: string): Files {
 function mixed(before: Buffer, after: Buffer): Buffer {
   const bytes = Buffer.alloc(after.length)
   before.copy(bytes)
+  const share = Math.random() < WHOLE ? 1 : 0.5
   for (let at = 0; at < after.length; at += SECTOR_BYTES)
-    if (Math.random() < 0.5) after.copy(bytes, at, at, at + SECTOR_BYTES)
-  const end = before.length + Math.floor(Math.random() * (after.length - before.length + 1))
+    if (Math.random() < share) after.copy(bytes, at, at, at + SECTOR_BYTES)
+  const more = after.length - before.length
+  const end = before.length + (share === 1 ? more : Math.floor(Math.random() * (more + 1)))
   return after.length <= before.length ? bytes : bytes.subarray(0, end)
 }
 

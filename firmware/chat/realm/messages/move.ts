@@ -17,7 +17,8 @@ import { audienceOf } from './access.ts'
 import { LEEWAY_S, publishDeletion, tidyTopic } from './delete.ts'
 import { expectMaySend, expectTopicAllowed, noSuchChannel } from './destination.ts'
 import { type Edit, extraOf } from './extra.ts'
-import { readerOf, setRead } from './flags.ts'
+import { readerOf } from './flags.ts'
+import { forgetMarks, markMovedRead } from './left.ts'
 import { noticeMove, noticeResolve } from './notices.ts'
 import { ensureTopic, type InChannel, isResolved, isResolving, placeOf } from './places.ts'
 import { topicLinks } from './rendering.ts'
@@ -170,7 +171,7 @@ export function moveMessages(realm: Realm, turn: Turn, me: User, move: Move, con
   }
   tidyTopic(realm, target.topic)
   const after = rows.map(({ id }) => store.messages.get(id)!)
-  if (isBetween) tidyChannels(realm, turn, from.channel, to.channel, after)
+  if (isBetween) tidyChannels(realm, turn, [from.channel, to.channel])
   if (move.isWhole && (isBetween || fold(from.topic) !== fold(to.topic))) moveUserTopics(realm, turn, from, to)
   publishMove(realm, turn, me, move, before, after, contentEvent)
   if (isOnlyResolved(from, to)) noticeResolve(realm, turn, me, to)
@@ -207,17 +208,14 @@ function movedExtra(realm: Realm, me: User, row: MessageRow, { from, to }: Move,
   })
 }
 
-/** The first message of both may be another one now; nobody counts as unread what lies where he is not subscribed. */
-function tidyChannels(realm: Realm, turn: Turn, from: Channel, to: Channel, rows: readonly MessageRow[]): void {
+/** The first message of both may be another one now. */
+function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): void {
   const { state, store } = realm
-  for (const { id, recipientId } of [from, to]) {
+  for (const { id, recipientId } of channels) {
     const first = store.messages.oldestOf(recipientId) ?? null
     const channel = state.channel.get(id)!
     if (channel.firstMessageId !== first) setFirstMessage(realm, turn, channel, first)
   }
-  const subscribers = state.subscribersOf.get(to.id)
-  for (const userId of state.everSubscribedTo.get(from.id).keys())
-    if (!subscribers.has(userId)) for (const row of rows) setRead(realm, userId, row)
 }
 
 function publishMove(
@@ -266,5 +264,15 @@ function publishMove(
     }),
     tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
   })
-  for (const [userId, ids] of losing) publishDeletion(turn, from, ids, [userId])
+  for (const [userId, ids] of losing) {
+    publishDeletion(turn, from, ids, [userId])
+    forgetMarks(
+      realm,
+      userId,
+      rows.filter(({ id }) => ids.includes(id)),
+    )
+  }
+  if (!isBetween) return
+  const subscribers = realm.state.subscribersOf.get(to.channel.id)
+  for (const user of seeing.values()) if (!subscribers.has(user.id)) markMovedRead(realm, turn, user, rows)
 }
