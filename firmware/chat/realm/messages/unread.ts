@@ -29,7 +29,7 @@ export function unreadOf(realm: Realm, user: User): Unread {
 }
 
 /** Also what he may not read any more, in no order. */
-function unreadRows(realm: Realm, user: User): PlacedRow[] {
+export function unreadRows(realm: Realm, user: User): PlacedRow[] {
   const { store } = realm
   const rows: PlacedRow[] = []
   for (const { birth, from, to } of unreadRanges(realm, user))
