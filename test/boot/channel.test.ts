@@ -41,6 +41,7 @@ const nodeFrame = (message: object): Buffer => {
 }
 
 const MESSAGES: ToFirmware[] = [
+  { type: 'chatDown', problem: 'it ended with SIGKILL 3 times in a row' },
   { type: 'ping' },
   { type: 'stop' },
   { type: 'good' },
@@ -60,6 +61,7 @@ const MESSAGES: ToFirmware[] = [
       httpPort: null,
       logLevel: 'info',
       releaseKey: new Uint8Array(32).fill(9),
+      chat: { directory: '/data/chat', port: 9443 },
     },
     deviceKey: new Uint8Array(32).fill(7),
     withheld: 'why',
@@ -127,6 +129,7 @@ test('passes over messages that are none of the protocol', () => {
     { type: 'start' },
     { ...MESSAGES.at(-1), deviceKey: 'text' },
     { ...MESSAGES.at(-1), software: {} },
+    { type: 'chatDown' },
     { ...MESSAGES.at(-1), settings: { port: -1 } },
     { type: 'requestResult', problem: 7 },
     { type: 'keep', minimum: '1.0', count: 0.5 },

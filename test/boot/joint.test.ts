@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -11,6 +10,7 @@ import { createJoint, type Joint } from '../../boot/supervisor/joint.ts'
 import { FrameError } from '../../firmware/channel/frames.ts'
 import { receiveLives } from '../../firmware/channel/lives.ts'
 import { createSegmentReader, SEGMENT_BYTES_MAX, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
+import { connected } from './socket-pair.ts'
 
 interface Scene {
   joint: Joint
@@ -20,17 +20,6 @@ interface Scene {
   refusals: string[]
   /** A chat that has just started: its end. */
   startChat(): Promise<Duplex>
-}
-
-/** Both ends of a connection: bytes that were sent are another's, as on a pipe between processes. */
-async function connected(t: TestContext): Promise<[Socket, Socket]> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const far = connect((server.address() as { port: number }).port, '127.0.0.1')
-  const [near] = (await once(server, 'connection')) as [Socket]
-  server.close()
-  t.after(() => [near, far].map((socket) => socket.destroy()))
-  return [near, far]
 }
 
 async function stage(t: TestContext): Promise<Scene> {

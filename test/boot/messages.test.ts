@@ -31,6 +31,9 @@ const MESSAGES: ToBoot[] = [
   { type: 'slot', step: { do: 'activate' } },
   { type: 'slot', step: { do: 'discard' } },
   { type: 'kept', count: 7 },
+  { type: 'chat', wanted: 'running' },
+  { type: 'chat', wanted: 'fresh' },
+  { type: 'chat', wanted: 'none' },
   { type: 'pong' },
 ]
 
@@ -71,6 +74,8 @@ test('refuses what is not of the protocol', () => {
     { type: 'state', state: 'locked' },
     { type: 'unlockResult', result: 'maybe' },
     { type: 'request', action: 'execute' },
+    { type: 'chat' },
+    { type: 'chat', wanted: 'two' },
     { type: 'refused' },
     { type: 'slot' },
     { type: 'slot', step: 'finish' },

@@ -107,6 +107,7 @@ const EXAMPLES: readonly [name: string, parameters: readonly string[], printed: 
   ['alert-words', ['remove', 'bar'], /'alert_words': \['foo'\]/],
   ['alert-words', ['get'], /'alert_words': \['foo'\]/],
   ['realm-emoji', [], /'emoji': \{/],
+  ['upload-file', ['--file-path=ca.pem'], /\/user_uploads\//],
   ['delete-message', ['2'], /'result': 'success'/],
   ['unsubscribe', ['--streams=verona'], /'removed': \['verona'\]/],
   ['delete-stream', ['2'], /'result': 'success'/],

@@ -1,0 +1,93 @@
+/** What the chat's process says to the appliance is read like any input: the process meets the network. */
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { openChannel } from '../../../firmware/channel/channel.ts'
+import { openLife } from '../../../firmware/chat/asking.ts'
+import { copyOf } from '../../../firmware/chat/host-backups.ts'
+import { type FromChat, readFromChat, readToChat, type ToChat } from '../../../firmware/chat/link.ts'
+import { connected } from '../../boot/socket-pair.ts'
+
+test('reads every message of the chat', () => {
+  const messages: FromChat[] = [
+    { type: 'listening', port: 9443 },
+    { type: 'refused', reason: 'port 9443 is in use' },
+    { type: 'answer', id: 1, problem: null, value: { users: 1 } },
+    { type: 'answer', id: 2, problem: { code: 'notFound', message: 'There is no such owner' }, value: undefined },
+  ]
+  for (const message of messages) assert.deepEqual(readFromChat(message), message)
+})
+
+test('refuses what is none, bounds texts, and takes no code for granted', () => {
+  for (const value of [
+    ...[null, undefined, 7, 'answer', [], {}, { type: 'start' }, { type: 'listening', port: '9443' }],
+    ...[{ type: 'refused' }, { type: 'answer', problem: null }, { type: 'answer', id: '1', problem: null }],
+  ])
+    assert.equal(readFromChat(value), null, JSON.stringify(value))
+  const { problem } = readFromChat({ type: 'answer', id: 1, problem: { code: 'forbidden', message: 7 } }) as Extract<
+    FromChat,
+    { type: 'answer' }
+  >
+  assert.deepEqual(problem, { code: 'internal', message: 'The chat gave no reason' })
+  assert.equal((readFromChat({ type: 'refused', reason: 'x'.repeat(9999) }) as { reason: string }).reason.length, 500)
+})
+
+test('no value at all makes the readers throw', () => {
+  fc.assert(
+    fc.property(fc.anything(), (value) => {
+      readFromChat(value)
+      readToChat(value)
+    }),
+  )
+})
+
+/** The appliance's end of a chat that answers as the test says. */
+async function chatThat(t: TestContext, answer: (message: Extract<ToChat, { type: 'ask' }>) => FromChat | null) {
+  const [near, far] = await connected(t)
+  const chat = openChannel<ToChat, FromChat>(far, readToChat)
+  chat.on('message', (message) => {
+    const reply = message.type === 'ask' ? answer(message) : null
+    if (reply !== null) chat.send(reply)
+  })
+  const life = openLife(near, { onMessage: () => {}, onRefused: () => {}, onEnd: () => {} })
+  return { life, near }
+}
+
+test('an answer goes to who asked, whatever else is answered', async (t) => {
+  const { life } = await chatThat(t, ({ id, ask }) =>
+    ask.do === 'figures'
+      ? { type: 'answer', id: id + 100, problem: null } // nobody has asked that
+      : { type: 'answer', id, problem: null, value: ask.do },
+  )
+  void life.ask({ do: 'figures' }).catch(() => {})
+  assert.equal(await life.ask({ do: 'settings' }), 'settings')
+})
+
+test('who waits when the chat ends is told so, and so is who asks later', async (t) => {
+  const { life, near } = await chatThat(t, () => null)
+  const asked = life.ask({ do: 'figures' })
+  near.destroy()
+  await assert.rejects(asked, /has ended meanwhile/)
+  await assert.rejects(life.ask({ do: 'figures' }), /has ended meanwhile/)
+})
+
+test('no more is asked than a chat that answers nothing may hold', async (t) => {
+  const { life, near } = await chatThat(t, () => null)
+  const asked = Array.from({ length: 64 }, () => life.ask({ do: 'figures' }).catch(() => {}))
+  await assert.rejects(life.ask({ do: 'figures' }), { code: 'busy' })
+  near.destroy()
+  await Promise.all(asked)
+})
+
+test('a copy whose pieces are no bytes, or end early, is no copy', async (t) => {
+  for (const piece of ['text', null, new Uint8Array(0), { length: 7 }]) {
+    const { life } = await chatThat(t, ({ id, ask }) => ({
+      ...{ type: 'answer', id, problem: null },
+      value: ask.do === 'beginCopy' ? [{ name: 'chat.db', bytes: 4096 }] : piece,
+    }))
+    const copy = await copyOf(life)
+    await assert.rejects(Array.fromAsync(copy.pieces()), { code: 'internal' })
+    copy.end()
+  }
+})
