@@ -16,7 +16,7 @@ export interface Attack {
 
 export const OPERATOR = 'operator:operator passphrase of the attack'
 const REVOKED = 'revoked:passphrase of the revoked one'
-const OWNER = 30 // the last byte of the address that he comes from
+export const OWNER = 30 // the last byte of the address that he comes from
 const CUT = 'cut off' // refused while it still sent
 const MIB = 1024 * 1024
 const PIPELINED_MIB_MAX = 128 // what the heap takes to warm up; what is sent would take several times as much
