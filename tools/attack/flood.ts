@@ -7,9 +7,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Outcome, OWNER } from './attacks.ts'
 import type { Signed } from './signer.ts'
-import { ADMIN, basic, destroyAll, settled, type Target, UNLOCK } from './target.ts'
+import { ADMIN, basic, destroyAll, type Outcome, OWNER, settled, type Target, UNLOCK } from './target.ts'
 
 const CLIENTS = 64
 const ROUND_MS = 3000
