@@ -43,10 +43,8 @@ type Trigger = keyof typeof TRANSITIONS
 
 /** What the appliance must know of the domain it opens. */
 export interface OpenDomain {
-  /** Persists the operation counters. */
-  flush(): void
-  /** Persists some of them; false when none were left. */
-  flushSome(): boolean
+  /** Persists the operation counters: all of it begins in this turn, or, `slowly`, one change after the other. */
+  flush(slowly?: boolean): Promise<void> | void
   /** Wipes what is remembered. */
   close(): void
 }
@@ -198,7 +196,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     }
     this.configuration.load()
     this.configuration.tls.use(await this.#restoreTlsIdentity())
-    this.#flushTimer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+    this.#flushTimer = setInterval(() => this.#flush(true), FLUSH_INTERVAL_MS).unref()
     // A thread tells it in the name of the request that it was started for, which may be over.
     this.#options.pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
   }
@@ -235,11 +233,16 @@ export class Appliance<D extends OpenDomain = Operational> {
         const { store, device } = this.#expect('provision')
         const vault = this.#openVault(store, domainKey)
         const timeMs = systemTimeMs + this.clock.now() - requestedAtMs // the derivations took their time
-        store.transaction(() => {
-          putSlots(device, slots)
-          device.putTimeOffsetMs(this.#offsetOf(timeMs))
-          vault.commit(records)
-        })
+        const provisioned = vault.change(() => ({
+          changes: records,
+          result: undefined,
+          alongside: () => {
+            putSlots(device, slots)
+            device.putTimeOffsetMs(this.#offsetOf(timeMs))
+          },
+        }))
+        vault.settle()
+        await provisioned
         this.clock.set(timeMs)
         this.#admit('provision', vault)
       } finally {
@@ -472,6 +475,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #admit(trigger: Trigger, vault: Vault): void {
     try {
       this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
+      vault.watch()
     } catch (error) {
       vault.close()
       this.#openFailure = describe(error)
@@ -483,8 +487,10 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#enter(TRANSITIONS[trigger].to)
   }
 
+  /** What was asked for before the end is done before it. */
   #endSession(): void {
-    this.#attempt('persisting counters', () => this.#session!.domain.flush())
+    this.#flush()
+    this.#session!.vault.settle()
     this.#dropSession()
   }
 
@@ -498,8 +504,10 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#options.pool.forgetAll()
   }
 
-  #flush(): void {
-    this.#attempt('persisting counters', () => this.#session?.domain.flush())
+  #flush(slowly = false): void {
+    const what = 'persisting counters'
+    const stored = this.#attempt(what, () => this.#session?.domain.flush(slowly))
+    stored?.catch((error) => this.#noteFailure(what, error))
   }
 
   #sealSlot(domainKey: Uint8Array, passphrase: Uint8Array): ReturnType<typeof sealForPassphrase> {

@@ -60,7 +60,7 @@ export async function setBackupPassphrase(
   const key = await pool.scrypt(passphrase, salt, cost)
   const change = backupKeyChange(salt, key)
   try {
-    records.commit([change])
+    await records.change(() => ({ changes: [change], result: undefined }))
   } finally {
     wipe(key, change.value)
   }

@@ -9,9 +9,10 @@ import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal } from '../crypto/seal.ts'
-import type { Collection } from '../store/store.ts'
+import type { Table } from '../store/store.ts'
 
-const VERSION = 1
+const VERSION = 2 // since records have numbers, and the head says which there must be
+const VERSIONS: readonly number[] = [1, VERSION]
 export const MAGIC = utf8ToBytes('_COFFER_BACKUP_')
 export const SALT_BYTES = 16
 export const PREAMBLE_BYTES = MAGIC.length + 1 + SALT_BYTES
@@ -47,16 +48,18 @@ export interface StoredRow {
 
 export type BackupRecord = DeviceRecord | StoredRow
 
-/** The kinds of chunks after the header. Append only. */
+/** The kinds of chunks after the header, in their order in a backup. Numbers are never given twice. */
 const DEVICE = 0
 const KINDS = {
   users: 1,
   namespaces: 2,
+  counts: 7,
   keys: 3,
   privateKeys: 4,
   certificates: 5,
   configuration: 6,
-} as const satisfies Partial<Record<Collection, number>>
+  heads: 8,
+} as const satisfies Record<Table, number>
 const TRAILER = 255
 
 export type BackupCollection = keyof typeof KINDS
@@ -73,7 +76,7 @@ export function encodePreamble(salt: Uint8Array): Uint8Array {
 /** The salt, or what is wrong. */
 export function decodePreamble(bytes: Uint8Array): Uint8Array | 'foreign' | 'version' {
   if (bytes.length < PREAMBLE_BYTES || !MAGIC.every((byte, index) => bytes[index] === byte)) return 'foreign'
-  return bytes[MAGIC.length] === VERSION ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
+  return VERSIONS.includes(bytes[MAGIC.length]!) ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
 }
 
 /** With the length in front, as all chunks. */
@@ -104,7 +107,7 @@ export function openHeader(sealed: Uint8Array, backupKey: Uint8Array): (Header &
   const key = headerKey(backupKey)
   const plain = unseal(key, sealed)
   wipe(key)
-  if (plain === null || plain[0] !== VERSION) return null
+  if (plain === null || !VERSIONS.includes(plain[0]!)) return null
   try {
     const fields: Uint8Array[] = []
     for (let at = 1; at < plain.length; ) {

@@ -44,12 +44,15 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
       const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
       const changes = imported.flatMap(({ changes }) => changes)
       try {
-        store.transaction(() => {
-          records.commit(changes)
-          for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
-          for (let index = done; index < end; index++) removeEntry(device, index)
-          putCounts(device, { all: counts.all, done: end })
-        })
+        await records.change(() => ({
+          changes,
+          result: undefined,
+          alongside: () => {
+            for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
+            for (let index = done; index < end; index++) removeEntry(device, index)
+            putCounts(device, { all: counts.all, done: end })
+          },
+        }))
       } finally {
         for (const { value } of changes) if (value !== null) wipe(value)
       }
