@@ -475,7 +475,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #admit(trigger: Trigger, vault: Vault): void {
     try {
       this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
-      vault.watch()
+      void vault.watch()
     } catch (error) {
       vault.close()
       this.#openFailure = describe(error)

@@ -23,8 +23,8 @@ export interface Inspection {
   admit(collection: Collection, tell: (record: StoredRecord) => void): void
   /** Throws `storage` once records were found that are not those of the last change. */
   assertTrusted(): void
-  /** Puts down what was found so far, and looks at the collections that were not admitted. */
-  begin(): void
+  /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
+  begin(): Promise<void>
   /** A change is on disk. */
   note(collection: Collection, replacement: Replacement): void
   close(): void
@@ -171,7 +171,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       } catch (error) {
         noteFailure(error)
       }
-      inspectRest().catch(noteFailure)
+      return inspectRest().catch(noteFailure)
     },
     note(collection, { slot, before, after }) {
       if (walk?.collection !== collection || slot > walk.at) return

@@ -20,9 +20,9 @@ export interface Vault extends RecordStore {
   settle(): void
   /**
    * Called once all who follow have been told: looks at the other records, in slices. Where one of those is missing or older than
-   * it should be, no change is taken any more.
+   * it should be, no change is taken any more. Ends when all of them were seen.
    */
-  watch(): void
+  watch(): Promise<void>
   /** Wipes every key; what still runs fails with `unavailable` and writes nothing. */
   close(): void
 }

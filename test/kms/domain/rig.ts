@@ -27,8 +27,8 @@ export interface DomainRig {
   nowMs: number
   /** The disk fails from now on, or works again. */
   fail(failing: boolean): void
-  /** As a lock and an unlock do it; `prepare` runs between. */
-  reopen(prepare?: () => void): Operational
+  /** As a lock and an unlock do it; `prepare` runs between. `member`: the node that counts operations from then on. */
+  reopen(prepare?: () => void, member?: string): Operational
 }
 
 export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise<DomainRig> {
@@ -53,7 +53,7 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
     passphraseCost: CHEAP,
     monotonicMs: () => rig.nowMs,
   }
-  const open = (): Operational => {
+  const open = (member = ''): Operational => {
     vault = storeRig.vault(store)
     const opened = vault
     const records: RecordStore = {
@@ -63,7 +63,7 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
         return opened.change(decide)
       },
     }
-    return openDomain(records, deps)
+    return openDomain(records, { ...deps, member })
   }
   await commit(storeRig.vault(store), await firstAdministrator(utf8(ADMIN), deps))
   derivations.length = 0
@@ -77,12 +77,13 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
     fail: (value) => {
       failing = value
     },
-    reopen: (prepare) => {
+    reopen: (prepare, member) => {
       void rig.domain.flush()
       vault?.settle()
       rig.domain.close()
+      vault?.close()
       prepare?.()
-      rig.domain = open()
+      rig.domain = open(member)
       return rig.domain
     },
   }
