@@ -56,7 +56,7 @@ export const setOf = ({ sets }: Head, collection: string): RecordSet => {
 }
 
 function encodeHead({ n, sets }: Head): Uint8Array {
-  const entries = [...sets].map(([name, { count, sum }]) => [name, [count, Buffer.from(sum).toString('base64')]])
+  const entries = [...sets].map(([name, { count, sum }]) => [name, [count, Buffer.from(sum.buffer).toString('base64')]])
   return utf8ToBytes(JSON.stringify({ format: FORMAT, n, sets: Object.fromEntries(entries) } satisfies Stored))
 }
 
@@ -64,7 +64,8 @@ function decodeHead(value: Uint8Array): Head {
   const { format, n, sets } = JSON.parse(new TextDecoder().decode(value)) as Stored
   if (format !== FORMAT) throw new CofferError('storage', 'The records of the store are of newer software')
   const decoded = Object.entries(sets).map(
-    ([name, [count, sum]]) => [name, { count, sum: new Uint8Array(Buffer.from(sum, 'base64')) }] as const,
+    ([name, [count, sum]]) =>
+      [name, { count, sum: new Int32Array(new Uint8Array(Buffer.from(sum, 'base64')).buffer) }] as const,
   )
   return { n, sets: new Map(decoded) }
 }

@@ -31,8 +31,8 @@ export interface OpenedRow {
 export interface RowSealer {
   markOf(name: string): Uint8Array
   seal(mark: Uint8Array, n: number, value: Uint8Array): Uint8Array
-  /** Null when the bytes are damaged. */
-  open(sealed: Uint8Array): OpenedRow | null
+  /** Null when the bytes are damaged. What it gives lies in `room`, where that is given and large enough. */
+  open(sealed: Uint8Array, room?: Uint8Array): OpenedRow | null
   /** Wipes the keys. */
   close(): void
 }
@@ -42,7 +42,7 @@ export function createRowSealer(table: string, secret: Uint8Array, random: Rando
   const nameKey = deriveSealKey(secret, `coffer ${table} names`)
   const names = createMac(nameKey)
   return {
-    markOf: (name) => names.of(utf8ToBytes(name)).slice(0, MARK_BYTES),
+    markOf: (name) => new Uint8Array(names.of(utf8ToBytes(name)).buffer.slice(0, MARK_BYTES)),
     seal(mark, n, value) {
       const plain = new Uint8Array(VALUE_OFFSET + value.length)
       try {
@@ -55,8 +55,8 @@ export function createRowSealer(table: string, secret: Uint8Array, random: Rando
         wipe(plain)
       }
     },
-    open(sealed) {
-      const plain = unseal(recordKey, sealed)
+    open(sealed, room) {
+      const plain = unseal(recordKey, sealed, room)
       if (plain === null || plain.length < OLD_VALUE_OFFSET) return null
       const isOld = plain[0] === FORMAT_WITHOUT_NUMBER
       if (!isOld && (plain[0] !== FORMAT || plain.length < VALUE_OFFSET)) return null

@@ -2,7 +2,7 @@
 
 import type { Statement } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
-import { wipe } from '../base/secret.ts'
+import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import { onDisk } from './failure.ts'
@@ -10,6 +10,7 @@ import { createRowSealer, type OpenedRow, slotOf } from './sealed-row.ts'
 import { databaseOf } from './sqlite/file.ts'
 import type { Row, StoredRecord, StoreFile } from './store.ts'
 
+const ROOM_BYTES = 4096 // of records that are lent; longer ones are rare
 const PAGE_ROWS = 64 // read at once when listing: bounds memory where records are large, leaves the database free between
 /** Below every slot: an edited one may be negative. */
 export const BEFORE_FIRST = -(2n ** 63n)
@@ -34,7 +35,7 @@ export interface SealedTable {
   get(name: string): Uint8Array | null
   /** Every intact value, in no order. */
   list(): Generator<Uint8Array>
-  /** Every row, in the order of their slots. */
+  /** Every row, in the order of their slots. Records are lent until the next one. */
   rows(): Generator<SealedRecord & { slot: bigint }>
   /** The first row, or the next one after a slot, as it lies there. */
   rowAfter(slot: bigint | null): Row | undefined
@@ -75,8 +76,8 @@ export function createSealedTable(
     return sealer.markOf(name)
   }
 
-  const openRow = ({ slot, sealed }: Row): OpenedRow | Damage => {
-    const opened = sealer.open(sealed)
+  const openRow = ({ slot, sealed }: Row, room?: Uint8Array): OpenedRow | Damage => {
+    const opened = sealer.open(sealed, room)
     if (opened === null) return 'damaged'
     if (opened.place === slot) return opened
     // A record whose slot was edited is missing where it belongs; only it knows where that is.
@@ -91,17 +92,27 @@ export function createSealedTable(
     onDamage(`a stored record of ${table} is ${damage}`)
   }
 
-  function* survey(): Generator<SealedRecord & { slot: bigint }> {
+  function* survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }> {
     for (const row of rows.all()) {
       expectOpen()
       const { slot, sealed } = row
-      const opened = openRow(row)
+      const opened = openRow(row, room)
       if (typeof opened === 'string') {
         report(slot, opened)
         yield { slot, sealed, record: null }
       } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
     }
     surveyed = true
+  }
+
+  /** Thousands of records need no memory of their own each. */
+  function* lend(): Generator<SealedRecord & { slot: bigint }> {
+    const room = newSecret(ROOM_BYTES)
+    try {
+      yield* survey(room)
+    } finally {
+      wipe(room)
+    }
   }
 
   function* list(): Generator<Uint8Array> {
@@ -153,7 +164,7 @@ export function createSealedTable(
       return value
     },
     list,
-    rows: survey,
+    rows: lend,
     rowAfter(slot) {
       expectOpen()
       return onDisk(() => rows.after(slot ?? BEFORE_FIRST))

@@ -53,7 +53,7 @@ export interface RecordStore {
   /** Every intact record of a collection, in no order. Damaged ones are logged and remembered for `isDamaged`. */
   list(collection: Collection): Iterable<Uint8Array>
   /**
-   * Tells of every intact record of a collection, in no order, and from then on of every change, in the turn in which it is
+   * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every change, in the turn in which it is
    * made. A change that does not reach the disk is told backwards, with the same objects, before anybody has seen it. Throws
    * `storage` when the records are not those of the last change.
    */

@@ -89,16 +89,31 @@ export class KeyIndex {
 
   #add(key: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(key.namespace)
-    const entry = this.#returned(key, record) ?? {
-      ...this.#interned(key),
-      operations: Math.min(key.operations + this.#counts.stored(record.slot), OPERATIONS_MAX),
-      ref: ++lastRef,
-      version: record.n,
-    }
+    const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
     entry.version = record.n
     keys.entries.set(entry.id, entry)
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
+  }
+
+  #entryOf(
+    { namespace, id, type, typeName, mechanisms, tags, label, operations, certificate }: StoredKey,
+    record: StoredRecord,
+  ): KeyEntry {
+    const { text, list } = this.#intern
+    return {
+      namespace: text(namespace),
+      id,
+      type,
+      typeName,
+      mechanisms: list(mechanisms),
+      tags: list(tags),
+      label: text(label),
+      operations: Math.min(operations + this.#counts.stored(record.slot), OPERATIONS_MAX),
+      certificate,
+      ref: ++lastRef,
+      version: record.n,
+    }
   }
 
   /** The entry that this record had before, or its key under another id. */
@@ -107,14 +122,14 @@ export class KeyIndex {
     if (returned !== undefined) return Object.assign(returned, { id: key.id })
     const last = this.#lastGone
     if (last === null || key.formerId !== last.id || key.namespace !== last.namespace) return undefined
-    return Object.assign(last, this.#interned(key), { operations: last.operations })
+    return Object.assign(last, changeable(key))
   }
 
   #update(former: StoredKey, key: StoredKey, n: number): void {
     const keys = this.#keysOf(key.namespace)
     const entry = keys.entries.get(former.id)!
     keys.version.toggle(entry.id, entry.version)
-    Object.assign(entry, this.#interned(key), { operations: entry.operations, version: n })
+    Object.assign(entry, changeable(key), { version: n })
     keys.version.toggle(entry.id, entry.version)
   }
 
@@ -132,32 +147,16 @@ export class KeyIndex {
   #keysOf(namespace: Namespace): NamespaceKeys {
     return this.#doomed.get(namespace) ?? this.of(namespace)
   }
-
-  #interned({
-    namespace,
-    id,
-    type,
-    typeName,
-    mechanisms,
-    tags,
-    label,
-    operations,
-    certificate,
-  }: StoredKey): KeyMetadata {
-    const { text, list } = this.#intern
-    return {
-      namespace: text(namespace),
-      id,
-      type,
-      typeName,
-      mechanisms: list(mechanisms),
-      tags: list(tags),
-      label: text(label),
-      operations,
-      certificate,
-    }
-  }
 }
+
+/** What of a key a change of its record can change. */
+const changeable = ({ id, mechanisms, tags, label, certificate }: StoredKey) => ({
+  id,
+  mechanisms,
+  tags,
+  label,
+  certificate,
+})
 
 const newKeys = (namespace: Namespace): NamespaceKeys => ({
   namespace,
