@@ -54,6 +54,8 @@ export interface DomainServices {
   random: Random
   log: Log
   clock: Clock
+  /** The name under which this device counts operations. */
+  member: string
 }
 
 export interface ApplianceOptions<D extends OpenDomain = Operational> {
@@ -136,7 +138,8 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#random = options.random ?? systemRandom
     this.clock = options.clock ?? createClock()
     this.deviceId = deviceIdOf(options.deviceKey)
-    this.#services = { pool: options.pool, random: this.#random, log: options.log, clock: this.clock }
+    const { pool, log } = options
+    this.#services = { pool, random: this.#random, log, clock: this.clock, member: this.deviceId }
     const records = {
       read: <T>(what: string, read: (area: DeviceArea) => T): T | undefined =>
         this.#attempt(what, () => (this.#disk === undefined ? undefined : read(this.#disk.device))),
@@ -475,7 +478,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #admit(trigger: Trigger, vault: Vault): void {
     try {
       this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
-      void vault.watch()
+      void actAlone(() => vault.watch())
     } catch (error) {
       vault.close()
       this.#openFailure = describe(error)

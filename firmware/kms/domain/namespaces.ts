@@ -82,15 +82,20 @@ export class Namespaces {
       return { changes: [...(removal ?? []), { collection: 'namespaces', name: id, value }], result: value === null }
     })
     this.#context.log.info('namespaces', `removed ${id} by ${caller.userId}`)
-    if (!isGone) actAlone(() => void this.#removeRest(id, keys))
+    if (!isGone) this.#removeRest(id, keys)
   }
 
   /** Of those that were deleted before the last lock. */
   goOnRemoving(keys: Keys): void {
-    for (const id of this.doomed()) void this.#removeRest(id, keys)
+    for (const id of this.doomed()) this.#removeRest(id, keys)
   }
 
-  async #removeRest(id: Namespace, keys: Keys): Promise<void> {
+  /** In nobody's name: the request that it began with is over. */
+  #removeRest(id: Namespace, keys: Keys): void {
+    actAlone(() => void this.#removePieces(id, keys))
+  }
+
+  async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
     const pieces = keys.piecesOfDoomed(id)
     for (let piece = 0; ; ) {
