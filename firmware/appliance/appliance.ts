@@ -18,6 +18,7 @@ import { type Random, systemRandom } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
+import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, openDeviceArea, UNATTENDED } from '../store/device-area.ts'
 import { belongsBeside, newDomainKey, openWithPassphrase, sealForPassphrase, UNLOCK_COST } from '../store/key-slots.ts'
@@ -71,6 +72,8 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   pool: CryptoPool
   log: Log
   openDomain: (records: RecordStore, services: DomainServices) => D
+  /** What the service keeps in the store. */
+  collections?: readonly string[]
   /** The records that provisioning begins with. */
   firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>
   makeTlsIdentity: () => TlsIdentity | Promise<TlsIdentity>
@@ -121,6 +124,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly #services: DomainServices
   readonly #log: Log
   readonly #random: Random
+  readonly #collections: readonly string[]
   readonly #derivations = createFairQueue(DERIVATIONS_MAX)
   readonly #listeners: ((state: State) => void)[] = []
   readonly #eraListeners: (() => void)[] = []
@@ -136,6 +140,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#options = options
     this.#log = options.log
     this.#random = options.random ?? systemRandom
+    this.#collections = options.collections ?? COLLECTION_NAMES
     this.clock = options.clock ?? createClock()
     this.deviceId = deviceIdOf(options.deviceKey)
     const { pool, log } = options
@@ -383,7 +388,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     if (device.has(ATTENDED)) {
       this.#state = 'Locked'
       await this.#startUnattended(disk)
-    } else if (device.has(UNATTENDED) || holdsRecords(store)) {
+    } else if (device.has(UNATTENDED) || holdsRecords(store, this.#collections)) {
       throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
     } else this.#state = 'Unprovisioned'
   }
@@ -471,7 +476,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   #openVault(store: StoreFile, domainKey: Uint8Array): Vault {
-    return openVault(store, domainKey, this.#random, this.#noteDamage)
+    return openVault(store, domainKey, this.#random, this.#noteDamage, this.#collections)
   }
 
   /** Opens the domain; without it the appliance is Locked. */

@@ -9,7 +9,8 @@ import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal } from '../crypto/seal.ts'
-import type { Table } from '../store/store.ts'
+import { COLLECTION_NAMES, COLLECTIONS, type Collection } from '../kms/domain/collections.ts'
+import { HEADS } from '../store/store.ts'
 
 const VERSION = 2 // since records have numbers, and the head says which there must be
 const VERSIONS: readonly number[] = [1, VERSION]
@@ -48,23 +49,16 @@ export interface StoredRow {
 
 export type BackupRecord = DeviceRecord | StoredRow
 
-/** The kinds of chunks after the header, in their order in a backup. Numbers are never given twice. */
+/** The kinds of chunks after the header, beside those of the collections. */
 const DEVICE = 0
-const KINDS = {
-  users: 1,
-  namespaces: 2,
-  counts: 7,
-  keys: 3,
-  privateKeys: 4,
-  certificates: 5,
-  configuration: 6,
-  heads: 8,
-} as const satisfies Record<Table, number>
+const HEAD = 8
 const TRAILER = 255
 
-export type BackupCollection = keyof typeof KINDS
+export type BackupCollection = Collection | typeof HEADS
 /** What a backup holds, in its order: first the device area, then these, each in the order of its slots. */
-export const BACKUP_COLLECTIONS = Object.keys(KINDS) as readonly BackupCollection[]
+export const BACKUP_COLLECTIONS: readonly BackupCollection[] = [...COLLECTION_NAMES, HEADS]
+
+const kindOf = (collection: BackupCollection): number => (collection === HEADS ? HEAD : COLLECTIONS[collection].kind)
 
 const POSITION_BYTES = 8
 const NUMBER_BYTES = 8
@@ -156,7 +150,7 @@ export function openChunk(sealed: Uint8Array, position: number, chunkKey: Uint8A
   if (kind === TRAILER) return content.length === NUMBER_BYTES ? readNumber(content) : null
   if (kind === DEVICE) return decodeDeviceRecord(content)
   return decodeRow(
-    BACKUP_COLLECTIONS.find((collection) => KINDS[collection] === kind),
+    BACKUP_COLLECTIONS.find((collection) => kindOf(collection) === kind),
     content,
   )
 }
@@ -166,7 +160,7 @@ const CONTENT_OFFSET = POSITION_BYTES + 1
 
 function encodeRow({ collection, slot, sealed }: StoredRow): Uint8Array {
   const plain = new Uint8Array(CONTENT_OFFSET + NUMBER_BYTES + sealed.length)
-  plain[POSITION_BYTES] = KINDS[collection]
+  plain[POSITION_BYTES] = kindOf(collection)
   new DataView(plain.buffer).setBigInt64(CONTENT_OFFSET, slot)
   plain.set(sealed, CONTENT_OFFSET + NUMBER_BYTES)
   return plain

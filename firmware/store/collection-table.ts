@@ -4,7 +4,7 @@ import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { createSetHash, type RecordSet, type SetHash } from './record-set.ts'
 import { createSealedTable, type Replacement, type SealedTable } from './sealed-table.ts'
-import type { Applied, Collection, StoreFile } from './store.ts'
+import type { Applied, StoreFile } from './store.ts'
 
 export interface CollectionTable {
   readonly table: SealedTable
@@ -20,7 +20,7 @@ export interface CollectionTable {
 
 export function createCollectionTable(
   store: StoreFile,
-  collection: Collection,
+  collection: string,
   domainKey: Uint8Array,
   random: Random,
   onDamage: (message: string) => void,

@@ -11,7 +11,7 @@ import type { CollectionTable } from './collection-table.ts'
 import { type Head, type HeadRow, setOf } from './head.ts'
 import { differenceOf, emptySet, isSameSet, merge, type RecordSet } from './record-set.ts'
 import type { Replacement } from './sealed-table.ts'
-import { COLLECTIONS, type Collection, type StoredRecord, type StoreFile } from './store.ts'
+import type { StoredRecord, StoreFile } from './store.ts'
 
 const SLICE_MS = 5 // of work, in which nothing else is served
 const PAUSE_MS = 45 // 200,000 records take about a second of work: ten in all
@@ -20,45 +20,47 @@ export interface Inspection {
   /** As it is stored; made from what there is where there is none. */
   head(): Head
   /** Tells of every intact record. Throws `storage` when the collection is not that of the last change. */
-  admit(collection: Collection, tell: (record: StoredRecord) => void): void
+  admit(collection: string, tell: (record: StoredRecord) => void): void
   /** Throws `storage` once records were found that are not those of the last change. */
   assertTrusted(): void
   /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
   begin(): Promise<void>
   /** A change is on disk. */
-  note(collection: Collection, replacement: Replacement): void
+  note(collection: string, replacement: Replacement): void
   close(): void
 }
 
 export interface InspectionServices {
   store: StoreFile
-  tables: Record<Collection, CollectionTable>
+  /** By collection. */
+  tables: ReadonlyMap<string, CollectionTable>
   head: HeadRow
   onDamage: (message: string) => void
 }
 
 /** A walk through the rows of a collection, beside which changes go on. */
 interface Walk {
-  collection: Collection
+  collection: string
   set: RecordSet
   /** The last slot that was looked at. */
   at: bigint
 }
 
 export function createInspection({ store, tables, head, onDamage }: InspectionServices): Inspection {
-  const admitted = new Set<Collection>()
+  const admitted = new Set<string>()
   /** By how much sets with damaged rows differ from what the head says. */
-  const residues = new Map<Collection, RecordSet>()
+  const residues = new Map<string, RecordSet>()
   let isAdopting = false
   let walk: Walk | null = null
   let distrust: string | null = null
   let isOpen = true
 
+  const tableOf = (collection: string): CollectionTable => tables.get(collection)!
+
   /** A store from before there were heads, or the backup of one: what lies there is taken as it is. */
   function adopt(): Head {
     const adopted: Head = { n: 0, sets: new Map() }
-    for (const collection of COLLECTIONS) {
-      const { table, hash } = tables[collection]
+    for (const [collection, { table, hash }] of tables) {
       const set = setOf(adopted, collection)
       for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(row.slot))
         hash.add(set, row.slot, row.sealed)
@@ -66,13 +68,14 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     return adopted
   }
 
-  function admit(collection: Collection, tell: (record: StoredRecord) => void): void {
+  function admit(collection: string, tell: (record: StoredRecord) => void): void {
     const stored = head.read()
     if (stored === null) isAdopting = true
     const set = emptySet()
     let damaged = 0
-    for (const { slot, sealed, record } of tables[collection].table.rows()) {
-      tables[collection].hash.add(set, slot, sealed)
+    const { table, hash } = tableOf(collection)
+    for (const { slot, sealed, record } of table.rows()) {
+      hash.add(set, slot, sealed)
       if (record === null) damaged++
       else if (stored === null && record.n > 0) throw refused(collection, 'what says which there must be is missing')
       else tell(record)
@@ -82,7 +85,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   }
 
   /** Throws `storage`. */
-  function judge(collection: Collection, expected: RecordSet, found: RecordSet, damaged: number): void {
+  function judge(collection: string, expected: RecordSet, found: RecordSet, damaged: number): void {
     if (isSameSet(expected, found)) return
     if (damaged === 0) {
       const missing = expected.count - found.count
@@ -92,7 +95,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     onDamage(`since records of ${collection} are damaged, it cannot be told whether others of them are the latest`)
   }
 
-  function refused(collection: Collection, why: string): CofferError {
+  function refused(collection: string, why: string): CofferError {
     distrust = `The stored records of ${collection} are not those of the last change: ${why}`
     onDamage(distrust)
     return new CofferError('storage', distrust)
@@ -111,7 +114,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   }
 
   async function inspectRest(): Promise<void> {
-    for (const collection of COLLECTIONS) {
+    for (const collection of tables.keys()) {
       if (admitted.has(collection)) continue
       const found = await walkThrough(collection)
       const expected = setOf(head.read() ?? adopt(), collection)
@@ -122,8 +125,8 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     }
   }
 
-  async function walkThrough(collection: Collection): Promise<RecordSet> {
-    const { table, hash } = tables[collection]
+  async function walkThrough(collection: string): Promise<RecordSet> {
+    const { table, hash } = tableOf(collection)
     const set = emptySet()
     let until = 0
     for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(walk.at)) {
@@ -135,10 +138,10 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     return set
   }
 
-  async function countDamaged(collection: Collection): Promise<number> {
+  async function countDamaged(collection: string): Promise<number> {
     let damaged = 0
     let until = 0
-    for (const { record } of tables[collection].table.rows()) {
+    for (const { record } of tableOf(collection).table.rows()) {
       if (record === null) damaged++
       else wipe(record.value)
       if (performance.now() > until) until = await pause()
@@ -175,7 +178,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     },
     note(collection, { slot, before, after }) {
       if (walk?.collection !== collection || slot > walk.at) return
-      const { hash } = tables[collection]
+      const { hash } = tableOf(collection)
       if (before !== null) hash.remove(walk.set, slot, before.sealed)
       if (after !== null) hash.add(walk.set, slot, after.sealed)
     },

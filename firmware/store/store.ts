@@ -2,32 +2,22 @@
 
 import { join } from 'node:path'
 
-/** Each collection is sealed with a key of its own. */
-export const COLLECTIONS = [
-  'users',
-  'namespaces',
-  'keys',
-  'privateKeys',
-  'certificates',
-  'configuration',
-  'counts',
-] as const
-export type Collection = (typeof COLLECTIONS)[number]
+/** What a service declares of its collections. `kind`: of its rows in a backup, a number that is never given twice. */
+export type Collections = Readonly<Record<string, { kind: number }>>
 
 /** The table beside those of the collections that says what they hold: head.ts. */
 export const HEADS = 'heads'
-export type Table = Collection | typeof HEADS
 
-export interface Change {
-  collection: Collection
+export interface Change<C extends string = string> {
+  collection: C
   /** Unique in its collection: an ID, or `namespace/ID` for what lives in a namespace. Never on disk in clear. */
   name: string
   /** The new value, or null to remove the record. */
   value: Uint8Array | null
 }
 
-export interface Decision<T> {
-  changes: readonly Change[]
+export interface Decision<T, C extends string = string> {
+  changes: readonly Change<C>[]
   /** What the caller gets once they are on disk. */
   result: T
   /** What of the device itself changes in the same transaction. */
@@ -45,28 +35,29 @@ export interface StoredRecord {
 /** Hears of a record that came (`before` is null, or one that was damaged), was replaced, or went (`after` is null). */
 export type Applied = (before: StoredRecord | null, after: StoredRecord | null) => void
 
-export interface RecordStore {
+/** `C`: the collections that its user knows. */
+export interface RecordStore<C extends string = string> {
   /** Drawn anew when the records are replaced by others: with it the number of a change names one state of a record for ever. */
   readonly generation: string
   /** The opened value, or null. Throws `storage` when the record is damaged or out of its place. */
-  get(collection: Collection, name: string): Uint8Array | null
+  get(collection: C, name: string): Uint8Array | null
   /** Every intact record of a collection, in no order. Damaged ones are logged and remembered for `isDamaged`. */
-  list(collection: Collection): Iterable<Uint8Array>
+  list(collection: C): Iterable<Uint8Array>
   /**
    * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every change, in the turn in which it is
    * made. A change that does not reach the disk is told backwards, with the same objects, before anybody has seen it. Throws
    * `storage` when the records are not those of the last change.
    */
-  follow(collection: Collection, applied: Applied): void
+  follow(collection: C, applied: Applied): void
   /** True when a damaged record lies under this name: it must neither be reported missing nor overwritten. */
-  isDamaged(collection: Collection, name: string): boolean
+  isDamaged(collection: C, name: string): boolean
   /** The slot of a name. */
-  slotOf(collection: Collection, name: string): bigint
+  slotOf(collection: C, name: string): bigint
   /**
    * `decide` sees everything as it is, throws what is to be answered, and may run again. Its changes are on disk, all or none,
    * when the promise is fulfilled. Values may be wiped from then on. Throws `storage`, then nothing has changed.
    */
-  change<T>(decide: () => Decision<T>): Promise<T>
+  change<T>(decide: () => Decision<T, C>): Promise<T>
 }
 
 /** A record as it lies on disk. */
@@ -107,6 +98,7 @@ export interface Claim {
 
 /** Records that come as they lie on disk: those of a backup. */
 export interface Rows {
-  clear(table: Table): void
-  insert(table: Table, row: Row): void
+  /** `table`: a collection, or `HEADS`. */
+  clear(table: string): void
+  insert(table: string, row: Row): void
 }

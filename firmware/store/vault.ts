@@ -10,7 +10,7 @@ import { openHead, setOf } from './head.ts'
 import { createInspection } from './inspection.ts'
 import type { Replacement } from './sealed-table.ts'
 import { databaseOf } from './sqlite/file.ts'
-import { COLLECTIONS, type Collection, type RecordStore, type StoreFile } from './store.ts'
+import type { RecordStore, StoreFile } from './store.ts'
 
 const BATCH_BYTES = 100 * 1024 // of values in one transaction: bounds the time that everything else waits
 
@@ -33,19 +33,25 @@ export function openVault(
   domainKey: Uint8Array,
   random: Random,
   onDamage: (message: string) => void,
+  collections: readonly string[],
 ): Vault {
-  const tables = Object.fromEntries(
-    COLLECTIONS.map((collection) => [
+  const tables = new Map(
+    collections.map((collection) => [
       collection,
       createCollectionTable(store, collection, domainKey, random, onDamage),
     ]),
-  ) as Record<Collection, CollectionTable>
+  )
+  const tableOf = (collection: string): CollectionTable => {
+    const table = tables.get(collection)
+    if (table === undefined) throw new Error(`No such collection: ${collection}`)
+    return table
+  }
   const head = openHead(store, domainKey, random)
   const generation = onDisk(() => readGeneration(databaseOf(store)))
   const inspection = createInspection({ store, tables, head, onDamage })
 
   const commit: Commit = (decisions) => {
-    const made: [Collection, Replacement][] = []
+    const made: [string, Replacement][] = []
     const outcomes: Outcome[] = []
     try {
       store.transaction(() => {
@@ -62,7 +68,7 @@ export function openVault(
           if (outcome instanceof Error) continue
           if (outcome.changes.length > 0) current.n++
           for (const { collection, name, value } of outcome.changes) {
-            made.push([collection, tables[collection].put(name, value, current.n, setOf(current, collection))])
+            made.push([collection, tableOf(collection).put(name, value, current.n, setOf(current, collection))])
             bytes += value?.length ?? 0
           }
           outcome.alongside?.()
@@ -70,7 +76,7 @@ export function openVault(
         if (current.n !== lastN) head.put(current)
       })
     } catch (error) {
-      for (const [collection, replacement] of made.reverse()) tables[collection].takeBack(replacement)
+      for (const [collection, replacement] of made.reverse()) tableOf(collection).takeBack(replacement)
       throw error
     }
     for (const [collection, replacement] of made) inspection.note(collection, replacement)
@@ -82,14 +88,14 @@ export function openVault(
   return {
     domainKey,
     generation,
-    get: (collection, name) => tables[collection].table.get(name),
-    list: (collection) => tables[collection].table.list(),
-    isDamaged: (collection, name) => tables[collection].table.isDamaged(name),
-    slotOf: (collection, name) => tables[collection].table.slotOf(name),
+    get: (collection, name) => tableOf(collection).table.get(name),
+    list: (collection) => tableOf(collection).table.list(),
+    isDamaged: (collection, name) => tableOf(collection).table.isDamaged(name),
+    slotOf: (collection, name) => tableOf(collection).table.slotOf(name),
     change: queue.add,
     follow(collection, applied) {
       inspection.admit(collection, (record) => applied(null, record))
-      tables[collection].applied = applied
+      tableOf(collection).applied = applied
     },
     settle: queue.settle,
     watch: inspection.begin,
@@ -97,17 +103,17 @@ export function openVault(
       queue.close()
       inspection.close()
       head.close()
-      for (const table of Object.values(tables)) table.close()
+      for (const table of tables.values()) table.close()
       wipe(domainKey)
     },
   }
 }
 
 /** True when records of a domain lie in the store, openable or not. */
-export const holdsRecords = (store: StoreFile): boolean => {
+export const holdsRecords = (store: StoreFile, collections: readonly string[]): boolean => {
   const database = databaseOf(store)
   return onDisk(() =>
-    COLLECTIONS.some((collection) => database.prepare(`SELECT 1 FROM "${collection}" LIMIT 1`).get() !== undefined),
+    collections.some((collection) => database.prepare(`SELECT 1 FROM "${collection}" LIMIT 1`).get() !== undefined),
   )
 }
 

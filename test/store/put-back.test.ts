@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import type { Collection } from '../../firmware/kms/domain/collections.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
-import type { Collection, StoredRecord, StoreFile } from '../../firmware/store/store.ts'
+import type { StoredRecord, StoreFile } from '../../firmware/store/store.ts'
 import type { Vault } from '../../firmware/store/vault.ts'
 import { putOldRows } from './old-rows.ts'
 import { commit, createStoreRig, type StoreRig, text, utf8 } from './rig.ts'

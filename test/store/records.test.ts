@@ -6,8 +6,8 @@ import type { Statement } from 'better-sqlite3'
 import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
+import { COLLECTION_NAMES } from '../../firmware/kms/domain/collections.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
-import { COLLECTIONS } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
 import { commit, createStoreRig, text, utf8 } from './rig.ts'
 
@@ -66,9 +66,9 @@ test('collections are apart: the same name holds other values', async (t) => {
   const vault = rig.vault(rig.open())
   await commit(
     vault,
-    COLLECTIONS.map((collection) => ({ collection, name: 'same', value: utf8(collection) })),
+    COLLECTION_NAMES.map((collection) => ({ collection, name: 'same', value: utf8(collection) })),
   )
-  for (const collection of COLLECTIONS) assert.equal(text(vault.get(collection, 'same')), collection)
+  for (const collection of COLLECTION_NAMES) assert.equal(text(vault.get(collection, 'same')), collection)
   await commit(vault, [{ collection: 'users', name: 'same', value: null }])
   assert.equal(text(vault.get('keys', 'same')), 'keys')
 })
@@ -127,7 +127,7 @@ test('a store that has no room to grow refuses changes, keeps the rest, and take
 
 test('another domain key opens nothing and finds nothing', async (t) => {
   const { store } = await fill(t, 2)
-  const other = openVault(store, systemRandom(32), systemRandom, () => {})
+  const other = openVault(store, systemRandom(32), systemRandom, () => {}, COLLECTION_NAMES)
   assert.deepEqual(Array.from(other.list('keys')), [])
   assert.equal(other.get('keys', 'n0'), null)
 })

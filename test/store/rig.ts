@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { COLLECTION_NAMES } from '../../firmware/kms/domain/collections.ts'
 import { openStore, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
 import type { Change, RecordStore, StoreFile } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
@@ -45,7 +46,8 @@ export function createStoreRig(t: TestContext): StoreRig {
       opened.push(store)
       return store
     },
-    vault: (store) => openVault(store, new Uint8Array(32).fill(3), systemRandom, (message) => reports.push(message)),
+    vault: (store) =>
+      openVault(store, new Uint8Array(32).fill(3), systemRandom, (message) => reports.push(message), COLLECTION_NAMES),
   }
 }
 

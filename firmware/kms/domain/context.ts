@@ -5,7 +5,7 @@ import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
-import type { RecordStore } from '../../store/store.ts'
+import type { Records } from './collections.ts'
 import type { ListVersion } from './list-version.ts'
 import { PASSPHRASE_COST } from './passphrase.ts'
 
@@ -23,7 +23,7 @@ export interface DomainDeps {
 }
 
 export interface Context {
-  readonly records: RecordStore
+  readonly records: Records
   readonly pool: CryptoPool
   readonly random: Random
   readonly log: Log
@@ -36,7 +36,7 @@ export interface Context {
   versionText(version: number | ListVersion): string
 }
 
-export function createContext(records: RecordStore, deps: DomainDeps, isOpen: () => boolean): Context {
+export function createContext(records: Records, deps: DomainDeps, isOpen: () => boolean): Context {
   return {
     records,
     pool: deps.pool,

@@ -5,7 +5,7 @@
  */
 
 import { CofferError } from '../../base/error.ts'
-import type { Change } from '../../store/store.ts'
+import type { Change } from './collections.ts'
 import type { Context } from './context.ts'
 import { keyName, type Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'

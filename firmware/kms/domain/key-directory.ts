@@ -2,7 +2,7 @@
 
 import { CofferError } from '../../base/error.ts'
 import type { KeyHandle, PublicKey } from '../../crypto/types.ts'
-import type { Collection } from '../../store/store.ts'
+import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import { keyName, type Namespace } from './identifiers.ts'
 import type { KeyCounts } from './key-counts.ts'

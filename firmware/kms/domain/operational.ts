@@ -3,7 +3,7 @@
 import type { Place } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
-import type { Change, RecordStore } from '../../store/store.ts'
+import type { Change, Records } from './collections.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
 import { KeyUse } from './key-use.ts'
@@ -35,7 +35,7 @@ export interface Operational {
 }
 
 /** Builds the index of every user, namespace and key. */
-export function openDomain(records: RecordStore, deps: DomainDeps): Operational {
+export function openDomain(records: Records, deps: DomainDeps): Operational {
   let open = true
   const context = createContext(records, deps, () => open)
   const namespaces = new Namespaces(context)

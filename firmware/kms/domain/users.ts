@@ -3,6 +3,7 @@
 import { CofferError } from '../../base/error.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { Decision, StoredRecord } from '../../store/store.ts'
+import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import { generatedId, namespaceOf, userPrefix } from './identifiers.ts'
@@ -218,7 +219,7 @@ export class Users {
   }
 }
 
-const putting = (user: User): Decision<undefined> => ({
+const putting = (user: User): Decision<undefined, Collection> => ({
   changes: [{ collection: 'users', name: user.id, value: encodeUser(user) }],
   result: undefined,
 })

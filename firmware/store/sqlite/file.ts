@@ -8,7 +8,7 @@ import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../failure.ts'
 import { drawGeneration } from '../generation.ts'
 import { createIdentity, inspectIdentity } from '../identity.ts'
-import { COLLECTIONS, HEADS, type Rows, type StoreFile, storePath, type Table } from '../store.ts'
+import { type Rows, type StoreFile, storePath } from '../store.ts'
 import { inspectStore } from './inspect.ts'
 import { MIGRATIONS, type Migration, migrate } from './schema.ts'
 
@@ -212,14 +212,16 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
 }
 
 function rowsOf(database: Database): Rows {
-  const insertInto = Object.fromEntries(
-    [...COLLECTIONS, HEADS].map((table) => [
-      table,
-      database.prepare<[bigint, Uint8Array]>(`INSERT INTO "${table}" (slot, sealed) VALUES (?, ?)`),
-    ]),
-  ) as Record<Table, Statement<[bigint, Uint8Array]>>
+  const inserts = new Map<string, Statement<[bigint, Uint8Array]>>()
+  const insertInto = (table: string): Statement<[bigint, Uint8Array]> => {
+    const known = inserts.get(table)
+    if (known !== undefined) return known
+    const insert = database.prepare<[bigint, Uint8Array]>(`INSERT INTO "${table}" (slot, sealed) VALUES (?, ?)`)
+    inserts.set(table, insert)
+    return insert
+  }
   return {
     clear: (table) => database.exec(`DELETE FROM "${table}"`),
-    insert: (table, { slot, sealed }) => insertInto[table].run(slot, sealed),
+    insert: (table, { slot, sealed }) => insertInto(table).run(slot, sealed),
   }
 }
