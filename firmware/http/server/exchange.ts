@@ -24,6 +24,8 @@ export interface Exchange {
   openBody(): Readable
   /** Somebody has logged in: the connection is a user's from now on. */
   markAuthenticated(): void
+  /** Aborted when the client has gone before it had the whole answer. Nothing is made for requests that never ask for it. */
+  signal(): AbortSignal
   /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
@@ -39,9 +41,11 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
       markAuthenticated: () => {},
+      signal: () => request.signal,
       cut: () => {},
     }
   }
+  let signal: AbortSignal | undefined
   return {
     method: request.method,
     target: originForm(incoming.url ?? ''),
@@ -55,8 +59,19 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       return incoming
     },
     markAuthenticated: () => markAuthenticated(incoming.socket),
+    signal: () => (signal ??= signalOf(outgoing)),
     cut: () => void outgoing?.destroy(),
   }
+}
+
+function signalOf(outgoing: ServerResponse | undefined): AbortSignal {
+  const controller = new AbortController()
+  const judge = (): void => {
+    if (!outgoing?.writableFinished) controller.abort()
+  }
+  if (outgoing?.closed) judge()
+  else outgoing?.once('close', judge)
+  return controller.signal
 }
 
 /** `https://host/path` as `/path`: RFC 9112 section 3.2.2 asks servers to take both. */

@@ -68,6 +68,8 @@ export interface Request<S, P, Q, B> {
   caller: Caller
   /** IP address of the client, for rate limits and the log. */
   address: string
+  /** Aborted when the client has gone: whoever makes something long for it can stop. */
+  readonly signal: AbortSignal
   /** Of the attempt, where attempts are limited. */
   place?: Place
   params: P

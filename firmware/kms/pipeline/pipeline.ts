@@ -108,6 +108,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       services,
       caller,
       address,
+      get signal() {
+        return exchange.signal()
+      },
       params: match.params,
       query: {},
       body: undefined,
