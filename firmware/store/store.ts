@@ -22,6 +22,8 @@ export interface Decision<T, C extends string = string> {
   result: T
   /** What of the device itself changes in the same transaction. */
   alongside?: () => void
+  /** One of many that touch much of the file: it is moved there from the log at once, since all of them would take long. */
+  isBulk?: boolean
 }
 
 export interface StoredRecord {

@@ -80,6 +80,7 @@ export function openVault(
       throw error
     }
     for (const [collection, replacement] of made) inspection.note(collection, replacement)
+    if (outcomes.some((outcome) => 'isBulk' in outcome && outcome.isBulk)) store.checkpoint()
     return outcomes
   }
 

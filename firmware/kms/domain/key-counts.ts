@@ -15,8 +15,8 @@ const ENTRY_BYTES = 12 // slot and count
 
 export class KeyCounts {
   readonly #context: Context
-  /** What is not stored yet. */
-  readonly #unstored = new Map<KeyEntry, number>()
+  /** What is not stored yet, by bucket. */
+  readonly #unstored = Array.from({ length: BUCKETS }, () => new Map<KeyEntry, number>())
   /** The records of each bucket: those of this node, and of others. */
   readonly #names = Array.from({ length: BUCKETS }, () => new Set<string>())
   /** What of `#unstored` a new value holds. */
@@ -50,11 +50,22 @@ export class KeyCounts {
   }
 
   add(entry: KeyEntry): void {
-    this.#unstored.set(entry, this.unstored(entry) + 1)
+    this.give(entry, this.unstored(entry) + 1)
   }
 
   unstored(entry: Readonly<KeyEntry>): number {
-    return this.#unstored.get(entry as KeyEntry) ?? 0
+    return this.#unstored[bucketOf(entry)]!.get(entry as KeyEntry) ?? 0
+  }
+
+  /** What is not stored of a key leaves with its id, to be given back under the next one. */
+  take(entry: KeyEntry): number {
+    const count = this.unstored(entry)
+    this.#unstored[bucketOf(entry)]!.delete(entry)
+    return count
+  }
+
+  give(entry: KeyEntry, count: number): void {
+    if (count > 0) this.#unstored[bucketOf(entry)]!.set(entry, count)
   }
 
   /**
@@ -63,22 +74,21 @@ export class KeyCounts {
    */
   async store(slowly: boolean): Promise<void> {
     const writes: Promise<void>[] = []
-    for (const [bucket, entries] of Map.groupBy(this.#unstored.keys(), bucketOf)) {
-      const write = this.#storeBucket(bucket, entries)
+    for (const [bucket, unstored] of this.#unstored.entries()) {
+      if (unstored.size === 0) continue
+      const write = this.#storeBucket(bucket)
       if (slowly) await write
       else writes.push(write)
     }
     await Promise.all(writes)
   }
 
-  #storeBucket(bucket: number, entries: readonly KeyEntry[]): Promise<void> {
+  #storeBucket(bucket: number): Promise<void> {
     const { records, member } = this.#context
     return records.change(() => {
-      const adds = new Map<KeyEntry, number>()
-      for (const entry of entries) {
-        if (!this.#isKept(entry)) this.#unstored.delete(entry)
-        else if (bucketOf(entry) === bucket && this.unstored(entry) > 0) adds.set(entry, this.unstored(entry))
-      }
+      const unstored = this.#unstored[bucket]!
+      for (const entry of unstored.keys()) if (!this.#isKept(entry)) unstored.delete(entry)
+      const adds = new Map(unstored)
       const name = nameOf(member, bucket)
       const counts = adds.size === 0 ? null : this.#read(name)
       if (counts === null) return { changes: [], result: undefined }
@@ -133,9 +143,7 @@ export class KeyCounts {
 
   #owe(counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
     for (const [entry, count] of counts ?? []) {
-      const left = this.unstored(entry) + sign * count
-      if (left > 0) this.#unstored.set(entry, left)
-      else this.#unstored.delete(entry)
+      this.give(entry, this.take(entry) + sign * count)
     }
   }
 }

@@ -119,10 +119,17 @@ export class KeyIndex {
   /** The entry that this record had before, or its key under another id. */
   #returned(key: StoredKey, record: StoredRecord): KeyEntry | undefined {
     const returned = this.#gone.get(record)
-    if (returned !== undefined) return Object.assign(returned, { id: key.id })
+    if (returned !== undefined) return this.#renamed(returned, { id: key.id })
     const last = this.#lastGone
     if (last === null || key.formerId !== last.id || key.namespace !== last.namespace) return undefined
-    return Object.assign(last, changeable(key))
+    return this.#renamed(last, changeable(key))
+  }
+
+  #renamed(entry: KeyEntry, change: Partial<KeyEntry> & { id: string }): KeyEntry {
+    const unstored = this.#counts.take(entry)
+    Object.assign(entry, change)
+    this.#counts.give(entry, unstored)
+    return entry
   }
 
   #update(former: StoredKey, key: StoredKey, n: number): void {

@@ -104,6 +104,7 @@ export class Namespaces {
         await records.change(() => ({
           changes: isLast ? [{ collection: 'namespaces', name: id, value: null }] : keys.removalOf(pieces[piece]!),
           result: undefined,
+          isBulk: true,
         }))
         if (isLast) break
         piece++
