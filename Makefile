@@ -125,8 +125,9 @@ clean:
 dist/firmware.js: node_modules/.package-lock.json $(SOURCES)
 	$(NODE) tools/build.ts
 
-# npm writes this file last; it is older than the lock when the lock has changed since.
+# npm writes this file last; it is older than the lock when the lock has changed since. Its warnings are of what packages ask of
+# the Node that runs npm, which is not the one that runs them.
 node_modules/.package-lock.json: package-lock.json
 	@echo 'npm fetches the packages: about a minute. Without a network it tries for some minutes before it says so.'
-	npm ci
+	npm ci --loglevel=error
 	@touch $@

@@ -17,10 +17,12 @@ import { wipe } from '../firmware/base/secret.ts'
 import { deriveKey } from '../firmware/crypto/kdf.ts'
 import { importKey, importRsaKey } from '../firmware/crypto/pool/operations.ts'
 import { systemRandom } from '../firmware/crypto/random.ts'
+import { decodeBucket } from '../firmware/kms/domain/key-counts.ts'
 import { decodeKey } from '../firmware/kms/domain/key-record.ts'
+import { decodeNamespace } from '../firmware/kms/domain/namespaces.ts'
 import { decodeUser } from '../firmware/kms/domain/user-record.ts'
 import { lockedSlot, openWithPassphrase, UNLOCK_COST } from '../firmware/store/key-slots.ts'
-import { createRowReader } from '../firmware/store/sealed-table.ts'
+import { createRowReader } from '../firmware/store/sealed-row.ts'
 
 const HELP = `Lists what is in a backup, and checks that all of it is there and can be opened.
 
@@ -31,8 +33,6 @@ line break at the end does not count); they are never given on the command line,
 namespaces and keys are listed; private keys and certificates are opened and counted, never shown.
 
 Exit status: 0 when the backup is whole, 1 when it is not or a passphrase is wrong, 2 when the command is wrong.`
-
-if (import.meta.main) process.exitCode = await main()
 
 async function main(): Promise<number> {
   let file: string | undefined
@@ -104,19 +104,22 @@ async function listOwn(open: () => Source, backupPassphrase: Uint8Array, unlockP
     const unattended = header.unattendedSlot.length > 0 ? 'on' : 'off'
     write(`made ${formatTime(header.madeAtMs)} on device ${header.deviceId}, unattended start ${unattended}`)
     const counts = new Map<string, number>()
+    const used = new Map<bigint, number>()
     const readers = readersOf(domainKey)
     let chatBytes = 0
     for (const record of backup.records()) {
       if ('slot' in record) {
-        const value = readers[record.collection].open(record)
-        if (value === null) throw new Error(`A record of ${record.collection} cannot be opened`)
-        describe(record.collection, value, counts, write)
+        const opened = readers[record.collection].open(record)
+        if (opened === null) throw new Error(`A record of ${record.collection} cannot be opened`)
+        if (record.collection === 'counts')
+          for (const [slot, count] of decodeBucket(opened.value).counts) used.set(slot, (used.get(slot) ?? 0) + count)
+        describe(record.collection, opened.value, counts, write, used.get(record.slot))
       } else if ('file' in record) chatBytes += record.bytes.length
       else write(`device record: ${record.name}`)
     }
     backup.close()
     if (chatBytes > 0) write(`chat: ${chatBytes} bytes`)
-    write(`complete: ${BACKUP_COLLECTIONS.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')}`)
+    write(`complete: ${totals(LISTED, counts)}`)
   } finally {
     wipe(backupKey, domainKey)
   }
@@ -155,12 +158,22 @@ async function listForeign(
       const { changes } = await recordsOf({ path, value }, keys, IMPORTS)
       for (const { collection, value } of changes) if (value !== null) describe(collection, value, counts, write)
     }
-    const names = BACKUP_COLLECTIONS.filter((name) => name !== 'configuration')
-    write(`complete: ${names.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')}`)
+    write(
+      `complete: ${totals(
+        LISTED.filter((name) => name !== 'configuration'),
+        counts,
+      )}`,
+    )
   } finally {
     wipe(...secrets)
   }
 }
+
+/** What stands for nothing but itself. */
+const LISTED = BACKUP_COLLECTIONS.filter((name) => name !== 'counts' && name !== 'heads')
+
+const totals = (names: readonly string[], counts: ReadonlyMap<string, number>): string =>
+  names.map((name) => `${counts.get(name) ?? 0} ${name}`).join(', ')
 
 const IMPORTS: Imports = {
   importRaw: async (type, data) => importKey(type, data),
@@ -179,25 +192,34 @@ function readersOf(domainKey: Uint8Array): Record<BackupCollection, ReturnType<t
   return Object.fromEntries(entries)
 }
 
-/** Writes a line, but for what is counted only; wipes the value. */
-function describe(collection: BackupCollection, value: Uint8Array, counts: Map<string, number>, write: Write): void {
-  const line = lineOf(collection, value)
+/** Writes a line, but for what is counted only; wipes the value. `used`: how often a key was, beside what is in its record. */
+function describe(
+  collection: BackupCollection,
+  value: Uint8Array,
+  counts: Map<string, number>,
+  write: Write,
+  used = 0,
+): void {
+  const line = lineOf(collection, value, used)
   if (line !== null) write(line)
   value.fill(0)
   counts.set(collection, (counts.get(collection) ?? 0) + 1)
 }
 
-function lineOf(collection: BackupCollection, value: Uint8Array): string | null {
+function lineOf(collection: BackupCollection, value: Uint8Array, used: number): string | null {
   if (collection === 'users') {
     const { id, role, realName, tags } = decodeUser(value)
     return `user ${id}: ${role}, ${JSON.stringify(realName)}${tagged(tags)}`
   }
-  if (collection === 'namespaces') return `namespace ${new TextDecoder().decode(value)}`
+  if (collection === 'namespaces') {
+    const { id, state } = decodeNamespace(value)
+    return `namespace ${id}${state === 'doomed' ? ', deleted' : ''}`
+  }
   if (collection !== 'keys') return null
   const { namespace, id, typeName, mechanisms, tags, label, operations, certificate } = decodeKey(value)
   return [
     `key ${namespace === '' ? id : `${namespace}/${id}`}: ${typeName}, ${mechanisms.join(' ') || 'no mechanisms'}`,
-    `, ${operations} operations${tagged(tags)}`,
+    `, ${operations + used} operations${tagged(tags)}`,
     label === '' ? '' : `, label ${JSON.stringify(label)}`,
     certificate === null ? '' : ', with certificate',
   ].join('')
@@ -241,3 +263,5 @@ async function ask(prompt: string): Promise<Uint8Array> {
     stderr.write('\n')
   }
 }
+
+if (import.meta.main) process.exitCode = await main()

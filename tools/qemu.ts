@@ -52,6 +52,8 @@ async function main(): Promise<number> {
   console.log(
     `${isNew ? 'A new device' : 'The device'} in ${directory} (${accelerator()}), https://127.0.0.1:${values.port}`,
   )
+  if (accelerator() === 'tcg')
+    console.log('Every instruction is emulated: the start takes up to a minute, and /provision about another.')
   console.log('Its serial console follows. Ctrl-A X pulls the plug.\n')
   const machine = await startMachine({
     architecture: device.architecture,

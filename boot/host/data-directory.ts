@@ -1,9 +1,18 @@
 /** The data directory of a host: made if need be, and refused in one line where it cannot be used. */
 
-import { accessSync, constants, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { SettingsError } from '../base/settings-error.ts'
+
+/** What Coffer and its tools (`make image`, `make qemu`) have in a data directory. */
+const OURS = [
+  ...['store', 'device.key', 'release.pub', 'slots', 'factory-reset'],
+  ...['development.key', 'development.pub', 'qemu'],
+]
+/** What a file system of its own begins with, and all that a first start which was cut short may leave. */
+const ANYBODYS = ['lost+found', 'lock']
+const STICKY = 0o1000 // everybody may put files there: inode(7)
 
 /** Its real path. Throws a SettingsError that says why it cannot be used. */
 export function openDataDirectory(path: string): string {
@@ -11,10 +20,21 @@ export function openDataDirectory(path: string): string {
     makeDirectory(path)
     const directory = realpathSync(path)
     accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    if (isOfOthers(directory)) throw refusal(path, "it is there for other things, and holds nothing of Coffer's")
     return directory
   } catch (error) {
-    throw new SettingsError(`the data directory ${path} cannot be used: ${explain(error)}; COFFER_DATA chooses another`)
+    throw error instanceof SettingsError ? error : refusal(path, explain(error))
   }
+}
+
+const refusal = (path: string, why: string): SettingsError =>
+  new SettingsError(`the data directory ${path} cannot be used: ${why}; COFFER_DATA chooses another`)
+
+/** Of the system, as / and /tmp are, or with somebody's files: it would be closed to all others, or opened as a passage. */
+function isOfOthers(directory: string): boolean {
+  const entries = readdirSync(directory)
+  if (entries.some((name) => OURS.includes(name))) return false
+  return entries.some((name) => !ANYBODYS.includes(name)) || (statSync(directory).mode & STICKY) !== 0
 }
 
 /** One after the other: Node's own way never ends in a file system that takes no directories, such as /proc. */

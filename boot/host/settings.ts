@@ -32,9 +32,10 @@ const NAMES = [
 /** Settings of our own tools, which a shell may have for all it starts. */
 const OF_OTHERS = ['COFFER_QEMU_ACCEL']
 
-/** What Kubernetes and Docker tell every container of a service or container named coffer. */
-const INJECTED = /^COFFER_(NAME|ENV_.+|SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
-/** `COFFER_PORT` as they set it. */
+/** What Kubernetes and Docker tell every container of a service or container named coffer, or coffer-something. */
+const INJECTED =
+  /^COFFER_(NAME|ENV_.+|([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?))$/
+/** `COFFER_PORT` and `COFFER_SOMETHING_PORT` as they set them. */
 const INJECTED_ADDRESS = /^(tcp|udp|sctp):\/\//
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warning', 'error']
@@ -42,21 +43,25 @@ const PORT_MAX = 65535
 
 /** Throws a SettingsError that names the setting. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>): HostSettings {
-  refuseUnknownNames(Object.keys(environment))
+  refuseUnknownNames(environment)
   return {
     dataDirectory: readDirectory(environment.COFFER_DATA ?? './var'),
     host: readHost(environment.COFFER_HOST ?? '127.0.0.1'),
     port: readPort('COFFER_PORT', own(environment.COFFER_PORT) ?? '8443'),
-    httpPort: environment.COFFER_HTTP_PORT ? readPort('COFFER_HTTP_PORT', environment.COFFER_HTTP_PORT) : null,
-    chatPort: readPort('COFFER_CHAT_PORT', environment.COFFER_CHAT_PORT ?? '9443'),
+    httpPort: readHttpPort(own(environment.COFFER_HTTP_PORT)),
+    chatPort: readPort('COFFER_CHAT_PORT', own(environment.COFFER_CHAT_PORT) ?? '9443'),
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
     releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
   }
 }
 
-function refuseUnknownNames(names: string[]): void {
+function refuseUnknownNames(environment: Readonly<Record<string, string | undefined>>): void {
   const known: readonly string[] = [...NAMES, ...OF_OTHERS]
-  const unknown = names.find((name) => name.startsWith('COFFER_') && !known.includes(name) && !INJECTED.test(name))
+  const isInjected = (name: string): boolean =>
+    INJECTED.test(name) || (name.endsWith('_PORT') && own(environment[name]) === undefined)
+  const unknown = Object.keys(environment).find(
+    (name) => name.startsWith('COFFER_') && !known.includes(name) && !isInjected(name),
+  )
   if (unknown !== undefined) throw new SettingsError(`${unknown} is not a setting; there are ${NAMES.join(', ')}`)
 }
 
@@ -80,6 +85,8 @@ function readHost(value: string): string {
   if (value === 'localhost' || isIP(value) !== 0) return value
   throw new SettingsError(`COFFER_HOST is ${JSON.stringify(value)}; it must be an IP address or localhost`)
 }
+
+const readHttpPort = (value: string | undefined): number | null => (value ? readPort('COFFER_HTTP_PORT', value) : null)
 
 function readPort(name: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)

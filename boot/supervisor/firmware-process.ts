@@ -54,8 +54,7 @@ export function launch(
     `--v8-pool-size=${V8_THREADS}`,
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.
-    `--max-old-space-size=${heapMegabytes}`,
-    `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
+    ...heapFlags(heapMegabytes),
     program,
   ]
   return spawn(file!, parameters, {
@@ -70,6 +69,11 @@ export function launch(
 
 /** Our end of its pipe to the chat, or to the firmware. */
 export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
+
+export const heapFlags = (heapMegabytes: number): string[] => [
+  `--max-old-space-size=${heapMegabytes}`,
+  `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
+]
 
 const nurseryFor = (heapMegabytes: number): number =>
   Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), NURSERY_MEGABYTES_MAX))

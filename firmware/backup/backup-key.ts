@@ -6,7 +6,7 @@ import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { equalBytes, SEAL_KEY_BYTES } from '../crypto/seal.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import type { RecordStore } from '../store/store.ts'
+import type { Records } from '../kms/domain/collections.ts'
 import { SALT_BYTES } from './container.ts'
 
 const NAME = 'backup key'
@@ -25,7 +25,7 @@ export interface Derivation {
 }
 
 /** Null before a passphrase was set. The caller wipes the key. */
-export function readBackupKey(records: RecordStore): BackupKey | null {
+export function readBackupKey(records: Records): BackupKey | null {
   const value = records.get('configuration', NAME)
   if (value === null) return null
   if (value.length !== SALT_BYTES + SEAL_KEY_BYTES) throw new CofferError('storage', 'The backup key is damaged')
@@ -36,7 +36,7 @@ export function readBackupKey(records: RecordStore): BackupKey | null {
 
 /** Throws `forbidden` when it is not the current passphrase; before one was set, nothing but the empty one is. */
 export async function checkBackupPassphrase(
-  records: RecordStore,
+  records: Records,
   passphrase: Uint8Array,
   { pool, cost }: Derivation,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export async function checkBackupPassphrase(
 }
 
 export async function setBackupPassphrase(
-  records: RecordStore,
+  records: Records,
   passphrase: Uint8Array,
   { pool, cost }: Derivation,
   random: Random,
@@ -60,7 +60,7 @@ export async function setBackupPassphrase(
   const key = await pool.scrypt(passphrase, salt, cost)
   const change = backupKeyChange(salt, key)
   try {
-    records.commit([change])
+    await records.change(() => ({ changes: [change], result: undefined }))
   } finally {
     wipe(key, change.value)
   }

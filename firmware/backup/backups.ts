@@ -1,6 +1,5 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { actAlone } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
@@ -25,7 +24,7 @@ import { writeBackup } from './writer.ts'
 export interface OpenStore {
   store: StoreFile
   device: DeviceArea
-  session: { vault: Vault; domain: { flushSome(): boolean } } | null
+  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void } } | null
 }
 
 /** What backups need of the appliance. */
@@ -103,8 +102,8 @@ export class Backups {
    */
   async make(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
     const { session } = this.#open()
-    while (session.domain.flushSome()) await nextTurn() // counters are part of it
-    const { device } = this.#open()
+    await session.domain.flush(true) // counters are part of it
+    const { device } = this.#open(session)
     const lockedDomainKey = lockedDomainKeyOf(device.get(ATTENDED)!, device.get(BESIDE_ATTENDED), this.#services.cost)
     if (wanted === 'nethsm' && lockedDomainKey !== null) return this.#makeForNetHsm(session, lockedDomainKey)
     const chat = this.chat?.exists ? await this.chat.copy() : null

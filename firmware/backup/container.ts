@@ -9,10 +9,12 @@ import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { deriveSealKey, SEAL_KEY_BYTES, SEAL_OVERHEAD_BYTES, seal, unseal } from '../crypto/seal.ts'
-import type { Collection } from '../store/store.ts'
+import { COLLECTION_NAMES, COLLECTIONS, type Collection } from '../kms/domain/collections.ts'
+import { HEADS } from '../store/store.ts'
 import type { ChatPiece } from './chat.ts'
 
-const VERSION = 1
+const VERSION = 2 // since records have numbers, and the head says which there must be
+const VERSIONS: readonly number[] = [1, VERSION]
 export const MAGIC = utf8ToBytes('_COFFER_BACKUP_')
 export const SALT_BYTES = 16
 export const PREAMBLE_BYTES = MAGIC.length + 1 + SALT_BYTES
@@ -48,22 +50,17 @@ export interface StoredRow {
 
 export type BackupRecord = DeviceRecord | StoredRow | ChatPiece
 
-/** The kinds of chunks after the header. Append only. */
+/** The kinds of chunks after the header, beside those of the collections. */
 const DEVICE = 0
-const KINDS = {
-  users: 1,
-  namespaces: 2,
-  keys: 3,
-  privateKeys: 4,
-  certificates: 5,
-  configuration: 6,
-} as const satisfies Partial<Record<Collection, number>>
-const CHAT_PIECE = 7
+const HEAD = 8
+const CHAT_PIECE = 9
 const TRAILER = 255
 
-export type BackupCollection = keyof typeof KINDS
+export type BackupCollection = Collection | typeof HEADS
 /** What a backup holds, in its order: first the device area, then these, each in the order of its slots. */
-export const BACKUP_COLLECTIONS = Object.keys(KINDS) as readonly BackupCollection[]
+export const BACKUP_COLLECTIONS: readonly BackupCollection[] = [...COLLECTION_NAMES, HEADS]
+
+const kindOf = (collection: BackupCollection): number => (collection === HEADS ? HEAD : COLLECTIONS[collection].kind)
 
 const POSITION_BYTES = 8
 const NUMBER_BYTES = 8
@@ -75,7 +72,7 @@ export function encodePreamble(salt: Uint8Array): Uint8Array {
 /** The salt, or what is wrong. */
 export function decodePreamble(bytes: Uint8Array): Uint8Array | 'foreign' | 'version' {
   if (bytes.length < PREAMBLE_BYTES || !MAGIC.every((byte, index) => bytes[index] === byte)) return 'foreign'
-  return bytes[MAGIC.length] === VERSION ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
+  return VERSIONS.includes(bytes[MAGIC.length]!) ? bytes.slice(MAGIC.length + 1, PREAMBLE_BYTES) : 'version'
 }
 
 /** With the length in front, as all chunks. */
@@ -106,7 +103,7 @@ export function openHeader(sealed: Uint8Array, backupKey: Uint8Array): (Header &
   const key = headerKey(backupKey)
   const plain = unseal(key, sealed)
   wipe(key)
-  if (plain === null || plain[0] !== VERSION) return null
+  if (plain === null || !VERSIONS.includes(plain[0]!)) return null
   try {
     const fields: Uint8Array[] = []
     for (let at = 1; at < plain.length; ) {
@@ -156,7 +153,7 @@ export function openChunk(sealed: Uint8Array, position: number, chunkKey: Uint8A
   if (kind === DEVICE) return decodeDeviceRecord(content)
   if (kind === CHAT_PIECE) return decodeChatPiece(content)
   return decodeRow(
-    BACKUP_COLLECTIONS.find((collection) => KINDS[collection] === kind),
+    BACKUP_COLLECTIONS.find((collection) => kindOf(collection) === kind),
     content,
   )
 }
@@ -171,7 +168,7 @@ function encode(record: BackupRecord): Uint8Array {
 
 function encodeRow({ collection, slot, sealed }: StoredRow): Uint8Array {
   const plain = new Uint8Array(CONTENT_OFFSET + NUMBER_BYTES + sealed.length)
-  plain[POSITION_BYTES] = KINDS[collection]
+  plain[POSITION_BYTES] = kindOf(collection)
   new DataView(plain.buffer).setBigInt64(CONTENT_OFFSET, slot)
   plain.set(sealed, CONTENT_OFFSET + NUMBER_BYTES)
   return plain

@@ -36,16 +36,19 @@ export function seal(key: Uint8Array, message: Uint8Array, random: Random): Uint
   return sealed
 }
 
-/** The message, or null when the key is another one or any bit of the sealed bytes has changed. */
-export function unseal(key: Uint8Array, sealed: Uint8Array): Uint8Array | null {
+/**
+ * The message, or null when the key is another one or any bit of the sealed bytes has changed. It lies in `room`, where that is
+ * given and has room for it and a few bytes more, else in memory of its own.
+ */
+export function unseal(key: Uint8Array, sealed: Uint8Array, room?: Uint8Array): Uint8Array | null {
   expectKey(key)
   if (sealed.length < SEAL_OVERHEAD_BYTES) return null
   const bytes = PAD_BYTES - TAG_BYTES + sealed.length - NONCE_BYTES
   const box = bytes <= scratch.length ? scratch : new Uint8Array(bytes)
   box.set(sealed.subarray(NONCE_BYTES), PAD_BYTES - TAG_BYTES)
-  const padded = newSecret(bytes)
+  const padded = room !== undefined && bytes <= room.length ? room : newSecret(bytes)
   const failure = lowlevel.crypto_secretbox_open(padded, box, bytes, sealed.subarray(0, NONCE_BYTES), key)
-  return failure === 0 ? padded.subarray(PAD_BYTES) : null
+  return failure === 0 ? padded.subarray(PAD_BYTES, bytes) : null
 }
 
 /** A key for one purpose, independent of those for any other purpose. */

@@ -1,42 +1,52 @@
-/**
- * One table of sealed records: `secretbox(record key, nonce, format || mark || value)`, where the mark is a keyed hash of
- * the name. Its beginning is the number of the slot the record lies in, and the mark inside binds the value to its
- * place. What the file shows is how many records of which sizes a table has.
- */
+/** One table of sealed records, see sealed-row.ts. What the file shows is how many records of which sizes a table has. */
 
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Statement } from 'better-sqlite3'
 import { CofferError } from '../base/error.ts'
-import { wipe } from '../base/secret.ts'
+import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { deriveSealKey, equalBytes, seal, unseal } from '../crypto/seal.ts'
+import { equalBytes } from '../crypto/seal.ts'
 import { onDisk } from './failure.ts'
+import { createRowSealer, type OpenedRow, slotOf } from './sealed-row.ts'
 import { databaseOf } from './sqlite/file.ts'
-import type { Row, StoreFile } from './store.ts'
+import type { Row, StoredRecord, StoreFile } from './store.ts'
 
-const FORMAT = 1 // of the sealed bytes
-const MARK_BYTES = 16
-const VALUE_OFFSET = 1 + MARK_BYTES
+const ROOM_BYTES = 4096 // of records that are lent; longer ones are rare
 const PAGE_ROWS = 64 // read at once when listing: bounds memory where records are large, leaves the database free between
 /** Below every slot: an edited one may be negative. */
 export const BEFORE_FIRST = -(2n ** 63n)
 
 type Damage = 'damaged' | 'not in its place'
 
+/** What became of a slot. */
+export interface Replacement {
+  slot: bigint
+  before: SealedRecord | null
+  after: SealedRecord | null
+}
+
+/** A record and the bytes it lies on disk as; null for one that is damaged. */
+export interface SealedRecord {
+  sealed: Uint8Array
+  record: StoredRecord | null
+}
+
 export interface SealedTable {
   /** The value, or null. Throws `storage` when it is damaged or not in its place. */
   get(name: string): Uint8Array | null
   /** Every intact value, in no order. */
   list(): Generator<Uint8Array>
+  /** Every row, in the order of their slots. Records are lent until the next one. */
+  rows(): Generator<SealedRecord & { slot: bigint }>
+  /** The first row, or the next one after a slot, as it lies there. */
+  rowAfter(slot: bigint | null): Row | undefined
   isDamaged(name: string): boolean
   /** True also for a damaged record. */
   has(name: string): boolean
-  /** Call within a transaction. Throws `storage` when another name has the slot. */
-  put(name: string, value: Uint8Array): void
+  /** Call within a transaction. Throws `storage` when another name has the slot. `n`: of the change, where they are numbered. */
+  put(name: string, value: Uint8Array, n?: number): Replacement
   /** Call within a transaction. */
-  remove(name: string): void
+  remove(name: string): Replacement
+  slotOf(name: string): bigint
   /** Wipes the keys; every later call throws. */
   close(): void
 }
@@ -49,21 +59,8 @@ export function createSealedTable(
   random: Random,
   onDamage: (message: string) => void,
 ): SealedTable {
-  const database = databaseOf(store)
-  const recordKey = recordKeyOf(secret, table)
-  const nameKey = nameKeyOf(secret, table)
-  const names = hmac.create(sha256, nameKey)
-  const select: Statement<[bigint], Row> = database
-    .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot = ?`)
-    .safeIntegers()
-  const selectNext: Statement<[bigint], Row> = database
-    .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot > ? ORDER BY slot LIMIT ${PAGE_ROWS}`)
-    .safeIntegers()
-  const upsert = database.prepare(
-    `INSERT INTO "${table}" (slot, sealed) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET sealed = excluded.sealed`,
-  )
-  const drop = database.prepare(`DELETE FROM "${table}" WHERE slot = ?`)
-
+  const rows = createRows(store, table)
+  const sealer = createRowSealer(table, secret, random)
   /** Slots whose record lies elsewhere. Complete once `surveyed`. */
   const displaced = new Set<bigint>()
   const reported = new Set<bigint>()
@@ -76,18 +73,16 @@ export function createSealedTable(
 
   const markOf = (name: string): Uint8Array => {
     expectOpen()
-    return names.clone().update(utf8ToBytes(name)).digest().subarray(0, MARK_BYTES)
+    return sealer.markOf(name)
   }
 
-  /** The plaintext of a row that is intact and in its place. */
-  const openRow = ({ slot, sealed }: Row): Uint8Array | Damage => {
-    const plain = unsealRow(recordKey, sealed)
-    if (plain === null) return 'damaged'
-    const place = slotOf(markIn(plain))
-    if (place === slot) return plain
+  const openRow = ({ slot, sealed }: Row, room?: Uint8Array): OpenedRow | Damage => {
+    const opened = sealer.open(sealed, room)
+    if (opened === null) return 'damaged'
+    if (opened.place === slot) return opened
     // A record whose slot was edited is missing where it belongs; only it knows where that is.
-    displaced.add(place)
-    wipe(plain)
+    displaced.add(opened.place)
+    wipe(opened.value)
     return 'not in its place'
   }
 
@@ -97,21 +92,35 @@ export function createSealedTable(
     onDamage(`a stored record of ${table} is ${damage}`)
   }
 
-  function* list(): Generator<Uint8Array> {
-    let rows: Row[]
-    let after = BEFORE_FIRST
-    do {
+  function* survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }> {
+    for (const row of rows.all()) {
       expectOpen()
-      rows = onDisk(() => selectNext.all(after))
-      for (const row of rows) {
-        expectOpen()
-        after = row.slot
-        const plain = openRow(row)
-        if (typeof plain === 'string') report(row.slot, plain)
-        else yield plain.subarray(VALUE_OFFSET)
-      }
-    } while (rows.length === PAGE_ROWS)
+      const { slot, sealed } = row
+      const opened = openRow(row, room)
+      if (typeof opened === 'string') {
+        report(slot, opened)
+        yield { slot, sealed, record: null }
+      } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
+    }
     surveyed = true
+  }
+
+  /** Thousands of records need no memory of their own each. */
+  function* lend(): Generator<SealedRecord & { slot: bigint }> {
+    const room = newSecret(ROOM_BYTES)
+    try {
+      yield* survey(room)
+    } finally {
+      wipe(room)
+    }
+  }
+
+  function* list(): Generator<Uint8Array> {
+    expectOpen()
+    for (const { record } of survey()) {
+      if (record !== null) yield record.value
+      expectOpen()
+    }
   }
 
   /** What is wrong with a slot that has no row. */
@@ -122,23 +131,24 @@ export function createSealedTable(
 
   const read = (mark: Uint8Array): Uint8Array | Damage | null => {
     const slot = slotOf(mark)
-    const row = onDisk(() => select.get(slot))
+    const row = onDisk(() => rows.at(slot))
     if (row === undefined) return damageOfMissing(slot)
-    const plain = openRow(row)
-    if (typeof plain === 'string') return plain
-    if (equalBytes(markIn(plain), mark)) return plain.subarray(VALUE_OFFSET)
-    wipe(plain)
+    const opened = openRow(row)
+    if (typeof opened === 'string') return opened
+    if (equalBytes(opened.mark, mark)) return opened.value
+    wipe(opened.value)
     return null // another name has the same slot
   }
 
-  /** Two names want the same slot: at a million records a chance of 10^-7. */
-  const isTaken = (mark: Uint8Array, slot: bigint): boolean => {
-    const row = select.get(slot)
-    const plain = row && openRow(row)
-    if (!(plain instanceof Uint8Array)) return false
-    const taken = !equalBytes(markIn(plain), mark)
-    wipe(plain)
-    return taken
+  /** What lies where this name belongs; `taken` by another name: at a million records a chance of 10^-7. */
+  const former = (mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken' => {
+    const row = rows.at(slot)
+    if (row === undefined) return null
+    const opened = openRow(row)
+    if (typeof opened === 'string') return { sealed: row.sealed, record: null }
+    if (equalBytes(opened.mark, mark)) return { sealed: row.sealed, record: { slot, n: opened.n, value: opened.value } }
+    wipe(opened.value)
+    return 'taken'
   }
 
   const inspect = (name: string): 'intact' | 'damaged' | 'missing' => {
@@ -154,67 +164,72 @@ export function createSealedTable(
       return value
     },
     list,
+    rows: lend,
+    rowAfter(slot) {
+      expectOpen()
+      return onDisk(() => rows.after(slot ?? BEFORE_FIRST))
+    },
     isDamaged: (name) => inspect(name) === 'damaged',
     has: (name) => inspect(name) !== 'missing',
-    put(name, value) {
+    put(name, value, n = 0) {
       const mark = markOf(name)
       const slot = slotOf(mark)
-      if (isTaken(mark, slot)) throw new CofferError('storage', 'No place for a record of this name, use another name')
-      const plain = new Uint8Array(VALUE_OFFSET + value.length)
-      try {
-        plain[0] = FORMAT
-        plain.set(mark, 1)
-        plain.set(value, VALUE_OFFSET)
-        upsert.run(slot, seal(recordKey, plain, random))
-      } finally {
-        wipe(plain)
-      }
+      const before = former(mark, slot)
+      if (before === 'taken') throw new CofferError('storage', 'No place for a record of this name, use another name')
+      const sealed = sealer.seal(mark, n, value)
+      rows.put(slot, sealed)
+      return { slot, before, after: { sealed, record: { slot, n, value } } }
     },
     remove(name) {
       const mark = markOf(name)
       const slot = slotOf(mark)
-      if (!isTaken(mark, slot)) drop.run(slot)
+      const before = former(mark, slot)
+      if (before === 'taken') return { slot, before: null, after: null }
+      if (before !== null) rows.drop(slot)
+      return { slot, before, after: null }
     },
+    slotOf: (name) => slotOf(markOf(name)),
     close() {
       open = false
-      names.destroy()
-      wipe(recordKey, nameKey)
+      sealer.close()
     },
   }
 }
 
-const recordKeyOf = (secret: Uint8Array, table: string): Uint8Array => deriveSealKey(secret, `coffer ${table} records`)
-
-const nameKeyOf = (secret: Uint8Array, table: string): Uint8Array => deriveSealKey(secret, `coffer ${table} names`)
-
-function unsealRow(recordKey: Uint8Array, sealed: Uint8Array): Uint8Array | null {
-  const plain = unseal(recordKey, sealed)
-  return plain === null || plain.length < VALUE_OFFSET || plain[0] !== FORMAT ? null : plain
+interface Rows {
+  at(slot: bigint): Row | undefined
+  after(slot: bigint): Row | undefined
+  /** In the order of their slots, some at once: the table may be changed meanwhile. */
+  all(): Generator<Row>
+  put(slot: bigint, sealed: Uint8Array): void
+  drop(slot: bigint): void
 }
 
-/** Reads rows without their table: those of a backup, or of a snapshot. */
-export interface RowReader {
-  /** The value, or null when it is damaged or not in its place. */
-  open(row: Row): Uint8Array | null
-  slotOf(name: string): bigint
-  /** Wipes the keys. */
-  close(): void
-}
-
-export function createRowReader(table: string, secret: Uint8Array): RowReader {
-  const recordKey = recordKeyOf(secret, table)
-  const nameKey = nameKeyOf(secret, table)
+function createRows(store: StoreFile, table: string): Rows {
+  const database = databaseOf(store)
+  const select: Statement<[bigint], Row> = database
+    .prepare<[bigint], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot = ?`)
+    .safeIntegers()
+  const selectNext: Statement<[bigint, number], Row> = database
+    .prepare<[bigint, number], Row>(`SELECT slot, sealed FROM "${table}" WHERE slot > ? ORDER BY slot LIMIT ?`)
+    .safeIntegers()
+  const upsert = database.prepare<[bigint, Uint8Array]>(
+    `INSERT INTO "${table}" (slot, sealed) VALUES (?, ?) ON CONFLICT (slot) DO UPDATE SET sealed = excluded.sealed`,
+  )
+  const drop = database.prepare<[bigint]>(`DELETE FROM "${table}" WHERE slot = ?`)
   return {
-    open({ slot, sealed }) {
-      const plain = unsealRow(recordKey, sealed)
-      return plain !== null && slotOf(markIn(plain)) === slot ? plain.subarray(VALUE_OFFSET) : null
+    at: (slot) => select.get(slot),
+    after: (slot) => selectNext.get(slot, 1),
+    *all() {
+      let after = BEFORE_FIRST
+      for (;;) {
+        const page = onDisk(() => selectNext.all(after, PAGE_ROWS))
+        yield* page
+        if (page.length < PAGE_ROWS) return
+        after = page.at(-1)!.slot
+      }
     },
-    slotOf: (name) => slotOf(hmac(sha256, nameKey, utf8ToBytes(name))),
-    close: () => wipe(recordKey, nameKey),
+    put: (slot, sealed) => void upsert.run(slot, sealed),
+    drop: (slot) => void drop.run(slot),
   }
 }
-
-const markIn = (plain: Uint8Array): Uint8Array => plain.subarray(1, VALUE_OFFSET)
-
-/** 63 bits: what SQLite's row numbers hold without a sign. */
-const slotOf = (mark: Uint8Array): bigint => new DataView(mark.buffer, mark.byteOffset).getBigUint64(0) >> 1n

@@ -2,27 +2,64 @@
 
 import { join } from 'node:path'
 
-/** Each collection is sealed with a key of its own. */
-export const COLLECTIONS = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates', 'configuration'] as const
-export type Collection = (typeof COLLECTIONS)[number]
+/** What a service declares of its collections. `kind`: of its rows in a backup, a number that is never given twice. */
+export type Collections = Readonly<Record<string, { kind: number }>>
 
-export interface Change {
-  collection: Collection
+/** The table beside those of the collections that says what they hold: head.ts. */
+export const HEADS = 'heads'
+
+export interface Change<C extends string = string> {
+  collection: C
   /** Unique in its collection: an ID, or `namespace/ID` for what lives in a namespace. Never on disk in clear. */
   name: string
   /** The new value, or null to remove the record. */
   value: Uint8Array | null
 }
 
-export interface RecordStore {
+export interface Decision<T, C extends string = string> {
+  changes: readonly Change<C>[]
+  /** What the caller gets once they are on disk. */
+  result: T
+  /** What of the device itself changes in the same transaction. */
+  alongside?: () => void
+  /** One of many that touch much of the file: it is moved there from the log at once, since all of them would take long. */
+  isBulk?: boolean
+}
+
+export interface StoredRecord {
+  readonly value: Uint8Array
+  /** The number of the change that wrote it; 0 where it is from before changes had numbers. */
+  readonly n: number
+  /** Where it lies: 63 bits that are the same for the same name. */
+  readonly slot: bigint
+}
+
+/** Hears of a record that came (`before` is null, or one that was damaged), was replaced, or went (`after` is null). */
+export type Applied = (before: StoredRecord | null, after: StoredRecord | null) => void
+
+/** `C`: the collections that its user knows. */
+export interface RecordStore<C extends string = string> {
+  /** Drawn anew when the records are replaced by others: with it the number of a change names one state of a record for ever. */
+  readonly generation: string
   /** The opened value, or null. Throws `storage` when the record is damaged or out of its place. */
-  get(collection: Collection, name: string): Uint8Array | null
+  get(collection: C, name: string): Uint8Array | null
   /** Every intact record of a collection, in no order. Damaged ones are logged and remembered for `isDamaged`. */
-  list(collection: Collection): Iterable<Uint8Array>
-  /** True when `list` met a damaged record under this name: it must neither be reported missing nor overwritten. */
-  isDamaged(collection: Collection, name: string): boolean
-  /** All changes in one transaction, on disk when it returns. Throws `storage`, then nothing has changed. */
-  commit(changes: readonly Change[]): void
+  list(collection: C): Iterable<Uint8Array>
+  /**
+   * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every change, in the turn in which it is
+   * made. A change that does not reach the disk is told backwards, with the same objects, before anybody has seen it. Throws
+   * `storage` when the records are not those of the last change.
+   */
+  follow(collection: C, applied: Applied): void
+  /** True when a damaged record lies under this name: it must neither be reported missing nor overwritten. */
+  isDamaged(collection: C, name: string): boolean
+  /** The slot of a name. */
+  slotOf(collection: C, name: string): bigint
+  /**
+   * `decide` sees everything as it is, throws what is to be answered, and may run again. Its changes are on disk, all or none,
+   * when the promise is fulfilled. Values may be wiped from then on. Throws `storage`, then nothing has changed.
+   */
+  change<T>(decide: () => Decision<T, C>): Promise<T>
 }
 
 /** A record as it lies on disk. */
@@ -56,13 +93,14 @@ export interface StoreFile {
 }
 
 export interface Claim {
-  /** That of the store, for who claimed it. */
+  /** That of the store, for who claimed it; what it leaves is another generation of records. */
   transaction(changes: (rows: Rows) => void): void
   release(): void
 }
 
 /** Records that come as they lie on disk: those of a backup. */
 export interface Rows {
-  clear(collection: Collection): void
-  insert(collection: Collection, row: Row): void
+  /** `table`: a collection, or `HEADS`. */
+  clear(table: string): void
+  insert(table: string, row: Row): void
 }

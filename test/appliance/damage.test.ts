@@ -29,8 +29,8 @@ const databasePath = (rig: Rig): string => join(rig.directory, 'store.db')
 async function fill(rig: Rig): Promise<Uint8Array> {
   const appliance = await rig.open()
   await appliance.provision(PROVISIONING)
-  for (let n = 0; n < 2 * NOTES; n++) appliance.open().write(`note ${n}`, content(`note ${n}`))
-  for (let n = NOTES; n < 2 * NOTES; n++) appliance.open().remove(`note ${n}`)
+  for (let n = 0; n < 2 * NOTES; n++) await appliance.open().write(`note ${n}`, content(`note ${n}`))
+  for (let n = NOTES; n < 2 * NOTES; n++) await appliance.open().remove(`note ${n}`)
   appliance.open().counted = 17
   appliance.setTime(TIME_MS)
   appliance.close()

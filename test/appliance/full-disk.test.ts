@@ -34,7 +34,7 @@ test('a full disk refuses changes, keeps everything else, and is forgotten once 
   const appliance = await rig.open()
   await appliance.provision(PROVISIONING)
   const notes = appliance.open()
-  notes.write('before', 'content')
+  await notes.write('before', 'content')
 
   const ballast = fillDisk(rig)
   const full = hasCode('storage', /^The disk is full$/)
@@ -42,7 +42,7 @@ test('a full disk refuses changes, keeps everything else, and is forgotten once 
   for (let n = 0; n < 50; n++) {
     // The log may have some room left of its own.
     try {
-      notes.write(`note ${n}`, 'x'.repeat(3000))
+      await notes.write(`note ${n}`, 'x'.repeat(3000))
     } catch (error) {
       assert.ok(full(error), String(error))
       refused++
@@ -50,7 +50,7 @@ test('a full disk refuses changes, keeps everything else, and is forgotten once 
     }
   }
   assert.ok(refused > 30)
-  assert.throws(() => notes.write('large', 'x'.repeat(200_000)), full)
+  await assert.rejects(notes.write('large', 'x'.repeat(200_000)), full)
   assert.equal(appliance.state, 'Operational')
   assert.equal(notes.read('before'), 'content')
   assert.throws(() => {
@@ -61,7 +61,7 @@ test('a full disk refuses changes, keeps everything else, and is forgotten once 
   }, full)
 
   rmSync(ballast)
-  notes.write('after', 'content')
+  await notes.write('after', 'content')
   const written = new Set(notes.names)
   appliance.close()
   const second = await rig.open()

@@ -10,7 +10,7 @@ import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import type { RecordStore } from '../../firmware/store/store.ts'
-import { DEVICE_KEY, text, utf8 } from '../store/rig.ts'
+import { commit, DEVICE_KEY, text, utf8 } from '../store/rig.ts'
 
 export { DEVICE_KEY, digestDirectory, text, utf8 } from '../store/rig.ts'
 
@@ -29,25 +29,26 @@ export class Notes {
 
   constructor(records: RecordStore) {
     this.#records = records
-    for (const value of records.list('users')) this.names.add(text(value)!)
+    records.follow('users', (before, after) => {
+      if (before !== null) this.names.delete(text(before.value)!)
+      if (after !== null) this.names.add(text(after.value)!)
+    })
     const counter = records.get('configuration', 'counter')
     if (counter !== null) this.counted = Number(text(counter))
   }
 
-  write(name: string, content: string): void {
-    this.#records.commit([
+  async write(name: string, content: string): Promise<void> {
+    await commit(this.#records, [
       { collection: 'users', name, value: utf8(name) },
       { collection: 'privateKeys', name, value: utf8(content) },
     ])
-    this.names.add(name)
   }
 
-  remove(name: string): void {
-    this.#records.commit([
+  async remove(name: string): Promise<void> {
+    await commit(this.#records, [
       { collection: 'users', name, value: null },
       { collection: 'privateKeys', name, value: null },
     ])
-    this.names.delete(name)
   }
 
   read(name: string): string | null {
@@ -58,13 +59,9 @@ export class Notes {
     return this.#records.isDamaged('users', name)
   }
 
-  flush(): void {
+  flush(): Promise<void> | void {
     this.flushes++
-    this.#records.commit([{ collection: 'configuration', name: 'counter', value: utf8(String(this.counted)) }])
-  }
-
-  flushSome(): boolean {
-    return false
+    return commit(this.#records, [{ collection: 'configuration', name: 'counter', value: utf8(String(this.counted)) }])
   }
 
   close(): void {

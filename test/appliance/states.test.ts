@@ -70,7 +70,7 @@ test('listeners hear of each change of state', async (t) => {
 test('a wrong unlock passphrase is forbidden and leaves the appliance Locked, the right one opens it', async (t) => {
   const appliance = await createRig(t).open()
   await appliance.provision(PROVISIONING)
-  appliance.open().write('note', 'content')
+  await appliance.open().write('note', 'content')
   appliance.lock()
   for (const passphrase of [WRONG, utf8(''), UNLOCK.subarray(1)]) {
     await assert.rejects(appliance.unlock(passphrase), hasCode('forbidden'))
@@ -90,7 +90,7 @@ test('locking flushes and closes the domain, forgets opened keys, and ends what 
   assert.equal(notes.closed, true)
   assert.equal(rig.pool.forgotten, 1)
   assert.throws(() => notes.read('admin'), hasCode('unavailable'))
-  assert.throws(() => notes.write('late', 'content'), hasCode('unavailable'))
+  await assert.rejects(notes.write('late', 'content'), hasCode('unavailable'))
   assert.throws(() => notes.isDamaged('admin'), hasCode('unavailable'))
   await appliance.unlock(UNLOCK)
   assert.equal(appliance.open().counted, 5)
@@ -103,7 +103,7 @@ test('a listing that a lock overtakes ends with unavailable', async (t) => {
     openDomain: (records) => Object.assign(new Notes(records), { listing: records.list('users') }),
   })
   await appliance.provision(PROVISIONING)
-  appliance.open().write('second', 'content')
+  await appliance.open().write('second', 'content')
   const { listing } = appliance.open() as Notes & { listing: Iterator<Uint8Array> }
   assert.equal(listing.next().done, false)
   appliance.lock()
@@ -126,7 +126,7 @@ test('after a restart the appliance is Locked, holds what was written, and keeps
   const rig = createRig(t)
   const first = await rig.open()
   await first.provision(PROVISIONING)
-  first.open().write('note', 'content')
+  await first.open().write('note', 'content')
   first.setTime(Date.UTC(2040, 5, 6))
   first.close()
   const second = await rig.open()

@@ -9,6 +9,7 @@ import { BLOCK_LINES_MAX } from '../../firmware/audit/blocks.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
 import type { StoreFile } from '../../firmware/store/store.ts'
+import { putOldRows } from '../store/old-rows.ts'
 import { createStoreRig, text, utf8 } from '../store/rig.ts'
 import { createAuditRig, event, exportTexts, keepLines, problemsOf, readAll, recordLines, verify } from './rig.ts'
 
@@ -294,7 +295,7 @@ test('after closing nothing is written, and reading fails', async (t) => {
 test('a store of the version before gets an audit log and keeps its records', async (t) => {
   const rig = createStoreRig(t)
   const old = rig.open({ migrations: MIGRATIONS.slice(0, 1) })
-  rig.vault(old).commit([{ collection: 'keys', name: 'n', value: utf8('v') }])
+  putOldRows(old, [{ collection: 'keys', name: 'n', value: utf8('v') }])
   old.close()
   const store = rig.open()
   assert.equal(text(rig.vault(store).get('keys', 'n')), 'v')

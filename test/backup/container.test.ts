@@ -16,7 +16,7 @@ import { CofferError } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { LOGGING, openDeviceArea } from '../../firmware/store/device-area.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
-import { createStoreRig, DEVICE_KEY, utf8 } from '../store/rig.ts'
+import { commit, createStoreRig, DEVICE_KEY, utf8 } from '../store/rig.ts'
 
 const ROWS = 150
 const MIB = 1024 * 1024
@@ -29,7 +29,7 @@ const HEADER = {
   unattendedSlot: new Uint8Array(72).fill(2),
 }
 
-function setup(t: TestContext, random = systemRandom) {
+async function setup(t: TestContext, random = systemRandom) {
   const rig = createStoreRig(t)
   const store = rig.open()
   const device = openDeviceArea(store, DEVICE_KEY, systemRandom, () => {})
@@ -40,7 +40,10 @@ function setup(t: TestContext, random = systemRandom) {
     name: `name ${n}`,
     value: new Uint8Array(bytes).fill(n),
   })
-  vault.commit(Array.from({ length: ROWS }, (_, n) => change(n)))
+  await commit(
+    vault,
+    Array.from({ length: ROWS }, (_, n) => change(n)),
+  )
   const write = () =>
     writeBackup({
       store,
@@ -50,7 +53,7 @@ function setup(t: TestContext, random = systemRandom) {
       random,
     })
   const rows = () => {
-    const tables = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates', 'configuration'] as const
+    const tables = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates', 'configuration', 'heads'] as const
     return tables.flatMap((collection) =>
       databaseOf(store)
         .prepare(`SELECT slot, sealed FROM "${collection}" ORDER BY slot`)
@@ -107,17 +110,17 @@ const plain = (records: readonly object[]) =>
   }))
 
 test('a backup holds the header, the device records, and every row as it lies in the store', async (t) => {
-  const { write, rows } = setup(t)
+  const { write, rows } = await setup(t)
   const { header, records } = readAll(await collect(write()))
   assert.deepEqual(header, HEADER)
   const [logging, ...stored] = records
   assert.deepEqual(logging, { name: 'logging', value: utf8('logging') })
   assert.deepEqual(plain(stored), plain(rows()))
-  assert.equal(stored.length, ROWS)
+  assert.equal(stored.length, ROWS + 1) // and what says which there must be
 })
 
 test('a backup shows nothing of names and values, and two of the same store share nothing but the salt', async (t) => {
-  const { write } = setup(t)
+  const { write } = await setup(t)
   const [one, other] = [await collect(write()), await collect(write())]
   for (const needle of ['logging', 'name', HEADER.deviceId, KEY, HEADER.attendedSlot])
     assert.ok(!one.includes(Buffer.from(needle)))
@@ -127,7 +130,7 @@ test('a backup shows nothing of names and values, and two of the same store shar
 })
 
 test('a backup is that of the moment it was begun, whatever is written, removed and replaced meanwhile', async (t) => {
-  const { store, vault, write, rows, change } = setup(t)
+  const { store, vault, write, rows, change } = await setup(t)
   const before = rows()
   const chunks = write()[Symbol.asyncIterator]()
   const pieces: Uint8Array[] = []
@@ -135,7 +138,7 @@ test('a backup is that of the moment it was begun, whatever is written, removed 
     const { done, value } = await chunks.next()
     if (done) break
     pieces.push(value)
-    vault.commit([change(n, 3), { ...change(ROWS - n), value: null }, change(ROWS + n)])
+    await commit(vault, [change(n, 3), { ...change(ROWS - n), value: null }, change(ROWS + n)])
     if (n === 4) store.transaction(() => databaseOf(store).exec('DELETE FROM keys'))
   }
   const { records } = readAll(Buffer.concat(pieces))
@@ -143,7 +146,7 @@ test('a backup is that of the moment it was begun, whatever is written, removed 
 })
 
 test('one backup is made at a time, and one that is left off leaves nothing behind', async (t) => {
-  const { store, write } = setup(t)
+  const { store, write } = await setup(t)
   const first = write()[Symbol.asyncIterator]()
   assert.throws(write, (error) => error instanceof CofferError && error.code === 'busy')
   await first.return!()
@@ -162,12 +165,19 @@ test('one backup is made at a time, and one that is left off leaves nothing behi
 
 test('no step of a backup keeps others waiting, however large records are', async (t) => {
   let sealed = 0
-  const { vault, write, change } = setup(t, (bytes) => {
+  const { vault, write, change } = await setup(t, (bytes) => {
     sealed++ // each seal draws its nonce
     return systemRandom(bytes)
   })
-  for (let n = 0; n < 20; n++) vault.commit(Array.from({ length: 200 }, (_, i) => change(1000 + n * 200 + i, 400)))
-  vault.commit(Array.from({ length: 8 }, (_, n) => ({ ...change(9000 + n, MIB), collection: 'certificates' })))
+  for (let n = 0; n < 20; n++)
+    await commit(
+      vault,
+      Array.from({ length: 200 }, (_, i) => change(1000 + n * 200 + i, 400)),
+    )
+  await commit(
+    vault,
+    Array.from({ length: 8 }, (_, n) => ({ ...change(9000 + n, MIB), collection: 'certificates' })),
+  )
   let turns = 0
   let others = setImmediate(function turn() {
     turns++
@@ -187,17 +197,17 @@ test('no step of a backup keeps others waiting, however large records are', asyn
 })
 
 test('a backup cut at any chunk, or anywhere, is refused', async (t) => {
-  const bytes = await collect(setup(t).write())
+  const bytes = await collect((await setup(t)).write())
   const ends = boundaries(bytes)
   assert.equal(ends.at(-1), bytes.length)
-  assert.equal(ends.length, 1 + 1 + 1 + ROWS + 1)
+  assert.equal(ends.length, 1 + 1 + 1 + ROWS + 1 + 1)
   for (const end of ends.slice(0, -1)) refused(bytes.subarray(0, end))
   for (let n = 0; n < 1000; n++) refused(bytes.subarray(0, randomInt(bytes.length)))
   readAll(bytes)
 })
 
 test('a backup with any byte changed is refused, but for the salt, which makes the passphrase a wrong one', async (t) => {
-  const bytes = await collect(setup(t).write())
+  const bytes = await collect((await setup(t)).write())
   const ends = boundaries(bytes)
   const offsets = [
     ...ends.slice(0, -1).flatMap((end) => [end, end + 1, end + 2, end + 3]), // lengths
@@ -212,7 +222,7 @@ test('a backup with any byte changed is refused, but for the salt, which makes t
 })
 
 test('chunks that are moved, repeated, left out, or come from another backup are refused', async (t) => {
-  const { write } = setup(t)
+  const { write } = await setup(t)
   const [bytes, other] = [await collect(write()), await collect(write())]
   const chunksOf = (bytes: Buffer) => {
     const ends = boundaries(bytes)
@@ -258,10 +268,10 @@ test('the order of records and their number are checked even where the seals are
 })
 
 test('another passphrase, another version and another file are told apart', async (t) => {
-  const bytes = await collect(setup(t).write())
+  const bytes = await collect((await setup(t)).write())
   refused(bytes, new Uint8Array(32))
   const newer = Buffer.from(bytes)
-  newer[15] = 2
+  newer[15] = 3
   assert.throws(() => readAll(newer), /version/)
   for (const foreign of [
     new Uint8Array(),

@@ -14,6 +14,7 @@ import { encodeKey, type KeyMetadata } from '../../firmware/kms/domain/key-recor
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Caller, Role } from '../../firmware/kms/domain/roles.ts'
 import type { Change, RecordStore } from '../../firmware/store/store.ts'
+import { commit } from '../store/rig.ts'
 
 export const UNLOCK = 'unlock of the furnished'
 export const BACKUP = 'backup of the furnished'
@@ -63,11 +64,12 @@ export async function fillStore(
     await add('signer', 'Operator')
     await add('saver', 'Backup')
     await add(`${NAMESPACE}~chief`, 'Administrator')
-    users.addTag(admin, 'signer', 'berlin')
-    namespaces.create(admin, NAMESPACE)
+    await users.addTag(admin, 'signer', 'berlin')
+    await namespaces.create(admin, NAMESPACE)
     await appliance.backups.setPassphrase(utf8(BACKUP), null)
     for (let n = 0; n < keyCount; n += BATCH)
-      records!.commit(
+      await commit(
+        records!,
         Array.from({ length: Math.min(BATCH, keyCount - n) }, (_, i) => changesOf(n + i, certificateBytes)).flat(),
       )
   } finally {

@@ -78,6 +78,43 @@ for (const [what, path, why] of [
   })
 }
 
+for (const mode of [0o700, 0o755, 0o1777]) {
+  test(`a directory of mode ${mode.toString(8)} that holds other things is left as it is`, (t) => {
+    const directory = makeDirectory(t)
+    for (const name of ['etc', 'lost+found', 'lock']) mkdirSync(join(directory, name))
+    chmodSync(directory, mode)
+    const before = { mode: statSync(directory).mode, entries: readdirSync(directory) }
+    assert.throws(
+      () => open(t, directory),
+      (error) =>
+        error instanceof SettingsError &&
+        /it is there for other things, and holds nothing of Coffer's/.test(error.message),
+    )
+    assert.deepEqual({ mode: statSync(directory).mode, entries: readdirSync(directory) }, before)
+  })
+}
+
+test('once it is ours, other things in it do not matter; nor do those in the place of tools', (t) => {
+  for (const name of ['store', 'development.key', 'slots']) {
+    const directory = makeDirectory(t)
+    mkdirSync(join(directory, 'etc'))
+    if (name !== 'development.key') mkdirSync(join(directory, name))
+    else writeFileSync(join(directory, name), '')
+    closeSync(open(t, directory).lock!)
+  }
+})
+
+test('an empty file system is taken, and what a first start that was cut short has left; not where all put files', (t) => {
+  const directory = makeDirectory(t)
+  mkdirSync(join(directory, 'lost+found'))
+  writeFileSync(join(directory, 'lock'), '')
+  chmodSync(directory, 0o755)
+  closeSync(open(t, directory).lock!)
+  const everybodys = makeDirectory(t)
+  chmodSync(everybodys, 0o1777)
+  assert.throws(() => open(t, everybodys), SettingsError)
+})
+
 test('whoever may not write into the data directory is told so in one line', (t) => {
   const directory = makeDirectory(t)
   chmodSync(directory, 0o555)

@@ -67,37 +67,6 @@ test('nobody else may write the release key, the versions or the store', (t) => 
   )
 })
 
-for (const mode of [0o755, 0o777, 0o1777]) {
-  test(`a directory of mode ${mode.toString(8)} that holds other things is left to those who share it`, (t) => {
-    const directory = makeDataDirectory(t)
-    chmodSync(directory, mode)
-    mkdirSync(join(directory, 'lost+found'))
-    mkdirSync(join(directory, 'etc'))
-    assert.throws(
-      () => check(directory),
-      (error) =>
-        error instanceof SettingsError &&
-        /others use it \(mode \d+\), and it holds nothing of Coffer's/.test(error.message),
-    )
-    assert.equal(statSync(directory).mode & 0o7777, mode)
-    mkdirSync(join(directory, 'store'), { mode: 0o700 }) // once it is ours, whatever else is there does not matter
-    assert.equal(check(directory).length, 1)
-    assert.equal(modeOf(directory), 0o700)
-  })
-}
-
-test('an empty file system is taken, whatever its mode, and so is a directory that others cannot enter', (t) => {
-  const empty = makeDataDirectory(t)
-  mkdirSync(join(empty, 'lost+found'))
-  chmodSync(empty, 0o755)
-  assert.equal(check(empty).length, 1)
-  chmodSync(empty, 0o1777) // but one for everybody's files
-  assert.throws(() => check(empty), SettingsError)
-  const closed = makeDataDirectory(t)
-  mkdirSync(join(closed, 'other'))
-  assert.deepEqual(check(closed), [])
-})
-
 test('what belongs to another user is refused', (t) => {
   if (process.geteuid!() !== 0) {
     assert.throws(() => check('/'), SettingsError)

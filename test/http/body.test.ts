@@ -287,7 +287,7 @@ test('a body ends with the admission of its request, at the next check of the pa
 })
 
 test('all bodies together stay within the memory bound, and it is given back', async () => {
-  const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100 })
+  const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 0 })
   const first = new PassThrough()
   const reading = reader.read(first, 1000)
   first.write(new Uint8Array(80))
@@ -296,6 +296,23 @@ test('all bodies together stay within the memory bound, and it is given back', a
   first.end()
   assert.equal((await reading).length, 80)
   assert.equal((await reader.read(Readable.from([new Uint8Array(100)]), 1000)).length, 100)
+})
+
+test('large bodies that take all the memory there is for them keep no small one out', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 50 })
+  const large = [new PassThrough(), new PassThrough()]
+  const readings = large.map((stream) => reader.read(stream, 1000))
+  large[0]!.write(new Uint8Array(120))
+  large[1]!.write(new Uint8Array(80))
+  await sleep(5)
+  await assert.rejects(reader.read(Readable.from([new Uint8Array(51)]), 1000), withCode('busy'))
+  assert.equal((await reader.read(Readable.from([new Uint8Array(50)]), 1000)).length, 50)
+  for (const stream of large) stream.end()
+  assert.deepEqual(
+    (await Promise.all(readings)).map(({ length }) => length),
+    [120, 80],
+  )
+  assert.equal((await reader.read(Readable.from([new Uint8Array(150)]), 1000)).length, 150)
 })
 
 test('a streamed body comes piece by piece and holds the client back meanwhile', async () => {

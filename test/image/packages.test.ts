@@ -9,6 +9,7 @@ import { readArchitecture } from '../../image/architecture.ts'
 import { openDebian } from '../../image/debian.ts'
 import { neededLibraries, stripped } from '../../image/elf.ts'
 import { type LockedPackage, lockedPackages } from '../../image/lock.ts'
+import { openNodeRuntime } from '../../image/node-runtime.ts'
 import { withoutLanguages } from '../../image/unicode-data.ts'
 import { makeDirectory, onMachines } from './rig.ts'
 
@@ -91,6 +92,44 @@ test('Node without languages has English, and of Unicode all that is of no langu
   const day = 'Thursday, January 1, 1970 at 9:00 AM\n'
   assert.equal(runAs(t, short, script), `${day}${day}fi STRASSE aäz\ntrue xn--bcher-kva.example\nä ä\n`)
   assert.throws(() => withoutLanguages(Buffer.alloc(4096)), { message: 'Node has data of ICU 0 times, not once' })
+})
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** What minimal installations of Debian 12 and 13 and of Ubuntu 22.04 and 24.04 have, all of it for apt. */
+const LIBRARIES = [
+  ...['ld-linux-x86-64.so.2', 'ld-linux-aarch64.so.1', 'libc.so.6', 'libdl.so.2', 'libgcc_s.so.1', 'libm.so.6'],
+  ...['libpthread.so.0', 'libstdc++.so.6'],
+]
+/** Versions of their symbols that Ubuntu 22.04 has, the oldest of these. */
+const NEWEST = { GLIBC_2: 35, 'GLIBCXX_3.4': 30 }
+
+function expectOnMinimalSystems(path: string): void {
+  const program = readFileSync(path)
+  const libraries = neededLibraries(program)
+  assert.ok(libraries.includes('libc.so.6'), path)
+  assert.deepEqual(
+    libraries.filter((name) => !LIBRARIES.includes(name)),
+    [],
+    path,
+  )
+  const text = program.toString('latin1')
+  for (const [name, newest] of Object.entries(NEWEST)) {
+    const wanted = [...text.matchAll(new RegExp(`\\0${name.replace('.', '\\.')}\\.(\\d+)(?=[.\\0])`, 'g'))]
+    assert.ok(wanted.length > 0, `${path} wants no ${name}`)
+    for (const [, version] of wanted) assert.ok(Number(version) <= newest, `${path} wants ${name}.${version}`)
+  }
+}
+
+test('Node and SQLite ask minimal Debians and Ubuntus for nothing that they lack', () => {
+  expectOnMinimalSystems(process.execPath)
+  for (const name of ['x64', 'arm64'])
+    expectOnMinimalSystems(join(ROOT, `node_modules/better-sqlite3/prebuilds/linux-${name}.node`))
+})
+
+test('nor does Node for arm64', onMachines('arm64'), () => {
+  const { directory } = openNodeRuntime(readArchitecture('arm64'), join(ROOT, 'dist/node'))
+  expectOnMinimalSystems(join(directory, 'bin/node'))
 })
 
 /** What `script` prints on this Node. */

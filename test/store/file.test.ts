@@ -19,7 +19,7 @@ import Sqlite from 'better-sqlite3'
 import { CofferError } from '../../firmware/base/error.ts'
 import { databaseOf, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
-import { createStoreRig, DEVICE_KEY, digestDirectory, type StoreRig, text, utf8 } from './rig.ts'
+import { commit, createStoreRig, DEVICE_KEY, digestDirectory, type StoreRig, text, utf8 } from './rig.ts'
 
 const HOLDER = fileURLToPath(new URL('holder.ts', import.meta.url))
 
@@ -34,11 +34,11 @@ function assertRefused(rig: StoreRig, reason: RegExp, options: Partial<StoreOpti
 }
 
 /** A store with some records, closed cleanly. */
-function fill(rig: StoreRig): void {
+async function fill(rig: StoreRig): Promise<void> {
   const store = rig.open()
   const vault = rig.vault(store)
   for (let n = 0; n < 50; n++) {
-    vault.commit([{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`.repeat(20)) }])
+    await commit(vault, [{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`.repeat(20)) }])
   }
   store.close()
 }
@@ -56,11 +56,11 @@ function edit(path: string, offset: number, ...bytes: number[]): void {
   writeFileSync(path, content)
 }
 
-test('a new store is for its owner only, in a directory for its owner only', (t) => {
+test('a new store is for its owner only, in a directory for its owner only', async (t) => {
   const rig = createStoreRig(t)
   const directory = join(rig.directory, 'made', 'below')
   const store = rig.open({ dataDirectory: directory })
-  rig.vault(store).commit([{ collection: 'keys', name: 'n', value: utf8('v') }])
+  await commit(rig.vault(store), [{ collection: 'keys', name: 'n', value: utf8('v') }])
   assert.equal(statSync(directory).mode & 0o777, 0o700)
   for (const name of readdirSync(directory)) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name)
   assert.deepEqual(readdirSync(directory).sort(), ['store.db', 'store.db-wal', 'store.lock'])
@@ -76,9 +76,9 @@ test('commits are on disk when they return', (t) => {
   assert.equal(database.pragma('temp_store', { simple: true }), 2)
 })
 
-test('what was written is there after closing and opening again', (t) => {
+test('what was written is there after closing and opening again', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   assertIntact(rig)
 })
 
@@ -88,27 +88,27 @@ test('closing twice is closing once', (t) => {
   store.close()
 })
 
-test('a start that was cut short while making the store leaves nothing in the way of the next', (t) => {
+test('a start that was cut short while making the store leaves nothing in the way of the next', async (t) => {
   const rig = createStoreRig(t)
   writeFileSync(`${rig.path}.new`, 'half-made')
   writeFileSync(`${rig.path}.new-wal`, 'half-made')
-  fill(rig)
+  await fill(rig)
   assertIntact(rig)
   assert.deepEqual(readdirSync(rig.directory).sort(), ['store.db', 'store.lock'])
 })
 
-test('a store of another device is refused', (t) => {
+test('a store of another device is refused', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   const deviceKey = DEVICE_KEY.slice()
   deviceKey[0]! ^= 1
   assertRefused(rig, /belongs to another device/, { deviceKey })
   assertIntact(rig)
 })
 
-test('an older store is migrated, each migration once and whole', (t) => {
+test('an older store is migrated, each migration once and whole', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   const runs: number[] = []
   const migrations = [
     ...MIGRATIONS,
@@ -128,9 +128,9 @@ test('an older store is migrated, each migration once and whole', (t) => {
   }
 })
 
-test('a migration that fails leaves the store in the version before it', (t) => {
+test('a migration that fails leaves the store in the version before it', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   const broken = (database: Sqlite.Database): void => {
     database.exec('CREATE TABLE second (a BLOB) STRICT')
     throw new Error('broken migration')
@@ -139,17 +139,17 @@ test('a migration that fails leaves the store in the version before it', (t) => 
   assertIntact(rig)
 })
 
-test('a store of newer software is refused untouched', (t) => {
+test('a store of newer software is refused untouched', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   const store = rig.open({ migrations: [...MIGRATIONS, (database) => database.exec('CREATE TABLE next (a) ')] })
   store.close()
   assertRefused(rig, new RegExp(`^The store has version ${MIGRATIONS.length + 1}, this software knows up to`))
 })
 
-test('a store whose version was edited is refused', (t) => {
+test('a store whose version was edited is refused', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   edit(rig.path, 60, 0, 0, 0, 0)
   assertRefused(rig, /damaged in its header/)
   edit(rig.path, 60, 0x80, 0, 0, 1)
@@ -181,9 +181,9 @@ test('a directory in the place of the store is refused', (t) => {
   assert.throws(() => rig.open(), CofferError)
 })
 
-test('a store cut off at any length is refused untouched', (t) => {
+test('a store cut off at any length is refused untouched', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   const whole = readFileSync(rig.path)
   const lengths = [0, 1, 16, 99, 100, 511, 512, 4095, 4096, 4097, 8192, whole.length - 4096, whole.length - 1]
   for (const length of lengths) {
@@ -201,9 +201,9 @@ test('a store that is gone while its log is there is refused untouched', (t) => 
   assertRefused(rig, /store is missing/)
 })
 
-test('bytes after the end of a store change nothing', (t) => {
+test('bytes after the end of a store change nothing', async (t) => {
   const rig = createStoreRig(t)
-  fill(rig)
+  await fill(rig)
   appendFileSync(rig.path, 'trailing')
   assertIntact(rig)
 })

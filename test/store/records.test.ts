@@ -6,10 +6,10 @@ import type { Statement } from 'better-sqlite3'
 import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { deriveSealKey, seal, unseal } from '../../firmware/crypto/seal.ts'
+import { COLLECTION_NAMES } from '../../firmware/kms/domain/collections.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
-import { COLLECTIONS } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
-import { createStoreRig, text, utf8 } from './rig.ts'
+import { commit, createStoreRig, text, utf8 } from './rig.ts'
 
 const hasCode = (code: ErrorCode, message: RegExp) => (error: unknown) =>
   error instanceof CofferError && error.code === code && message.test(error.message)
@@ -22,14 +22,14 @@ interface Row {
 }
 
 /** Records `n0` to `n<count - 1>` among the keys, with the rows they lie in. */
-function fill(t: TestContext, count: number) {
+async function fill(t: TestContext, count: number) {
   const rig = createStoreRig(t)
   const store = rig.open()
   const vault = rig.vault(store)
   const rows: Row[] = []
   const known = new Set<bigint>()
   for (let n = 0; n < count; n++) {
-    vault.commit([{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`) }])
+    await commit(vault, [{ collection: 'keys', name: `n${n}`, value: utf8(`value ${n}`) }])
     if (count > 20) continue
     const all = databaseOf(store).prepare('SELECT slot, sealed FROM keys').safeIntegers().all() as Row[]
     const row = all.find(({ slot }) => !known.has(slot))!
@@ -45,12 +45,12 @@ function fill(t: TestContext, count: number) {
 
 const listed = (vault: Vault): string[] => Array.from(vault.list('keys'), (value) => text(value)!).sort()
 
-test('what is committed is read back, by name and in the list, replaced and removed', (t) => {
-  const { vault, reopen } = fill(t, 3)
+test('what is committed is read back, by name and in the list, replaced and removed', async (t) => {
+  const { vault, reopen } = await fill(t, 3)
   assert.equal(text(vault.get('keys', 'n1')), 'value 1')
   assert.equal(vault.get('keys', 'n3'), null)
   assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
-  vault.commit([
+  await commit(vault, [
     { collection: 'keys', name: 'n1', value: utf8('changed') },
     { collection: 'keys', name: 'n2', value: null },
     { collection: 'keys', name: 'never was', value: null },
@@ -61,16 +61,19 @@ test('what is committed is read back, by name and in the list, replaced and remo
   }
 })
 
-test('collections are apart: the same name holds other values', (t) => {
+test('collections are apart: the same name holds other values', async (t) => {
   const rig = createStoreRig(t)
   const vault = rig.vault(rig.open())
-  vault.commit(COLLECTIONS.map((collection) => ({ collection, name: 'same', value: utf8(collection) })))
-  for (const collection of COLLECTIONS) assert.equal(text(vault.get(collection, 'same')), collection)
-  vault.commit([{ collection: 'users', name: 'same', value: null }])
+  await commit(
+    vault,
+    COLLECTION_NAMES.map((collection) => ({ collection, name: 'same', value: utf8(collection) })),
+  )
+  for (const collection of COLLECTION_NAMES) assert.equal(text(vault.get(collection, 'same')), collection)
+  await commit(vault, [{ collection: 'users', name: 'same', value: null }])
   assert.equal(text(vault.get('keys', 'same')), 'keys')
 })
 
-test('empty and large values, and names of any characters, come back as they were', (t) => {
+test('empty and large values, and names of any characters, come back as they were', async (t) => {
   const rig = createStoreRig(t)
   const vault = rig.vault(rig.open())
   for (const [name, length] of [
@@ -80,57 +83,57 @@ test('empty and large values, and names of any characters, come back as they wer
     ['ü~𝄞', 1_100_000],
   ] as const) {
     const value = systemRandom(length)
-    vault.commit([{ collection: 'certificates', name, value }])
+    await commit(vault, [{ collection: 'certificates', name, value }])
     assert.deepEqual(vault.get('certificates', name), value)
   }
 })
 
-test('a list longer than one page is complete, and can be changed while it is read', (t) => {
-  const { vault } = fill(t, 1100)
+test('a list longer than one page is complete, and can be changed while it is read', async (t) => {
+  const { vault } = await fill(t, 1100)
   let count = 0
   for (const value of vault.list('keys')) {
     count++
     const name = text(value)!.replace('value ', 'n')
-    if (count % 2 === 0) vault.commit([{ collection: 'keys', name, value: null }])
+    if (count % 2 === 0) await commit(vault, [{ collection: 'keys', name, value: null }])
   }
   assert.equal(count, 1100)
   assert.equal(listed(vault).length, 550)
 })
 
-test('a commit that fails half-way changes nothing', (t) => {
-  const { vault } = fill(t, 2)
+test('a commit that fails half-way changes nothing', async (t) => {
+  const { vault } = await fill(t, 2)
   const broken = { collection: 'keys', name: 'n1', value: undefined as unknown as Uint8Array } as const
-  assert.throws(() => vault.commit([{ collection: 'keys', name: 'n0', value: null }, broken]))
+  await assert.rejects(commit(vault, [{ collection: 'keys', name: 'n0', value: null }, broken]))
   assert.deepEqual(listed(vault), ['value 0', 'value 1'])
 })
 
-test('a store that has no room to grow refuses changes, keeps the rest, and takes them once it has', (t) => {
-  const { store, vault } = fill(t, 3)
+test('a store that has no room to grow refuses changes, keeps the rest, and takes them once it has', async (t) => {
+  const { store, vault } = await fill(t, 3)
   const large = [
     { collection: 'keys', name: 'n0', value: null },
     { collection: 'keys', name: 'large', value: systemRandom(500_000) },
   ] as const
   const pages = databaseOf(store).pragma('page_count', { simple: true })
   databaseOf(store).pragma(`max_page_count = ${pages}`) // the same error as that of a disk without room
-  assert.throws(() => vault.commit(large), hasCode('storage', /^The disk is full$/))
+  await assert.rejects(commit(vault, large), hasCode('storage', /^The disk is full$/))
   assert.equal(vault.get('keys', 'large'), null)
   assert.equal(vault.isDamaged('keys', 'large'), false)
   assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
   databaseOf(store).pragma(`max_page_count = ${1 << 30}`)
-  vault.commit(large)
+  await commit(vault, large)
   assert.deepEqual(vault.get('keys', 'large'), large[1].value)
   assert.equal(vault.get('keys', 'n0'), null)
 })
 
-test('another domain key opens nothing and finds nothing', (t) => {
-  const { store } = fill(t, 2)
-  const other = openVault(store, systemRandom(32), systemRandom, () => {})
+test('another domain key opens nothing and finds nothing', async (t) => {
+  const { store } = await fill(t, 2)
+  const other = openVault(store, systemRandom(32), systemRandom, () => {}, COLLECTION_NAMES)
   assert.deepEqual(Array.from(other.list('keys')), [])
   assert.equal(other.get('keys', 'n0'), null)
 })
 
-test('an edited record is damaged: not read, not listed, not missing; the others stay', (t) => {
-  const { rig, rows, update, reopen } = fill(t, 4)
+test('an edited record is damaged: not read, not listed, not missing; the others stay', async (t) => {
+  const { rig, rows, update, reopen } = await fill(t, 4)
   for (const position of [0, 23, 24, 39, 40, 41, 57, rows[1]!.sealed.length - 1]) {
     const edited = Uint8Array.from(rows[1]!.sealed)
     edited[position]! ^= 1
@@ -146,8 +149,8 @@ test('an edited record is damaged: not read, not listed, not missing; the others
   assert.match(rig.reports[0]!, /^a stored record of keys is damaged$/)
 })
 
-test('a truncated record is damaged, down to nothing', (t) => {
-  const { rows, update, reopen } = fill(t, 2)
+test('a truncated record is damaged, down to nothing', async (t) => {
+  const { rows, update, reopen } = await fill(t, 2)
   for (let length = 0; length < rows[1]!.sealed.length; length++) {
     update.run(rows[1]!.sealed.subarray(0, length), rows[1]!.slot)
     assert.throws(() => reopen().get('keys', 'n1'), DAMAGED)
@@ -155,8 +158,8 @@ test('a truncated record is damaged, down to nothing', (t) => {
   }
 })
 
-test('two swapped records are not in their places; the others stay', (t) => {
-  const { rows, update, reopen } = fill(t, 4)
+test('two swapped records are not in their places; the others stay', async (t) => {
+  const { rows, update, reopen } = await fill(t, 4)
   update.run(rows[0]!.sealed, rows[1]!.slot)
   update.run(rows[1]!.sealed, rows[0]!.slot)
   const vault = reopen()
@@ -167,15 +170,15 @@ test('two swapped records are not in their places; the others stay', (t) => {
   assert.deepEqual(listed(vault), ['value 2', 'value 3'])
 })
 
-test('a record of another collection in a place is damaged', (t) => {
-  const { store, rows, reopen, vault } = fill(t, 1)
-  vault.commit([{ collection: 'users', name: 'n0', value: utf8('user') }])
+test('a record of another collection in a place is damaged', async (t) => {
+  const { store, rows, reopen, vault } = await fill(t, 1)
+  await commit(vault, [{ collection: 'users', name: 'n0', value: utf8('user') }])
   databaseOf(store).prepare('UPDATE users SET sealed = ?').run(rows[0]!.sealed)
   assert.throws(() => reopen().get('users', 'n0'), DAMAGED)
 })
 
-test('a record whose slot was edited is not missing under its name', (t) => {
-  const { rows, rename, reopen } = fill(t, 4)
+test('a record whose slot was edited is not missing under its name', async (t) => {
+  const { rows, rename, reopen } = await fill(t, 4)
   const { slot } = rows[2]!
   for (const edited of [slot ^ 1n, 0n, -1n, slot - 2n ** 63n, 2n ** 63n - 1n]) {
     rename.run(edited, slot)
@@ -187,8 +190,8 @@ test('a record whose slot was edited is not missing under its name', (t) => {
   assert.equal(text(reopen().get('keys', 'n2')), 'value 2')
 })
 
-test('a name whose slot another name has is missing, cannot be written, and spoils nothing', (t) => {
-  const { rows, update, reopen } = fill(t, 3)
+test('a name whose slot another name has is missing, cannot be written, and spoils nothing', async (t) => {
+  const { rows, update, reopen } = await fill(t, 3)
   const recordKey = deriveSealKey(reopen().domainKey, 'coffer keys records')
   // As if n1's slot had been taken by a name whose mark begins alike.
   const plain = unseal(recordKey, rows[1]!.sealed)!
@@ -197,18 +200,18 @@ test('a name whose slot another name has is missing, cannot be written, and spoi
   const vault = reopen()
   assert.equal(vault.get('keys', 'n1'), null)
   assert.equal(vault.isDamaged('keys', 'n1'), false)
-  const write = () => vault.commit([{ collection: 'keys', name: 'n1', value: utf8('second') }])
-  assert.throws(write, hasCode('storage', /^No place for a record of this name/))
-  vault.commit([{ collection: 'keys', name: 'n1', value: null }])
+  const write = () => commit(vault, [{ collection: 'keys', name: 'n1', value: utf8('second') }])
+  await assert.rejects(write(), hasCode('storage', /^No place for a record of this name/))
+  await commit(vault, [{ collection: 'keys', name: 'n1', value: null }])
   assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
 })
 
-test('a damaged record can be replaced or removed, and then is none', (t) => {
-  const { rows, update, reopen } = fill(t, 2)
+test('a damaged record can be replaced or removed, and then is none', async (t) => {
+  const { rows, update, reopen } = await fill(t, 2)
   for (const row of rows) update.run(new Uint8Array(60), row.slot)
   const vault = reopen()
   assert.deepEqual(listed(vault), [])
-  vault.commit([
+  await commit(vault, [
     { collection: 'keys', name: 'n0', value: utf8('again') },
     { collection: 'keys', name: 'n1', value: null },
   ])
@@ -217,28 +220,28 @@ test('a damaged record can be replaced or removed, and then is none', (t) => {
   assert.equal(vault.get('keys', 'n1'), null)
 })
 
-test('a closed vault has no key left, reads nothing and writes nothing', (t) => {
-  const { store, vault } = fill(t, 2)
+test('a closed vault has no key left, reads nothing and writes nothing', async (t) => {
+  const { store, vault } = await fill(t, 2)
   vault.close()
   const unavailable = hasCode('unavailable', /^Service not available$/)
   assert.deepEqual(vault.domainKey, new Uint8Array(32))
   assert.throws(() => vault.get('keys', 'n0'), unavailable)
   assert.throws(() => listed(vault), unavailable)
   assert.throws(() => vault.isDamaged('keys', 'n0'), unavailable)
-  assert.throws(() => vault.commit([]), unavailable)
-  assert.throws(() => vault.commit([{ collection: 'keys', name: 'n0', value: null }]), unavailable)
+  await assert.rejects(commit(vault, []), unavailable)
+  await assert.rejects(commit(vault, [{ collection: 'keys', name: 'n0', value: null }]), unavailable)
   assert.equal(databaseOf(store).prepare('SELECT count(*) FROM keys').pluck().get(), 2)
 })
 
-test('neither names nor values are in any file, raw, in hex or in base64', (t) => {
+test('neither names nor values are in any file, raw, in hex or in base64', async (t) => {
   const rig = createStoreRig(t)
   const store = rig.open()
   const vault = rig.vault(store)
   const secrets = ['a name to look for', 'a value to look for', 'a replaced value', 'a removed name']
-  vault.commit([{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[2]!) }])
-  vault.commit([{ collection: 'keys', name: secrets[3]!, value: utf8(secrets[1]!) }])
-  vault.commit([{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[1]!) }])
-  vault.commit([{ collection: 'keys', name: secrets[3]!, value: null }])
+  await commit(vault, [{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[2]!) }])
+  await commit(vault, [{ collection: 'keys', name: secrets[3]!, value: utf8(secrets[1]!) }])
+  await commit(vault, [{ collection: 'keys', name: secrets[0]!, value: utf8(secrets[1]!) }])
+  await commit(vault, [{ collection: 'keys', name: secrets[3]!, value: null }])
   const expectSealed = (): void => {
     for (const name of readdirSync(rig.directory)) {
       const bytes = readFileSync(join(rig.directory, name))
@@ -256,8 +259,8 @@ test('neither names nor values are in any file, raw, in hex or in base64', (t) =
   expectSealed()
 })
 
-test('after a checkpoint nothing is left of the sealed bytes of removed and replaced records', (t) => {
-  const { rig, store, vault, rows } = fill(t, 10)
+test('after a checkpoint nothing is left of the sealed bytes of removed and replaced records', async (t) => {
+  const { rig, store, vault, rows } = await fill(t, 10)
   const marks = rows.map(({ sealed }) => Buffer.from(sealed.subarray(0, 40)))
   const found = (): number =>
     readdirSync(rig.directory)
@@ -265,7 +268,7 @@ test('after a checkpoint nothing is left of the sealed bytes of removed and repl
       .reduce((sum, bytes) => sum + marks.filter((mark) => bytes.includes(mark)).length, 0)
   assert.ok(found() >= 10)
   for (let n = 0; n < 10; n++) {
-    vault.commit([{ collection: 'keys', name: `n${n}`, value: n % 2 === 0 ? null : utf8('replaced') }])
+    await commit(vault, [{ collection: 'keys', name: `n${n}`, value: n % 2 === 0 ? null : utf8('replaced') }])
   }
   store.checkpoint()
   assert.equal(found(), 0)
@@ -273,7 +276,7 @@ test('after a checkpoint nothing is left of the sealed bytes of removed and repl
 
 test('the log is moved into the store soon after a change', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const { rig } = fill(t, 1)
+  const { rig } = await fill(t, 1)
   const logBytes = (): number => readFileSync(`${rig.path}-wal`).length
   assert.ok(logBytes() > 0)
   t.mock.timers.tick(1000)

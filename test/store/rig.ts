@@ -6,13 +6,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { systemRandom } from '../../firmware/crypto/random.ts'
+import { COLLECTION_NAMES } from '../../firmware/kms/domain/collections.ts'
 import { openStore, type StoreOptions } from '../../firmware/store/sqlite/file.ts'
-import type { StoreFile } from '../../firmware/store/store.ts'
+import type { Change, RecordStore, StoreFile } from '../../firmware/store/store.ts'
 import { openVault, type Vault } from '../../firmware/store/vault.ts'
 
 export const DEVICE_KEY = new Uint8Array(32).fill(7)
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
 export const text = (bytes: Uint8Array | null): string | null => bytes && new TextDecoder().decode(bytes)
+
+/** Changes that nobody has to decide on. */
+export const commit = (records: RecordStore, changes: readonly Change[]): Promise<void> =>
+  records.change(() => ({ changes, result: undefined }))
 
 export interface StoreRig {
   directory: string
@@ -41,7 +46,8 @@ export function createStoreRig(t: TestContext): StoreRig {
       opened.push(store)
       return store
     },
-    vault: (store) => openVault(store, new Uint8Array(32).fill(3), systemRandom, (message) => reports.push(message)),
+    vault: (store) =>
+      openVault(store, new Uint8Array(32).fill(3), systemRandom, (message) => reports.push(message), COLLECTION_NAMES),
   }
 }
 

@@ -2,24 +2,10 @@
 
 import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ADMIN, basic, destroyAll, settled, type Target, UNLOCK } from './target.ts'
+import { MEMORY_ATTACKS } from './memory-attacks.ts'
+import { ADMIN, type Attack, basic, destroyAll, OPERATOR, OWNER, SIGN, settled, type Target, UNLOCK } from './target.ts'
 
-export interface Outcome {
-  held: boolean
-  figures: string
-}
-
-export interface Attack {
-  name: string
-  run(target: Target): Promise<Outcome>
-}
-
-export const OPERATOR = 'operator:operator passphrase of the attack'
 const REVOKED = 'revoked:passphrase of the revoked one'
-const OWNER = 30 // the last byte of the address that he comes from
-const CUT = 'cut off' // refused while it still sent
-const MIB = 1024 * 1024
-const PIPELINED_MIB_MAX = 128 // what the heap takes to warm up; what is sent would take several times as much
 
 export async function provision(target: Target, unlockPassphrase = UNLOCK, admin = ADMIN): Promise<number> {
   const adminPassphrase = admin.slice(admin.indexOf(':') + 1)
@@ -75,55 +61,6 @@ const revocation: Attack = {
   },
 }
 
-const pipelining: Attack = {
-  name: '10 MB of wrong logins in one connection',
-  async run(target) {
-    const before = target.residentMib()
-    const login = `GET /api/v1/keys HTTP/1.1\r\nhost: coffer\r\nauthorization: ${basic('nobody:a wrong passphrase')}\r\n\r\n`
-    const { socket } = await target.raw(2)
-    socket.write(login.repeat(Math.ceil((10 * MIB) / login.length)))
-    let most = 0
-    for (let count = 0; count < 20; count++) {
-      await wait(100)
-      most = Math.max(most, (await settled(Promise.resolve(target).then((one) => one.residentMib()))) ?? 0)
-    }
-    socket.destroy()
-    const alive = await settled(target.call('GET', '/health/ready', { from: OWNER }))
-    return {
-      held: target.crashes === 0 && alive?.status === 200 && most - before < PIPELINED_MIB_MAX,
-      figures: `${(most - before).toFixed(0)} MiB more memory, ${target.crashes} crashes`,
-    }
-  },
-}
-
-const largeJson: Attack = {
-  name: 'a signature of 60 MB of JSON, by an operator',
-  async run(target) {
-    const before = target.residentMib()
-    const outcomes: string[] = []
-    let longestMs = 0
-    for (const body of [`[${'[],'.repeat(20 * MIB)}[]]`, `{"mode":"EdDSA","message":[${'1,'.repeat(30 * MIB)}1]}`]) {
-      const headers = { 'content-type': 'application/json' }
-      let isDone = false
-      const sent = settled(target.call('POST', '/keys/ed/sign', { as: OPERATOR, body, headers })).finally(() => {
-        isDone = true
-      })
-      while (!isDone) {
-        const startedMs = performance.now()
-        await settled(target.call('GET', '/health/ready', { from: OWNER }))
-        longestMs = Math.max(longestMs, performance.now() - startedMs)
-        await wait(20)
-      }
-      outcomes.push(String((await sent)?.status ?? CUT))
-    }
-    const more = target.residentMib() - before
-    return {
-      held: target.crashes === 0 && outcomes.every((status) => status.startsWith('4') || status === CUT),
-      figures: `${outcomes.join(' ')}, others waited ${longestMs.toFixed(0)} ms at most, ${more.toFixed(0)} MiB more memory, ${target.crashes} crashes`,
-    }
-  },
-}
-
 const unknownUsers: Attack = {
   name: 'unknown users on 100 connections of one address, while somebody logs in',
   async run(target) {
@@ -176,7 +113,6 @@ const connections: Attack = {
   },
 }
 export const BACKUP = 'backup:passphrase of backups'
-const SIGN = { mode: 'EdDSA', message: Buffer.alloc(32, 1).toString('base64') }
 
 const sharedAddress: Attack = {
   name: 'wrong passphrases for a user from his own address',
@@ -275,13 +211,13 @@ const unlockFlood: Attack = {
 export const ATTACKS: readonly Attack[] = [
   revocation,
   crossSite,
-  pipelining,
-  largeJson,
+  ...MEMORY_ATTACKS.open,
   unknownUsers,
   connections,
   sharedAddress,
   auditFlush,
   unlockFlood,
+  ...MEMORY_ATTACKS.locked,
 ]
 
 /** Until so many answers have come, the connection ended, or it took too long. */

@@ -17,6 +17,19 @@ const ANSWER_MS_MAX = 30_000
 
 export const UNLOCK = 'unlock passphrase of the attack'
 export const ADMIN = 'admin:admin passphrase of the attack'
+export const OPERATOR = 'operator:operator passphrase of the attack'
+export const OWNER = 30 // the last byte of the address that he comes from
+export const SIGN = { mode: 'EdDSA', message: Buffer.alloc(32, 1).toString('base64') }
+
+export interface Outcome {
+  held: boolean
+  figures: string
+}
+
+export interface Attack {
+  name: string
+  run(target: Target): Promise<Outcome>
+}
 
 export interface Reply {
   status: number

@@ -105,7 +105,7 @@ async function fill(data: string, keys: number): Promise<void> {
       const pairs = i % RSA_SHARE === RSA_SHARE - 1 ? rsaPairs : curvePairs
       changes.push(...recordsOf(idOf(i), pairs[i % pairs.length]!))
     }
-    records!.commit(changes)
+    await records!.change(() => ({ changes, result: undefined }))
   }
   appliance.close()
   await pool.close()

@@ -41,10 +41,10 @@ export interface Server {
 }
 
 /** The program of `directory` (see build.ts) with a fresh store in `data`, as shipped: nothing but the port is set. */
-export async function startCoffer(directory: string, data: string): Promise<Server> {
+export async function startCoffer(directory: string, data: string, node = process.execPath): Promise<Server> {
   mkdirSync(data, { recursive: true })
   const env = { PATH: process.env.PATH, COFFER_DATA: data, COFFER_PORT: '0' }
-  const boot = spawn(process.execPath, [join(directory, 'boot.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const boot = spawn(node, [join(directory, 'boot.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await portOf(boot)
   const [firmware] = readFileSync(`/proc/${boot.pid}/task/${boot.pid}/children`, 'utf8').trim().split(' ').map(Number)
   return { port, listener: firmware!, processes: [boot.pid!, firmware!], stop: () => stop(boot) }

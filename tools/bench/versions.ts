@@ -1,15 +1,14 @@
 /**
- * This version beside the one before: signatures a second over TLS, and the processor time of each, from two builds that are
- * given the same load in short rounds that take turns, so that a change of the machine's speed meets both. Fails when the
- * median of the paired ratios is below 0.97 for any kind of key. Needs wrk and git.
+ * This version beside the one before, each with its own Node and packages: signatures a second over TLS, and the processor
+ * time of each, under the same load in short rounds that take turns, so that a change of the machine's speed meets both. Fails
+ * when the median of the paired ratios is below 0.97 for any kind of key. Needs wrk and git, and the network for packages that
+ * are not the same.
  *
  * node tools/bench/versions.ts --before=HEAD~50 [--rounds=20] [--seconds=2]
- *
- * `--before` is a commit of this repository, or a directory with a build of it.
  */
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -72,8 +71,8 @@ async function compare(before: string, rounds: number, seconds: number): Promise
   const started: Server[] = []
   try {
     await bundleFor(join(directory, 'now'))
-    const programs = { now: join(directory, 'now'), before: buildOf(before, directory) }
-    for (const side of SIDES) started.push(await startFilled(programs[side], join(directory, `${side}-data`)))
+    const node = buildBefore(before, directory)
+    started.push(await startFilled(directory, 'now'), await startFilled(directory, 'before', node))
     const servers = { now: started[0]!, before: started[1]! }
     const rows: Row[] = []
     for (const key of KEYS) rows.push(await measure(servers, key, rounds, seconds, directory))
@@ -93,22 +92,22 @@ async function compare(before: string, rounds: number, seconds: number): Promise
   }
 }
 
-/** Of a commit, with its own program and with the packages that are installed here. */
-function buildOf(before: string, directory: string): string {
-  if (existsSync(join(before, 'firmware.js'))) return before
-  const sources = join(directory, 'sources')
-  const archive = join(directory, 'sources.tar')
+/** Beside this version; returns its Node. */
+function buildBefore(before: string, directory: string): string {
+  const [sources, archive] = [join(directory, 'sources'), join(directory, 'sources.tar')]
   mkdirSync(sources)
   execFileSync('git', ['archive', `--output=${archive}`, before], { cwd: root })
   execFileSync('tar', ['--extract', `--file=${archive}`, `--directory=${sources}`])
-  symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'))
-  const build = join(directory, 'before')
-  execFileSync(process.execPath, [join(sources, 'tools/build.ts'), build], { cwd: sources })
-  return build
+  const packages = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8')
+  if (packages(sources) === packages(root)) symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'))
+  else execFileSync('npm', ['ci', '--silent'], { cwd: sources, stdio: 'inherit' })
+  const node = join(sources, 'node_modules/.bin/node')
+  execFileSync(node, [join(sources, 'tools/build.ts'), join(directory, 'before')], { cwd: sources })
+  return node
 }
 
-async function startFilled(program: string, data: string): Promise<Server> {
-  const server = await startCoffer(program, data)
+async function startFilled(directory: string, side: Side, node?: string): Promise<Server> {
+  const server = await startCoffer(join(directory, side), join(directory, `${side}-data`), node)
   const { call, close } = createClient(server)
   await fillStore(call)
   await makeKeys(call)

@@ -8,9 +8,10 @@ import { wipe } from '../../base/secret.ts'
 import { openGcm } from '../../crypto/gcm.ts'
 import { SEAL_KEY_BYTES } from '../../crypto/seal.ts'
 import type { CryptoPool } from '../../crypto/types.ts'
+import type { Change, Records } from '../../kms/domain/collections.ts'
 import { encodeUser } from '../../kms/domain/user-record.ts'
 import { CLUSTER_CA, type DeviceArea } from '../../store/device-area.ts'
-import type { Change, RecordStore, StoreFile } from '../../store/store.ts'
+import type { StoreFile } from '../../store/store.ts'
 import { backupKeyChange } from '../backup-key.ts'
 import { SALT_BYTES } from '../container.ts'
 import type { Entry } from './container.ts'
@@ -25,7 +26,7 @@ const BATCH = 64 // entries; keys among them are checked side by side
 export interface ImportServices {
   store: StoreFile
   device: DeviceArea
-  records: RecordStore & { readonly domainKey: Uint8Array }
+  records: Records & { readonly domainKey: Uint8Array }
   pool: CryptoPool
   /** Hears of each entry that is no record of ours. */
   onDamage: (message: string) => void
@@ -44,12 +45,15 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
       const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
       const changes = imported.flatMap(({ changes }) => changes)
       try {
-        store.transaction(() => {
-          records.commit(changes)
-          for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
-          for (let index = done; index < end; index++) removeEntry(device, index)
-          putCounts(device, { all: counts.all, done: end })
-        })
+        await records.change(() => ({
+          changes,
+          result: undefined,
+          alongside: () => {
+            for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
+            for (let index = done; index < end; index++) removeEntry(device, index)
+            putCounts(device, { all: counts.all, done: end })
+          },
+        }))
       } finally {
         for (const { value } of changes) if (value !== null) wipe(value)
       }

@@ -7,13 +7,12 @@ import { checkClaimed, parsePrivateKeyPem } from '../../crypto/encoding/import-p
 import { decodeBody, encodeSecretPem } from '../../crypto/encoding/pem.ts'
 import { encodePkcs8 } from '../../crypto/encoding/pkcs8.ts'
 import type { CryptoPool, KeyPair } from '../../crypto/types.ts'
+import type { Change } from '../../kms/domain/collections.ts'
 import { ID_PATTERN, keyName, type Namespace } from '../../kms/domain/identifiers.ts'
-import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata } from '../../kms/domain/key-record.ts'
-import { OPERATIONS_MAX } from '../../kms/domain/keys.ts'
+import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
 import type { PassphraseDigest } from '../../kms/domain/passphrase.ts'
 import { ROLES } from '../../kms/domain/roles.ts'
 import type { User } from '../../kms/domain/user-record.ts'
-import type { Change } from '../../store/store.ts'
 import { encodeString, type Json, joinJson, parseJson, wipeJson } from './json.ts'
 
 // ---- users

@@ -47,7 +47,7 @@ export function readWaiting(device: DeviceArea, index: number): Entry {
   return { path: new TextDecoder().decode(bytes.subarray(2, valueAt)), value: bytes.subarray(valueAt) }
 }
 
-export const removeEntry = (device: DeviceArea, index: number): void => device.remove(nameOf(index))
+export const removeEntry = (device: DeviceArea, index: number): void => void device.remove(nameOf(index))
 
 /** Also where none waits. */
 export function removeWaiting(device: DeviceArea): void {

@@ -12,13 +12,15 @@ import type { Logging } from '../../configuration/configuration.ts'
 import { sealGcm } from '../../crypto/gcm.ts'
 import type { Random } from '../../crypto/random.ts'
 import { keyName } from '../../kms/domain/identifiers.ts'
-import { decodeKey, decodePublic } from '../../kms/domain/key-record.ts'
+import { decodeBucket } from '../../kms/domain/key-counts.ts'
+import { decodeKey, decodePublic, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
+import { decodeNamespace } from '../../kms/domain/namespaces.ts'
 import { decodeUser } from '../../kms/domain/user-record.ts'
 import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED } from '../../store/device-area.ts'
 import type { LockedDomainKey } from '../../store/key-slots.ts'
-import { createRowReader } from '../../store/sealed-table.ts'
+import { createRowReader } from '../../store/sealed-row.ts'
 import { type Snapshot, takeSnapshot } from '../../store/snapshot.ts'
-import type { StoreFile } from '../../store/store.ts'
+import type { StoredRecord, StoreFile } from '../../store/store.ts'
 import type { BackupKey } from '../backup-key.ts'
 import { releasing } from '../writer.ts'
 import { type Entry, EntryWriter, encodeOrigin, encodePreamble, newSettingsKey } from './container.ts'
@@ -26,7 +28,7 @@ import { keyPath, namespacePath, type StoreKeys, storeKeysOf, userPath } from '.
 import { encodeKeyEntry, encodeNamespace, encodeUser } from './records.ts'
 import { encodeCertificates, encodeSettings } from './settings.ts'
 
-const TABLES = ['users', 'namespaces', 'keys', 'privateKeys', 'certificates'] as const
+const TABLES = ['users', 'namespaces', 'counts', 'keys', 'privateKeys', 'certificates'] as const
 const SLICE_MS = 10 // of work, between which requests are served
 
 export interface BackupOptions {
@@ -157,26 +159,33 @@ function* domainEntries(
   storeKeys: StoreKeys,
   seal: Seal,
 ): Generator<Entry, void> {
-  const rows = function* (table: (typeof TABLES)[number]): Generator<Uint8Array> {
+  const rows = function* (table: (typeof TABLES)[number]): Generator<StoredRecord> {
     for (const page of snapshot.pages(table)) for (const row of page) yield opened(readers[table].open(row))
   }
   const find = (table: 'privateKeys' | 'certificates', name: string): Uint8Array => {
     const row = snapshot.row(table, readers[table].slotOf(name))
-    return opened(row === null ? null : readers[table].open(row))
+    return opened(row === null ? null : readers[table].open(row)).value
   }
   for (const store of ['authentication', 'key', 'namespace'] as const)
     yield seal(storeKeys[store], `/${store}/.version`, utf8ToBytes('0'))
-  for (const value of rows('users')) {
+  for (const { value } of rows('users')) {
     const user = decodeUser(value)
     yield seal(storeKeys.authentication, userPath(user.id), encodeUser(user))
   }
-  for (const value of rows('namespaces')) {
-    const id = new TextDecoder().decode(value)
-    yield seal(storeKeys.namespace, namespacePath(id), encodeNamespace(id))
+  const doomed = new Set<string>()
+  for (const { value } of rows('namespaces')) {
+    const { id, state } = decodeNamespace(value)
+    if (state === 'doomed') doomed.add(id)
+    else yield seal(storeKeys.namespace, namespacePath(id), encodeNamespace(id))
   }
-  for (const value of rows('keys')) {
-    const metadata = decodeKey(value)
-    const { type, namespace, id } = metadata
+  const stored = new Map<bigint, number>()
+  for (const { value } of rows('counts'))
+    for (const [slot, count] of decodeBucket(value).counts) stored.set(slot, (stored.get(slot) ?? 0) + count)
+  for (const { value, slot } of rows('keys')) {
+    const key = decodeKey(value)
+    const { type, namespace, id } = key
+    if (doomed.has(namespace)) continue
+    const metadata = { ...key, operations: Math.min(key.operations + (stored.get(slot) ?? 0), OPERATIONS_MAX) }
     const name = keyName(namespace, id)
     const pair = { type, public: decodePublic(value), private: find('privateKeys', name) }
     const certificate = metadata.certificate === null ? null : find('certificates', name)
@@ -189,8 +198,8 @@ function* domainEntries(
 }
 
 /** A backup that lacks what is damaged would pass for a whole one. */
-function opened(value: Uint8Array | null): Uint8Array {
-  if (value === null)
+function opened(record: StoredRecord | null): StoredRecord {
+  if (record === null)
     throw new CofferError('storage', 'A stored record is damaged: only a backup with ?format=coffer can include it')
-  return value
+  return record
 }

@@ -65,7 +65,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     parameters: { queue_id: text(), last_event_id: integer(), dont_block: boolean().default(false) },
     handle: async ({ realm, me, given, exchange, check }) => {
       const queue = realm.events.find(given.queue_id, me.id)
-      const onGone = (listener: () => void) => exchange.onClose(listener)
+      const onGone = (listener: () => void) => exchange.signal().addEventListener('abort', listener, { once: true })
       const events = await realm.events.poll(queue, given.last_event_id, given.dont_block, onGone)
       check() // nothing is told to whoever lost his account or his key while he waited
       return withText('events', events, { queue_id: queue.id })

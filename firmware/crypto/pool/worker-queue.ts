@@ -2,6 +2,7 @@
 
 import { Worker } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
+import { MIB, memoryFor } from '../../base/memory.ts'
 import type { KeyHandle, KeyPair } from '../types.ts'
 import { Packer, Unpacker } from './message-encoding.ts'
 import {
@@ -42,6 +43,7 @@ interface Job {
   task: Task
   key: KeyHandle | undefined
   weight: number
+  /** That count in the bound on those of all jobs. */
   bytes: number
   resolve: (result: Result) => void
   reject: (error: CofferError) => void
@@ -66,8 +68,9 @@ interface Thread {
 // Enough short jobs ahead to hide the way to the worker and back, few enough that a slow one delays little.
 const LOAD_MAX = 16
 const HEAVY_WEIGHT = 8 // an RSA operation, a message of a megabyte, all that derive and search do: two of them ahead
-const HEAVY_BYTES = 1024 * 1024
-const BYTES_MAX = 256 * 1024 * 1024 // four of the largest messages the API takes
+const HEAVY_BYTES = MIB
+const BYTES_MAX = memoryFor(1 / 3, 64 * MIB, 256 * MIB) // four of the largest messages the API takes, or one on a small device
+const SMALL_BYTES = 16 * 1024 // of each message do not count there, so that large ones keep no small one out
 const JOIN_MS = 0.5 // to wake a second thread is worth it for no less
 const OPERATION_MS_START = 1 // until some have been measured
 const OPERATION_MS_WEIGHT = 0.2 // of the newest measurement
@@ -107,13 +110,14 @@ export class WorkerQueue {
 
   /** Takes over the task's byte arrays. */
   run(task: Task, key?: KeyHandle): Promise<Result> {
-    const bytes = bytesIn(task)
+    const taskBytes = bytesIn(task)
+    const bytes = Math.max(0, taskBytes - SMALL_BYTES)
     const refusal = this.#refusal(bytes)
     if (refusal !== undefined) {
       wipeBytes(task)
       return Promise.reject(refusal)
     }
-    const heavy = !this.#options.signs || key?.type === 'RSA' || bytes >= HEAVY_BYTES
+    const heavy = !this.#options.signs || key?.type === 'RSA' || taskBytes >= HEAVY_BYTES
     const weight = heavy ? HEAVY_WEIGHT : 1
     this.#jobs++
     this.#bytes += bytes
@@ -158,7 +162,7 @@ export class WorkerQueue {
 
   #refusal(bytes: number): CofferError | undefined {
     if (this.#closed) return new CofferError('unavailable', 'Service not available')
-    if (this.#jobs >= this.#options.jobsMax || this.#bytes + bytes > BYTES_MAX) {
+    if (this.#jobs >= this.#options.jobsMax || (bytes > 0 && this.#bytes + bytes > BYTES_MAX)) {
       return new CofferError('busy', 'Too many operations are waiting')
     }
     return undefined

@@ -3,9 +3,10 @@
 import type { Readable } from 'node:stream'
 import type { Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import { MIB, memoryFor } from '../../base/memory.ts'
 import { ownsMemory, releaseSecret } from '../../base/secret.ts'
 
-export const BODY_BYTES_MAX = 1024 * 1024
+export const BODY_BYTES_MAX = MIB
 
 export interface BodyLimits {
   /** How long nothing may come, and how far a body may fall behind the least rate. */
@@ -13,6 +14,8 @@ export interface BodyLimits {
   bytesPerSecondMin: number
   /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
   totalBytesMax: number
+  /** Of each body, so much does not count there: large ones of others keep nobody from signing, or from unlocking. */
+  smallBytes: number
   /** A body of a request without credentials, however quickly it comes. */
   anonymousMs: number
   /** The same for one that is streamed. */
@@ -22,7 +25,8 @@ export interface BodyLimits {
 export const BODY_LIMITS: BodyLimits = {
   graceMs: 10_000,
   bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
-  totalBytesMax: 320 * 1024 * 1024, // four of the largest
+  totalBytesMax: memoryFor(1 / 2, 68 * MIB, 320 * MIB), // four of the largest, or one on a small device
+  smallBytes: 16 * 1024,
   anonymousMs: 30_000, // two passphrases and a time
   anonymousStreamMs: 600_000, // the backup of a million keys at 2 MB/s
 }
@@ -114,11 +118,14 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     }
     const reading = watch(terms, () => performance.now() - startedMs, refuse)
     const onData = (chunk: Uint8Array) => {
+      const before = large(reading)
       reading.receivedBytes += chunk.length
-      totalBytes += chunk.length
+      const more = large(reading) - before
+      totalBytes += more
       try {
         if (reading.receivedBytes > bytesMax) throw tooLarge(bytesMax)
-        if (totalBytes > limits.totalBytesMax) throw new CofferError('busy', 'Too many large requests at once')
+        if (more > 0 && totalBytes > limits.totalBytesMax)
+          throw new CofferError('busy', 'Too many large requests at once')
         if (!isRefused && take(chunk) === 'kept') return
       } catch (error) {
         refuse(error)
@@ -133,11 +140,13 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       await promise
     } finally {
       readings.delete(reading)
-      totalBytes -= reading.receivedBytes
+      totalBytes -= large(reading)
       stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: a connection that breaks later must not end the process.
     }
   }
+
+  const large = ({ receivedBytes }: Reading) => Math.max(0, receivedBytes - limits.smallBytes)
 
   function stream(open: () => Readable, terms = ANY_TERMS): Upload {
     let failure: CofferError | undefined

@@ -24,8 +24,8 @@ export interface Exchange {
   openBody(): Readable
   /** Somebody has logged in: the connection is a user's from now on. */
   markAuthenticated(): void
-  /** Calls `listener` once nobody can be answered any more, or the answer is sent. */
-  onClose(listener: () => void): void
+  /** Aborted when the client has gone before it had the whole answer. Nothing is made for requests that never ask for it. */
+  signal(): AbortSignal
   /** Cuts the connection, because an answer that began cannot be finished. */
   cut(): void
 }
@@ -41,10 +41,11 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
       markAuthenticated: () => {},
-      onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
+      signal: () => request.signal,
       cut: () => {},
     }
   }
+  let signal: AbortSignal | undefined
   return {
     method: request.method,
     target: originForm(incoming.url ?? ''),
@@ -58,9 +59,19 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       return incoming
     },
     markAuthenticated: () => markAuthenticated(incoming.socket),
-    onClose: (listener) => void outgoing?.once('close', listener),
+    signal: () => (signal ??= signalOf(outgoing)),
     cut: () => void outgoing?.destroy(),
   }
+}
+
+function signalOf(outgoing: ServerResponse | undefined): AbortSignal {
+  const controller = new AbortController()
+  const judge = (): void => {
+    if (!outgoing?.writableFinished) controller.abort()
+  }
+  if (outgoing?.closed) judge()
+  else outgoing?.once('close', judge)
+  return controller.signal
 }
 
 /** `https://host/path` as `/path`: RFC 9112 section 3.2.2 asks servers to take both. */

@@ -1,5 +1,6 @@
 /** Bounds of time and number for connections and the requests on them. Contract section 1.5. */
 
+import { MIB, memoryFor } from '../../base/memory.ts'
 import type { PipeliningLimits } from './pipelining.ts'
 
 export interface ListenerLimits extends PipeliningLimits {
@@ -18,14 +19,17 @@ export interface ListenerLimits extends PipeliningLimits {
   closeMs: number
 }
 
+const CONNECTION_BYTES = 64 * 1024 // with its TLS session
+
 export const LISTENER_LIMITS: ListenerLimits = {
   headersMs: 10_000,
   handshakeMs: 10_000,
   keepAliveMs: 75_000,
   stallMs: 30_000,
   drainMs: 60_000,
-  drainBytesMax: 80 * 1024 * 1024, // the largest body an endpoint takes, encoded, and some
-  connectionsMax: 4096, // load generators keep 2000 open
+  drainBytesMax: 80 * MIB, // the largest body an endpoint takes, encoded, and some
+  // 4096, for load generators keep 2000 open; on a device of 512 MB some 700
+  connectionsMax: Math.floor(memoryFor(1 / 4, 32 * MIB, 256 * MIB) / CONNECTION_BYTES),
   closeMs: 10_000,
   waitingMax: 32,
   waitingTotalMax: 4096, // some 20 MB

@@ -132,10 +132,8 @@ export const configNetworkDeclarations = [
     handle: (request) => {
       const { services, caller, body } = request
       configurationOf(request).setNtp(body)
-      services.log.info(
-        'general',
-        `time server set to ${body.ntsName ?? ''} ${body.ntpIP ?? 'none'} by ${caller.userId}`,
-      )
+      const { ntsName = '', ntpIP = '' } = body
+      services.log.info('general', `time server set to ${`${ntsName} ${ntpIP}`.trim() || 'none'} by ${caller.userId}`)
       return { status: 204 }
     },
   }),

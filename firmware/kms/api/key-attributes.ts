@@ -33,9 +33,9 @@ export const keyAttributeDeclarations = [
     facts: ({ body }) => ({ newId: body.newId }),
     answers: { status: 200, json: createId },
     errors: { 400: 'Not an ID.', 404: NO_KEY, 409: 'The new id is taken.' },
-    handle: (request) => {
+    handle: async (request) => {
       const { newId } = request.body
-      domainOf(request).keys.move(request.caller, request.params.id, newId)
+      await domainOf(request).keys.move(request.caller, request.params.id, newId)
       return { status: 200, json: { id: newId } }
     },
   }),
@@ -54,8 +54,8 @@ export const keyAttributeDeclarations = [
     },
     answers: EMPTY,
     errors: { 304: 'The key has this label.', 400: 'Not an ID, or the label is longer than 32 bytes.', 404: NO_KEY },
-    handle: (request) => {
-      const changed = domainOf(request).keys.setLabel(request.caller, request.params.id, request.body.label)
+    handle: async (request) => {
+      const changed = await domainOf(request).keys.setLabel(request.caller, request.params.id, request.body.label)
       return { status: changed ? 204 : 304 }
     },
   }),
@@ -70,8 +70,8 @@ export const keyAttributeDeclarations = [
     noCache: true,
     answers: EMPTY,
     errors: { 400: 'Not an ID.', 404: NO_KEY },
-    handle: (request) => {
-      domainOf(request).keys.setLabel(request.caller, request.params.id, '')
+    handle: async (request) => {
+      await domainOf(request).keys.setLabel(request.caller, request.params.id, '')
       return { status: 204 }
     },
   }),
@@ -85,9 +85,9 @@ export const keyAttributeDeclarations = [
     noCache: true,
     answers: EMPTY,
     errors: { 304: 'The key has this tag.', 400: 'Not an ID or tag.', 404: NO_KEY },
-    handle: (request) => {
+    handle: async (request) => {
       const { id, tag } = request.params
-      return { status: domainOf(request).keys.addTag(request.caller, id, tag) ? 204 : 304 }
+      return { status: (await domainOf(request).keys.addTag(request.caller, id, tag)) ? 204 : 304 }
     },
   }),
   declare({
@@ -101,8 +101,8 @@ export const keyAttributeDeclarations = [
     noCache: true,
     answers: EMPTY,
     errors: { 400: 'Not an ID or tag.', 404: 'No such key, or the tag is not there.' },
-    handle: (request) => {
-      domainOf(request).keys.removeTag(request.caller, request.params.id, request.params.tag)
+    handle: async (request) => {
+      await domainOf(request).keys.removeTag(request.caller, request.params.id, request.params.tag)
       return { status: 204 }
     },
   }),
@@ -141,9 +141,9 @@ export const keyAttributeDeclarations = [
     },
     answers: { status: 201, empty: true },
     errors: { 400: 'Not an ID.', 404: NO_KEY, 409: 'The key has a certificate.' },
-    handle: (request) => {
+    handle: async (request) => {
       const { bytes, type } = request.body
-      domainOf(request).keys.setCertificate(request.caller, request.params.id, type, bytes)
+      await domainOf(request).keys.setCertificate(request.caller, request.params.id, type, bytes)
       return { status: 201 }
     },
   }),
@@ -158,8 +158,8 @@ export const keyAttributeDeclarations = [
     version: certificateVersion,
     answers: EMPTY,
     errors: { 400: 'Not an ID.', 404: 'No such key, or it has no certificate.' },
-    handle: (request) => {
-      domainOf(request).keys.removeCertificate(request.caller, request.params.id)
+    handle: async (request) => {
+      await domainOf(request).keys.removeCertificate(request.caller, request.params.id)
       return { status: 204 }
     },
   }),

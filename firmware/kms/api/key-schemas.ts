@@ -5,7 +5,8 @@ import { CofferError } from '../../base/error.ts'
 import { matchSchema, parseJson } from '../../base/json.ts'
 import { KEY_TYPE_NAMES, type KeyTypeName, MECHANISM_NAMES } from '../../crypto/algorithms.ts'
 import type { Part } from '../../http/request/multipart.ts'
-import type { KeyMaterial, NewKey } from '../domain/keys.ts'
+import type { KeyMaterial } from '../domain/key-making.ts'
+import type { NewKey } from '../domain/keys.ts'
 import { base64, base64Text, id, label, tags } from './schema.ts'
 
 export const mechanisms = z.array(z.enum(MECHANISM_NAMES).meta({ id: 'Mechanism' }))

@@ -2,7 +2,7 @@
 
 import * as z from 'zod'
 import type { Members } from '../../configuration/vocabulary.ts'
-import type { KeyFilter } from '../domain/keys.ts'
+import type { KeyFilter } from '../domain/key-directory.ts'
 import type { Caller } from '../domain/roles.ts'
 import {
   createId,
@@ -213,8 +213,8 @@ export const keyDeclarations = [
     version: keyVersion,
     answers: EMPTY,
     errors: { 400: 'Not an ID.', 404: 'No such key.' },
-    handle: (request) => {
-      domainOf(request).keys.remove(request.caller, request.params.id)
+    handle: async (request) => {
+      await domainOf(request).keys.remove(request.caller, request.params.id)
       return { status: 204 }
     },
   }),

@@ -31,8 +31,8 @@ export const namespaceDeclarations = [
     params,
     answers: EMPTY,
     errors: { 400: 'Not a valid ID, or the namespace exists.' },
-    handle: (request) => {
-      domainOf(request).namespaces.create(request.caller, request.params.namespace)
+    handle: async (request) => {
+      await domainOf(request).namespaces.create(request.caller, request.params.namespace)
       return { status: 204 }
     },
   }),
@@ -46,9 +46,9 @@ export const namespaceDeclarations = [
     exists: (request) => domainOf(request).namespaces.assertExists(request.params.namespace),
     answers: EMPTY,
     errors: { 400: 'Not a valid ID.', 404: 'No such namespace.' },
-    handle: (request) => {
+    handle: async (request) => {
       const { namespaces, keys } = domainOf(request)
-      namespaces.remove(request.caller, request.params.namespace, keys)
+      await namespaces.remove(request.caller, request.params.namespace, keys)
       return { status: 204 }
     },
   }),

@@ -34,9 +34,9 @@ export const userTagDeclarations = [
     noCache: true,
     answers: EMPTY,
     errors: { 304: 'The user has this tag.', 400: 'Not a user ID or tag, or no Operator.', 404: 'No such user.' },
-    handle: (request) => {
+    handle: async (request) => {
       const { user, tag } = request.params
-      return { status: domainOf(request).users.addTag(request.caller, user, tag) ? 204 : 304 }
+      return { status: (await domainOf(request).users.addTag(request.caller, user, tag)) ? 204 : 304 }
     },
   }),
   declare({
@@ -53,8 +53,8 @@ export const userTagDeclarations = [
     noCache: true,
     answers: EMPTY,
     errors: { 400: 'Not a user ID or tag.', 404: 'No such user, or the tag is not there.' },
-    handle: (request) => {
-      domainOf(request).users.removeTag(request.caller, request.params.user, request.params.tag)
+    handle: async (request) => {
+      await domainOf(request).users.removeTag(request.caller, request.params.user, request.params.tag)
       return { status: 204 }
     },
   }),

@@ -143,8 +143,8 @@ export const userDeclarations = [
     version,
     answers: EMPTY,
     errors: { 400: 'Not a user ID, or the own account.', 404: 'No such user.' },
-    handle: (request) => {
-      domainOf(request).users.remove(request.caller, request.params.user)
+    handle: async (request) => {
+      await domainOf(request).users.remove(request.caller, request.params.user)
       return { status: 204 }
     },
   }),

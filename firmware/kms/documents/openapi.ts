@@ -205,7 +205,7 @@ function success<S>(
 /** Which errors an endpoint can answer with follows from what it declares; texts of its own come on top. */
 function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
   const { access, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } = declaration
-  const limitBytes = bodyBytesMax(body)
+  const limitBytes = bodyBytesMax(body, access)
   const meanings: Record<string, string | false | undefined> = {
     304: version !== undefined && declaration.method === 'GET' && 'The representation has the etag of `if-none-match`',
     400: (params !== undefined || query !== undefined || body !== undefined) && 'Malformed path, query or body',

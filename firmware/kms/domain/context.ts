@@ -1,12 +1,12 @@
 /** What every part of the domain works with while the appliance is Operational. */
 
-import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Clock } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
-import type { RecordStore } from '../../store/store.ts'
+import type { Records } from './collections.ts'
+import type { ListVersion } from './list-version.ts'
 import { PASSPHRASE_COST } from './passphrase.ts'
 
 export interface DomainDeps {
@@ -16,30 +16,27 @@ export interface DomainDeps {
   clock: Clock
   /** For new passphrases; stored with each. */
   passphraseCost?: ScryptCost
+  /** The name under which this node counts operations. */
+  member?: string
   /** A clock nobody sets, for the age of remembered credentials. */
   monotonicMs?: () => number
 }
 
 export interface Context {
-  readonly records: RecordStore
+  readonly records: Records
   readonly pool: CryptoPool
   readonly random: Random
   readonly log: Log
   readonly passphraseCost: ScryptCost
   readonly monotonicMs: () => number
+  readonly member: string
   /** Throws `unavailable` once the domain is closed: what began before a lock must not end in it. */
   assertOpen(): void
-  /** A version of a resource, never given twice, opaque to clients. */
-  nextVersion(): number
-  /** A version as an etag shows it: also distinct from those of earlier unlocks. */
-  versionText(version: number): string
+  /** What an etag shows of a version: the number of a change, or what is made of several. Contract section 1.4. */
+  versionText(version: number | ListVersion): string
 }
 
-const INSTANCE_BYTES = 6 // versions of two unlocks differ but for a chance of 2^-48
-
-export function createContext(records: RecordStore, deps: DomainDeps, isOpen: () => boolean): Context {
-  const instance = bytesToHex(deps.random(INSTANCE_BYTES))
-  let version = 0
+export function createContext(records: Records, deps: DomainDeps, isOpen: () => boolean): Context {
   return {
     records,
     pool: deps.pool,
@@ -47,11 +44,11 @@ export function createContext(records: RecordStore, deps: DomainDeps, isOpen: ()
     log: deps.log,
     passphraseCost: deps.passphraseCost ?? PASSPHRASE_COST,
     monotonicMs: deps.monotonicMs ?? (() => performance.now()),
+    member: deps.member ?? '',
     assertOpen: () => {
       if (!isOpen()) throw new CofferError('unavailable', 'Service not available')
     },
-    nextVersion: () => ++version,
-    versionText: (version) => `${instance}-${version.toString(36)}`,
+    versionText: (version) => `${records.generation} ${version}`,
   }
 }
 

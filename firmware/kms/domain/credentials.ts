@@ -167,9 +167,10 @@ export class Credentials {
     if (renewed === null) return false
     this.#context.assertOpen()
     try {
-      if (this.#users.renewDigest(userId, expected, renewed)) {
-        this.#renewed.set(expected, renewed)
-        this.#remember(userId, this.#mac(userId, renewed, passphrase))
+      const held = await this.#users.renewDigest(userId, expected, renewed)
+      if (held !== null) {
+        this.#renewed.set(expected, held)
+        this.#remember(userId, this.#mac(userId, held, passphrase))
       }
     } catch (error) {
       if (!(error instanceof CofferError)) throw error

@@ -1,14 +1,19 @@
-/** The index of stored keys: what every request finds without opening a record. Built at unlock. */
+/** The index of stored keys: what every request finds without opening a record. It follows the records and nothing else. */
 
+import type { StoredRecord } from '../../store/store.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
-import { decodeKey, type KeyMetadata } from './key-record.ts'
+import type { KeyCounts } from './key-counts.ts'
+import { decodeKey, type KeyMetadata, OPERATIONS_MAX, type StoredKey } from './key-record.ts'
+import { ListVersion } from './list-version.ts'
+import type { NamespaceState, Namespaces } from './namespaces.ts'
 import { SortedIds } from './sorted-ids.ts'
 
-/** A key in the index; changed in place, and only after the change is on disk. */
+/** A key in the index; changed in place, so that whoever uses it sees what it is now. */
 export interface KeyEntry extends KeyMetadata {
   /** Names this key and its content to the crypto pool; never reused while the process lives. */
   readonly ref: number
+  /** The number of the change that wrote its record. */
   version: number
 }
 
@@ -18,50 +23,37 @@ export interface NamespaceKeys {
   readonly entries: Map<string, KeyEntry>
   readonly ids: SortedIds
   /** Of the list as a whole. */
-  version: number
+  readonly version: ListVersion
 }
 
 /** Outlives a lock, as the workers do. */
 let lastRef = 0
 
-export const nextRef = (): number => ++lastRef
-
 export class KeyIndex {
   readonly #context: Context
+  readonly #counts: KeyCounts
   readonly #namespaces = new Map<Namespace, NamespaceKeys>()
+  /** Those of namespaces that were deleted, as long as there are records of theirs. */
+  readonly #doomed = new Map<Namespace, NamespaceKeys>()
+  readonly #intern = createInterning()
+  /** Entries that went, by the record that went: where that is taken back they are the same again. */
+  readonly #gone = new WeakMap<StoredRecord, KeyEntry>()
+  /** The one that went last, under the id that it had: a move takes a key away before it puts it elsewhere. */
+  #lastGone: KeyEntry | null = null
 
-  constructor(context: Context) {
+  constructor(context: Context, namespaces: Namespaces, counts: KeyCounts) {
     this.#context = context
-    const intern = createInterning()
-    const entries = new Map<Namespace, Map<string, KeyEntry>>()
-    for (const value of context.records.list('keys')) {
-      const key = decodeKey(value)
-      const entry: KeyEntry = {
-        namespace: intern.text(key.namespace),
-        id: key.id,
-        type: key.type,
-        typeName: key.typeName,
-        mechanisms: intern.list(key.mechanisms),
-        tags: intern.list(key.tags),
-        label: intern.text(key.label),
-        operations: key.operations,
-        certificate: key.certificate,
-        ref: nextRef(),
-        version: context.nextVersion(),
-      }
-      let ofNamespace = entries.get(entry.namespace)
-      if (ofNamespace === undefined) {
-        ofNamespace = new Map()
-        entries.set(entry.namespace, ofNamespace)
-      }
-      ofNamespace.set(entry.id, entry)
-    }
-    for (const [namespace, ofNamespace] of entries) this.#add(namespace, ofNamespace)
+    this.#counts = counts
+    for (const namespace of namespaces.doomed()) this.#doomed.set(namespace, newKeys(namespace))
+    namespaces.onChange((namespace, became) => this.#namespaceBecame(namespace, became))
+    context.records.follow('keys', (before, after) => this.#applied(before, after))
+    for (const { ids } of this.#namespaces.values()) ids.sort()
+    counts.loaded((entry) => this.keeps(entry))
   }
 
   /** Those of a namespace that exists; empty before its first key. */
   of(namespace: Namespace): NamespaceKeys {
-    return this.#namespaces.get(namespace) ?? this.#add(namespace, new Map())
+    return known(this.#namespaces, namespace, newKeys)
   }
 
   /** False once the namespace was deleted, even if one of the same name was created since. */
@@ -69,21 +61,116 @@ export class KeyIndex {
     return this.#namespaces.get(namespaceKeys.namespace) === namespaceKeys
   }
 
-  drop(namespace: Namespace): void {
-    this.#namespaces.delete(namespace)
+  /** False of a key that has gone. */
+  keeps(entry: Readonly<KeyEntry>): boolean {
+    return this.#namespaces.get(entry.namespace)?.entries.get(entry.id) === entry
   }
 
-  #add(namespace: Namespace, entries: Map<string, KeyEntry>): NamespaceKeys {
-    const namespaceKeys = {
-      namespace,
-      entries,
-      ids: new SortedIds(entries.keys()),
-      version: this.#context.nextVersion(),
+  /** What is left of a namespace that was deleted. */
+  doomed(namespace: Namespace): readonly KeyEntry[] {
+    return [...(this.#doomed.get(namespace)?.entries.values() ?? [])]
+  }
+
+  #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
+    const keys = this.#doomed.get(namespace) ?? this.#namespaces.get(namespace) ?? newKeys(namespace)
+    this.#doomed.delete(namespace)
+    this.#namespaces.delete(namespace)
+    if (became === 'doomed') this.#doomed.set(namespace, keys)
+    else if (became === 'present' && keys.entries.size > 0) this.#namespaces.set(namespace, keys)
+  }
+
+  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
+    const former = before === null ? null : decodeKey(before.value)
+    const next = after === null ? null : decodeKey(after.value)
+    if (former !== null && next !== null) this.#update(former, next, after!.n)
+    else if (former !== null) this.#remove(former, before!)
+    else if (next !== null) this.#add(next, after!)
+  }
+
+  #add(key: StoredKey, record: StoredRecord): void {
+    const keys = this.#keysOf(key.namespace)
+    const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
+    entry.version = record.n
+    keys.entries.set(entry.id, entry)
+    keys.ids.insert(entry.id)
+    keys.version.toggle(entry.id, entry.version)
+  }
+
+  #entryOf(
+    { namespace, id, type, typeName, mechanisms, tags, label, operations, certificate }: StoredKey,
+    record: StoredRecord,
+  ): KeyEntry {
+    const { text, list } = this.#intern
+    return {
+      namespace: text(namespace),
+      id,
+      type,
+      typeName,
+      mechanisms: list(mechanisms),
+      tags: list(tags),
+      label: text(label),
+      operations: Math.min(operations + this.#counts.stored(record.slot), OPERATIONS_MAX),
+      certificate,
+      ref: ++lastRef,
+      version: record.n,
     }
-    this.#namespaces.set(namespace, namespaceKeys)
-    return namespaceKeys
+  }
+
+  /** The entry that this record had before, or its key under another id. */
+  #returned(key: StoredKey, record: StoredRecord): KeyEntry | undefined {
+    const returned = this.#gone.get(record)
+    if (returned !== undefined) return this.#renamed(returned, { id: key.id })
+    const last = this.#lastGone
+    if (last === null || key.formerId !== last.id || key.namespace !== last.namespace) return undefined
+    return this.#renamed(last, changeable(key))
+  }
+
+  #renamed(entry: KeyEntry, change: Partial<KeyEntry> & { id: string }): KeyEntry {
+    const unstored = this.#counts.take(entry)
+    Object.assign(entry, change)
+    this.#counts.give(entry, unstored)
+    return entry
+  }
+
+  #update(former: StoredKey, key: StoredKey, n: number): void {
+    const keys = this.#keysOf(key.namespace)
+    const entry = keys.entries.get(former.id)!
+    keys.version.toggle(entry.id, entry.version)
+    Object.assign(entry, changeable(key), { version: n })
+    keys.version.toggle(entry.id, entry.version)
+  }
+
+  #remove({ namespace, id }: StoredKey, record: StoredRecord): void {
+    const keys = this.#keysOf(namespace)
+    const entry = keys.entries.get(id)!
+    keys.entries.delete(id)
+    keys.ids.remove(id)
+    keys.version.toggle(id, entry.version)
+    this.#context.pool.forget(entry.ref)
+    this.#gone.set(record, entry)
+    this.#lastGone = entry
+  }
+
+  #keysOf(namespace: Namespace): NamespaceKeys {
+    return this.#doomed.get(namespace) ?? this.of(namespace)
   }
 }
+
+/** What of a key a change of its record can change. */
+const changeable = ({ id, mechanisms, tags, label, certificate }: StoredKey) => ({
+  id,
+  mechanisms,
+  tags,
+  label,
+  certificate,
+})
+
+const newKeys = (namespace: Namespace): NamespaceKeys => ({
+  namespace,
+  entries: new Map(),
+  ids: new SortedIds(),
+  version: new ListVersion(),
+})
 
 /** Keys share few sets of mechanisms, tags and labels: equal ones are held once. */
 function createInterning(): {
@@ -92,14 +179,17 @@ function createInterning(): {
 } {
   const texts = new Map<string, string>()
   const lists = new Map<string, readonly string[]>()
-  const held = <V>(map: Map<string, V>, name: string, value: V): V => {
-    const known = map.get(name)
-    if (known !== undefined) return known
-    map.set(name, value)
-    return value
-  }
   return {
-    text: (text) => held(texts, text, text),
-    list: <T extends string>(list: readonly T[]) => held(lists, list.join(), list) as readonly T[],
+    text: (value) => known(texts, value, () => value),
+    list: <T extends string>(list: readonly T[]) => known(lists, list.join(), () => list) as readonly T[],
   }
+}
+
+/** What a map holds under a name, made where there is nothing. */
+function known<V>(map: Map<string, V>, name: string, make: (name: string) => V): V {
+  const value = map.get(name)
+  if (value !== undefined) return value
+  const made = make(name)
+  map.set(name, made)
+  return made
 }

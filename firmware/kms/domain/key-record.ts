@@ -22,8 +22,17 @@ export interface KeyMetadata {
   mechanisms: readonly MechanismName[]
   tags: readonly string[]
   label: string
+  /** In a record those that are counted nowhere else: key-counts.ts. */
   operations: number
   certificate: CertificateType | null
+}
+
+export const OPERATIONS_MAX = 2 ** 31 - 1 // a published client reads 32 bits; contract 4.6
+
+/** What is read of a record. */
+export interface StoredKey extends KeyMetadata {
+  /** The id that the key had until the change that wrote this. */
+  formerId: string | undefined
 }
 
 /** Names are short: with 100,000 keys they are a tenth of what an unlock reads. */
@@ -37,11 +46,12 @@ interface Stored {
   l?: string
   o?: number
   c?: CertificateType
+  f?: string
   /** The public exponent of RSA keys. */
   e?: string
 }
 
-export function encodeKey(key: KeyMetadata, publicKey: PublicKey): Uint8Array {
+export function encodeKey(key: KeyMetadata, publicKey: PublicKey, formerId?: string): Uint8Array {
   const rsa = publicKey !== null && 'modulus' in publicKey
   const stored: Stored = {
     ...(key.namespace !== '' && { n: key.namespace }),
@@ -53,14 +63,15 @@ export function encodeKey(key: KeyMetadata, publicKey: PublicKey): Uint8Array {
     ...(key.label !== '' && { l: key.label }),
     ...(key.operations > 0 && { o: key.operations }),
     ...(key.certificate !== null && { c: key.certificate }),
+    ...(formerId !== undefined && { f: formerId }),
     ...(rsa && { e: base64.encode(publicKey.publicExponent) }),
   }
   const data = publicKey === null ? new Uint8Array() : rsa ? publicKey.modulus : publicKey.data
   return Buffer.concat([new TextEncoder().encode(JSON.stringify(stored)), Uint8Array.of(END), data])
 }
 
-export function decodeKey(value: Uint8Array): KeyMetadata {
-  const { n, i, t, s, m, g, l, o, c } = parse(value)
+export function decodeKey(value: Uint8Array): StoredKey {
+  const { n, i, t, s, m, g, l, o, c, f } = parse(value)
   return {
     namespace: n ?? '',
     id: i,
@@ -71,6 +82,7 @@ export function decodeKey(value: Uint8Array): KeyMetadata {
     label: l ?? '',
     operations: o ?? 0,
     certificate: c ?? null,
+    formerId: f,
   }
 }
 

@@ -1,28 +1,51 @@
 /** Namespaces: created empty, deleted with all their keys; their users remain. Contract sections 3.3 and 7.3. */
 
+import { setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import type { StoredRecord } from '../../store/store.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import type { Keys } from './keys.ts'
 import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
 
+/** Of a namespace that is `doomed`, some records are left: it is there for nobody, and not yet free to be created. */
+export type NamespaceState = 'present' | 'doomed' | 'gone'
+
+const PAUSE_MS = 10 // between removals, in which others are served
+const RETRY_MS = 60_000 // when the disk fails
+
 export class Namespaces {
   readonly #context: Context
-  readonly #known: Set<Namespace>
-  readonly #ids: SortedIds
+  readonly #states = new Map<Namespace, Exclude<NamespaceState, 'gone'>>()
+  readonly #ids = new SortedIds()
+  readonly #listeners: ((namespace: Namespace, became: NamespaceState) => void)[] = []
 
   constructor(context: Context) {
     this.#context = context
-    const decoder = new TextDecoder()
-    this.#known = new Set(Array.from(context.records.list('namespaces'), (value) => decoder.decode(value)))
-    this.#ids = new SortedIds(this.#known)
+    context.records.follow('namespaces', (before, after) => this.#applied(before, after))
+  }
+
+  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
+    const { id } = decodeNamespace((after ?? before)!.value)
+    const state = after === null ? 'gone' : decodeNamespace(after.value).state
+    if (this.#states.get(id) === 'present') this.#ids.remove(id)
+    if (state === 'gone') this.#states.delete(id)
+    else this.#states.set(id, state)
+    if (state === 'present') this.#ids.insert(id)
+    for (const listener of this.#listeners) listener(id, state)
+  }
+
+  /** `listener` hears of each that is created or deleted, in the turn of the change. */
+  onChange(listener: (namespace: Namespace, became: NamespaceState) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Root always exists. Throws `storage` when the namespace's record is damaged. */
   exists(id: Namespace): boolean {
-    if (id === '' || this.#known.has(id)) return true
-    if (this.#context.records.isDamaged('namespaces', id)) throw damaged('namespace')
+    if (id === '' || this.#states.get(id) === 'present') return true
+    if (!this.#states.has(id) && this.#context.records.isDamaged('namespaces', id)) throw damaged('namespace')
     return false
   }
 
@@ -35,21 +58,75 @@ export class Namespaces {
     return this.#ids.startingWith('')
   }
 
-  /** Throws `invalid` when it exists: 400, as clients of the reference expect. */
-  create(caller: Caller, id: Namespace): void {
-    if (this.exists(id)) throw new CofferError('invalid', 'The namespace already exists')
-    const value = new TextEncoder().encode(id)
-    this.#context.records.commit([{ collection: 'namespaces', name: id, value }])
-    this.#known.add(id)
-    this.#ids.insert(id)
+  doomed(): Namespace[] {
+    return [...this.#states].filter(([, state]) => state === 'doomed').map(([id]) => id)
+  }
+
+  /** Throws `invalid` when it exists: 400, as clients of the reference expect. `busy` while a former one is deleted. */
+  async create(caller: Caller, id: Namespace): Promise<void> {
+    await this.#context.records.change(() => {
+      if (this.exists(id)) throw new CofferError('invalid', 'The namespace already exists')
+      if (this.#states.has(id))
+        throw new CofferError('busy', 'The former namespace of this name is still being deleted, try again')
+      return { changes: [{ collection: 'namespaces', name: id, value: encodeNamespace(id) }], result: undefined }
+    })
     this.#context.log.info('namespaces', `created ${id} by ${caller.userId}`)
   }
 
-  remove(caller: Caller, id: Namespace, keys: Keys): void {
-    this.assertExists(id)
-    keys.removeAll(id, [{ collection: 'namespaces', name: id, value: null }])
-    this.#known.delete(id)
-    this.#ids.remove(id)
+  /** With few keys at once. With many it is gone at once, and what is left of its keys follows in small pieces. */
+  async remove(caller: Caller, id: Namespace, keys: Keys): Promise<void> {
+    const isGone = await this.#context.records.change(() => {
+      this.assertExists(id)
+      const removal = keys.removalOfAll(id)
+      const value = removal === null ? encodeNamespace(id, 'doomed') : null
+      return { changes: [...(removal ?? []), { collection: 'namespaces', name: id, value }], result: value === null }
+    })
     this.#context.log.info('namespaces', `removed ${id} by ${caller.userId}`)
+    if (!isGone) this.#removeRest(id, keys)
   }
+
+  /** Of those that were deleted before the last lock. */
+  goOnRemoving(keys: Keys): void {
+    for (const id of this.doomed()) this.#removeRest(id, keys)
+  }
+
+  /** In nobody's name: the request that it began with is over. */
+  #removeRest(id: Namespace, keys: Keys): void {
+    actAlone(() => void this.#removePieces(id, keys))
+  }
+
+  async #removePieces(id: Namespace, keys: Keys): Promise<void> {
+    const { records, log } = this.#context
+    const pieces = keys.piecesOfDoomed(id)
+    for (let piece = 0; ; ) {
+      try {
+        const isLast = piece >= pieces.length
+        await records.change(() => ({
+          changes: isLast ? [{ collection: 'namespaces', name: id, value: null }] : keys.removalOf(pieces[piece]!),
+          result: undefined,
+          isBulk: true,
+        }))
+        if (isLast) break
+        piece++
+        await wait(PAUSE_MS, undefined, { ref: false })
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error
+        if (error.code === 'unavailable') return // goes on after the next unlock
+        log.error('namespaces', `what is left of ${id} could not be removed yet: ${error.message}`)
+        await wait(RETRY_MS, undefined, { ref: false })
+      }
+    }
+    log.info('namespaces', `removed the last records of ${id}`)
+  }
+}
+
+/** Its id; no id holds what is appended to that of a doomed one. */
+const DOOMED = '\0doomed'
+
+const encodeNamespace = (id: Namespace, state: 'present' | 'doomed' = 'present'): Uint8Array =>
+  new TextEncoder().encode(state === 'doomed' ? id + DOOMED : id)
+
+export function decodeNamespace(value: Uint8Array): { id: Namespace; state: 'present' | 'doomed' } {
+  const text = new TextDecoder().decode(value)
+  return text.endsWith(DOOMED) ? { id: text.slice(0, -DOOMED.length), state: 'doomed' } : { id: text, state: 'present' }
 }

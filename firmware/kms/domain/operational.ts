@@ -3,7 +3,7 @@
 import type { Place } from '../../base/fair-queue.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
-import type { Change, RecordStore } from '../../store/store.ts'
+import type { Change, Records } from './collections.ts'
 import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
 import { KeyUse } from './key-use.ts'
@@ -28,21 +28,20 @@ export interface Operational {
   authenticate(userId: string, passphrase: Uint8Array, place?: Place): Caller | Promise<Caller | null>
   /** Null unless the credentials are remembered. */
   recall(userId: string, passphrase: Uint8Array): Caller | null
-  /** Stores the counts of operations. */
-  flush(): void
-  /** Stores some of them; false when none were left. */
-  flushSome(): boolean
+  /** Stores the counts of operations: all of it begins in this turn, or, `slowly`, one record after the other. */
+  flush(slowly?: boolean): Promise<void>
   /** Wipes what was remembered; operations still under way end with `unavailable` and change nothing. */
   close(): void
 }
 
 /** Builds the index of every user, namespace and key. */
-export function openDomain(records: RecordStore, deps: DomainDeps): Operational {
+export function openDomain(records: Records, deps: DomainDeps): Operational {
   let open = true
   const context = createContext(records, deps, () => open)
   const namespaces = new Namespaces(context)
   const users = new Users(context, namespaces)
-  const keys = new Keys(context)
+  const keys = new Keys(context, namespaces)
+  namespaces.goOnRemoving(keys)
   const keyUse = new KeyUse(context, deps.clock, users, keys)
   const credentials = new Credentials(context, users)
   return {
@@ -52,8 +51,7 @@ export function openDomain(records: RecordStore, deps: DomainDeps): Operational 
     keyUse,
     authenticate: (userId, passphrase, place) => credentials.verify(userId, passphrase, place),
     recall: (userId, passphrase) => credentials.recall(userId, passphrase),
-    flush: () => keys.flush(),
-    flushSome: () => keys.flushSome(),
+    flush: (slowly = false) => keys.storeCounts(slowly),
     close: () => {
       open = false
       credentials.close()

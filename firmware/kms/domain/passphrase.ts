@@ -16,6 +16,8 @@ export interface PassphraseDigest {
   digest: Uint8Array
   /** `hmac` is a NetHSM's, from a backup of it: HMAC-SHA-256, replaced at the next login. Contract section 8.2. */
   cost: ScryptCost | 'hmac'
+  /** It took the place of a NetHSM's: the passphrase is the same. */
+  isRenewed?: true
 }
 
 export async function digestPassphrase(
@@ -51,5 +53,5 @@ export async function renewDigest(
 ): Promise<PassphraseDigest | null> {
   const right = nacl.verify(hmac(sha256, salt, passphrase), digest)
   const renewed = await digestPassphrase(passphrase, cost, pool, random)
-  return right ? renewed : null
+  return right ? { ...renewed, isRenewed: true } : null
 }

@@ -25,10 +25,12 @@ interface Stored {
   N?: number
   r?: number
   p?: number
+  /** The same passphrase as before, whose digest was a NetHSM's. */
+  renewed?: true
 }
 
 export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint8Array {
-  const { salt, digest, cost } = passphrase
+  const { salt, digest, cost, isRenewed } = passphrase
   const stored: Stored = {
     id,
     realName,
@@ -37,16 +39,20 @@ export function encodeUser({ id, realName, role, tags, passphrase }: User): Uint
     salt: base64.encode(salt),
     digest: base64.encode(digest),
     ...(cost !== 'hmac' && { N: cost.N, r: cost.r, p: cost.p }),
+    ...(isRenewed && { renewed: true as const }),
   }
   return new TextEncoder().encode(JSON.stringify(stored))
 }
 
 export function decodeUser(value: Uint8Array): User {
-  const { id, realName, role, tags, salt, digest, N, r, p } = JSON.parse(new TextDecoder().decode(value)) as Stored
+  const { id, realName, role, tags, salt, digest, N, r, p, renewed } = JSON.parse(
+    new TextDecoder().decode(value),
+  ) as Stored
   const passphrase = {
     salt: base64.decode(salt),
     digest: base64.decode(digest),
     cost: N === undefined ? ('hmac' as const) : { N, r: r!, p: p! },
+    ...(renewed && { isRenewed: true as const }),
   }
   return { id, realName, role, tags, passphrase }
 }

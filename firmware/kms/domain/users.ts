@@ -1,9 +1,13 @@
 /** Users: roles, tags, passphrases, and who may manage whom. Contract sections 3.3, 4.3, 7.3 to 7.5. */
 
 import { CofferError } from '../../base/error.ts'
+import { equalBytes } from '../../crypto/seal.ts'
+import type { Decision, StoredRecord } from '../../store/store.ts'
+import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import { generatedId, namespaceOf, userPrefix } from './identifiers.ts'
+import { ListVersion } from './list-version.ts'
 import type { Namespaces } from './namespaces.ts'
 import { digestPassphrase, type PassphraseDigest } from './passphrase.ts'
 import type { Caller, Role } from './roles.ts'
@@ -17,28 +21,45 @@ export interface NewUser {
 }
 
 interface Held {
-  user: User
-  version: number
+  readonly user: User
+  /** The number of the change that wrote his record. */
+  readonly version: number
   /** The same object as long as his passphrase is the same. */
-  caller: Caller
+  readonly caller: Caller
 }
 
 export class Users {
   readonly #context: Context
   readonly #namespaces: Namespaces
   readonly #users = new Map<string, Held>()
-  readonly #ids: SortedIds
-  #listVersion: number
+  readonly #ids = new SortedIds()
+  readonly #listVersion = new ListVersion()
+  /** What was held, by the record that was replaced: where that is taken back it is the same again. */
+  readonly #replaced = new WeakMap<StoredRecord, Held>()
 
   constructor(context: Context, namespaces: Namespaces) {
     this.#context = context
     this.#namespaces = namespaces
-    for (const value of context.records.list('users')) {
-      const user = decodeUser(value)
-      this.#users.set(user.id, { user, version: context.nextVersion(), caller: callerOf(user) })
+    context.records.follow('users', (before, after) => this.#applied(before, after))
+    this.#ids.sort()
+  }
+
+  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
+    const { id } = decodeUser((after ?? before)!.value)
+    const held = this.#users.get(id)
+    if (held !== undefined) {
+      this.#listVersion.toggle(id, held.version)
+      if (before !== null) this.#replaced.set(before, held)
     }
-    this.#ids = new SortedIds(this.#users.keys())
-    this.#listVersion = context.nextVersion()
+    const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
+    if (next === null) {
+      this.#users.delete(id)
+      this.#ids.remove(id)
+      return
+    }
+    this.#users.set(id, next)
+    this.#listVersion.toggle(id, next.version)
+    if (held === undefined) this.#ids.insert(id)
   }
 
   /** Throws `storage` when the user's record is damaged. */
@@ -98,9 +119,10 @@ export class Users {
     const { pool, random, passphraseCost, log } = this.#context
     this.#assertCreatable(caller, id)
     const digest = await digestPassphrase(passphrase, passphraseCost, pool, random)
-    this.#assertCreatable(caller, id)
-    this.#put({ id, realName, role, tags: [], passphrase: digest })
-    this.#ids.insert(id)
+    await this.#context.records.change(() => {
+      this.#assertCreatable(caller, id)
+      return putting({ id, realName, role, tags: [], passphrase: digest })
+    })
     log.info('users', `added ${id} (${realName}) as ${role} by ${caller.userId}`)
   }
 
@@ -123,31 +145,41 @@ export class Users {
     this.authorizeChange(caller, id)
   }
 
-  remove(caller: Caller, id: string): void {
-    this.get(id)
-    if (caller.userId === id) throw new CofferError('invalid', 'You cannot delete your own account')
-    this.#context.records.commit([{ collection: 'users', name: id, value: null }])
-    this.#users.delete(id)
-    this.#ids.remove(id)
-    this.#listVersion = this.#context.nextVersion()
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#context.records.change(() => {
+      this.get(id)
+      if (caller.userId === id) throw new CofferError('invalid', 'You cannot delete your own account')
+      return { changes: [{ collection: 'users', name: id, value: null }], result: undefined }
+    })
     this.#context.log.info('users', `removed ${id} by ${caller.userId}`)
   }
 
   async setPassphrase(caller: Caller, id: string, passphrase: Uint8Array): Promise<void> {
-    const { pool, random, passphraseCost, log } = this.#context
+    const { pool, random, passphraseCost, log, records } = this.#context
     this.get(id)
     const digest = await digestPassphrase(passphrase, passphraseCost, pool, random)
-    this.#assertChangeable(caller, id)
-    this.#put({ ...this.get(id), passphrase: digest })
+    await records.change(() => {
+      this.#assertChangeable(caller, id)
+      return putting({ ...this.get(id), passphrase: digest })
+    })
     log.info('users', `changed the passphrase of ${id} by ${caller.userId}`)
   }
 
-  /** The digest of the same passphrase in another form. False when it is not `former` any more. Throws `busy`, `storage`. */
-  renewDigest(id: string, former: PassphraseDigest, passphrase: PassphraseDigest): boolean {
-    const user = this.find(id)
-    if (user?.passphrase !== former) return false
-    this.#put({ ...user, passphrase }, this.#users.get(id)!.caller)
-    return true
+  /**
+   * The digest of the same passphrase in another form, which is returned as it is held. Null when it is not `former` any more.
+   * Throws `busy`, `storage`.
+   */
+  async renewDigest(
+    id: string,
+    former: PassphraseDigest,
+    passphrase: PassphraseDigest,
+  ): Promise<PassphraseDigest | null> {
+    await this.#context.records.change(() => {
+      const user = this.find(id)
+      return user?.passphrase === former ? putting({ ...user, passphrase }) : { changes: [], result: undefined }
+    })
+    const held = this.find(id)?.passphrase
+    return held !== undefined && isSameDigest(held, passphrase) ? held : null
   }
 
   /** Only Operators have tags. Throws `notFound`. */
@@ -165,33 +197,46 @@ export class Users {
   }
 
   /** Returns false when the tag was there already. */
-  addTag(caller: Caller, id: string, tag: string): boolean {
-    const user = this.get(id)
-    if (user.role !== 'Operator') throw new CofferError('invalid', 'Only Operators have tags')
-    if (user.tags.includes(tag)) return false
-    this.#put({ ...user, tags: [...user.tags, tag].sort() })
-    this.#context.log.info('users', `added tag ${tag} to ${id} by ${caller.userId}`)
-    return true
+  async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
+    const isAdded = await this.#context.records.change(() => {
+      const user = this.get(id)
+      if (user.role !== 'Operator') throw new CofferError('invalid', 'Only Operators have tags')
+      if (user.tags.includes(tag)) return { changes: [], result: false }
+      return { ...putting({ ...user, tags: [...user.tags, tag].sort() }), result: true }
+    })
+    if (isAdded) this.#context.log.info('users', `added tag ${tag} to ${id} by ${caller.userId}`)
+    return isAdded
   }
 
   /** Throws `notFound` for a missing user or tag. */
-  removeTag(caller: Caller, id: string, tag: string): void {
-    const user = this.get(id)
-    if (!user.tags.includes(tag)) throw new CofferError('notFound', 'The user does not have this tag')
-    this.#put({ ...user, tags: user.tags.filter((other) => other !== tag) })
+  async removeTag(caller: Caller, id: string, tag: string): Promise<void> {
+    await this.#context.records.change(() => {
+      const user = this.get(id)
+      if (!user.tags.includes(tag)) throw new CofferError('notFound', 'The user does not have this tag')
+      return putting({ ...user, tags: user.tags.filter((other) => other !== tag) })
+    })
     this.#context.log.info('users', `removed tag ${tag} from ${id} by ${caller.userId}`)
   }
-
-  /** `caller` where a passphrase stays that is not stored as it was. */
-  #put(user: User, caller?: Caller): void {
-    const former = this.#users.get(user.id)
-    const isSame = former?.user.passphrase === user.passphrase
-    this.#context.records.commit([{ collection: 'users', name: user.id, value: encodeUser(user) }])
-    const version = this.#context.nextVersion()
-    this.#users.set(user.id, { user, version, caller: caller ?? (isSame ? former.caller : callerOf(user)) })
-    this.#listVersion = this.#context.nextVersion()
-  }
 }
+
+const putting = (user: User): Decision<undefined, Collection> => ({
+  changes: [{ collection: 'users', name: user.id, value: encodeUser(user) }],
+  result: undefined,
+})
+
+/** Where the passphrase is the same, so is the caller, and the object that its digest is known by. */
+function nextHeld(held: Held | undefined, { value, n }: StoredRecord): Held {
+  const user = decodeUser(value)
+  if (held === undefined) return { user, version: n, caller: callerOf(user) }
+  const former = held.user.passphrase
+  if (isSameDigest(former, user.passphrase))
+    return { user: { ...user, passphrase: former }, version: n, caller: held.caller }
+  const isSame = former.cost === 'hmac' && user.passphrase.isRenewed === true
+  return { user, version: n, caller: isSame ? held.caller : callerOf(user) }
+}
+
+const isSameDigest = (a: PassphraseDigest, b: PassphraseDigest): boolean =>
+  equalBytes(a.salt, b.salt) && equalBytes(a.digest, b.digest)
 
 const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })
 

@@ -8,7 +8,7 @@ import { createLongJsonReader } from '../../http/request/long-json.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { parseMultipart } from '../../http/request/multipart.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
-import { type Body, bodyBytesMax, type LongJsonBody } from './endpoint.ts'
+import type { Body, LongJsonBody } from './endpoint.ts'
 
 const MULTIPART_TYPE = 'multipart/form-data'
 
@@ -17,15 +17,21 @@ export interface Bodies {
    * What the declaration makes of the body. Throws `invalid`, and what the reader throws; `onMismatch` is called for a
    * body that is JSON, but fails its schema.
    */
-  read(body: Body<unknown>, exchange: Exchange, terms: Terms, onMismatch: () => void): Promise<unknown>
+  read(
+    body: Body<unknown>,
+    bytesMax: number,
+    exchange: Exchange,
+    terms: Terms,
+    onMismatch: () => void,
+  ): Promise<unknown>
 }
 
 export function createBodies(reader: BodyReader): Bodies {
-  async function read(body: Body<unknown>, exchange: Exchange, terms: Terms, onMismatch: () => void): Promise<unknown> {
+  const read: Bodies['read'] = async (body, bytesMax, exchange, terms, onMismatch) => {
     const contentType = exchange.header('content-type')
     if (body.kind === 'stream') return body.open(reader.stream(exchange.openBody, terms), contentType ?? '')
     if (body.kind === 'longJson') return readLongJson(body, exchange, terms)
-    const bytes = await reader.read(exchange.openBody(), bodyBytesMax(body), terms)
+    const bytes = await reader.read(exchange.openBody(), bytesMax, terms)
     terms.check() // before anything is said of what is in it
     const type = mediaType(contentType)
     if (body.kind === 'raw') return body.parse(bytes, type)

@@ -68,6 +68,8 @@ export interface Request<S, P, Q, B> {
   caller: Caller
   /** IP address of the client, for rate limits and the log. */
   address: string
+  /** Aborted when the client has gone: whoever makes something long for it can stop. */
+  readonly signal: AbortSignal
   /** Of the attempt, where attempts are limited. */
   place?: Place
   params: P
@@ -154,9 +156,13 @@ export function longJson<Shape extends z.ZodRawShape, Long extends keyof Shape &
   return { kind: 'longJson', schema, names: Object.keys(schema.shape), long, bytesMax, value }
 }
 
+/** Without credentials: two passphrases and a time. */
+const ANONYMOUS_BYTES_MAX = 16 * 1024
+
 /** What the declaration allows; streamed bodies have no limit. */
-export function bodyBytesMax(body: Body<unknown> | undefined): number {
+export function bodyBytesMax(body: Body<unknown> | undefined, access: Access | 'public'): number {
   if (body?.kind === 'stream') return Number.POSITIVE_INFINITY
+  if (access === 'public') return ANONYMOUS_BYTES_MAX
   return body?.kind === 'longJson' ? body.bytesMax : BODY_BYTES_MAX
 }
 

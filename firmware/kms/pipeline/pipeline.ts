@@ -108,6 +108,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       services,
       caller,
       address,
+      get signal() {
+        return exchange.signal()
+      },
       params: match.params,
       query: {},
       body: undefined,
@@ -117,7 +120,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     attempt.isAdmitted = true
 
     // 8 to 10
-    const bytesMax = bodyBytesMax(declaration.body)
+    const bytesMax = bodyBytesMax(declaration.body, access)
     const type = mediaType(exchange.header('content-type'))
     if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
     if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
@@ -139,7 +142,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         const { anonymousMs, anonymousStreamMs } = bodyLimits
         const ofAnonymous = body.kind === 'stream' ? anonymousStreamMs : anonymousMs
         const terms = { check, withinMs: access === 'public' ? ofAnonymous : Number.POSITIVE_INFINITY }
-        request.body = await bodies.read(body, exchange, terms, () => {
+        request.body = await bodies.read(body, bytesMax, exchange, terms, () => {
           if (declaration.attemptsAs !== undefined) limiter.fail(address, declaration.attemptsAs)
         })
         check()

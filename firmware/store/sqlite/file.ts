@@ -6,8 +6,9 @@ import Sqlite, { type Database, type Statement } from 'better-sqlite3'
 import { assertAdmitted } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../failure.ts'
+import { drawGeneration } from '../generation.ts'
 import { createIdentity, inspectIdentity } from '../identity.ts'
-import { COLLECTIONS, type Collection, type Rows, type StoreFile, storePath } from '../store.ts'
+import { type Rows, type StoreFile, storePath } from '../store.ts'
 import { inspectStore } from './inspect.ts'
 import { MIGRATIONS, type Migration, migrate } from './schema.ts'
 
@@ -183,7 +184,11 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       claimed = true
       const rows = rowsOf(database)
       return {
-        transaction: (changes) => transaction(() => changes(rows)),
+        transaction: (changes) =>
+          transaction(() => {
+            changes(rows)
+            drawGeneration(database)
+          }),
         release: () => {
           claimed = false
         },
@@ -207,14 +212,16 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
 }
 
 function rowsOf(database: Database): Rows {
-  const insertInto = Object.fromEntries(
-    COLLECTIONS.map((collection) => [
-      collection,
-      database.prepare<[bigint, Uint8Array]>(`INSERT INTO "${collection}" (slot, sealed) VALUES (?, ?)`),
-    ]),
-  ) as Record<Collection, Statement<[bigint, Uint8Array]>>
+  const inserts = new Map<string, Statement<[bigint, Uint8Array]>>()
+  const insertInto = (table: string): Statement<[bigint, Uint8Array]> => {
+    const known = inserts.get(table)
+    if (known !== undefined) return known
+    const insert = database.prepare<[bigint, Uint8Array]>(`INSERT INTO "${table}" (slot, sealed) VALUES (?, ?)`)
+    inserts.set(table, insert)
+    return insert
+  }
   return {
-    clear: (collection) => database.exec(`DELETE FROM "${collection}"`),
-    insert: (collection, { slot, sealed }) => insertInto[collection].run(slot, sealed),
+    clear: (table) => database.exec(`DELETE FROM "${table}"`),
+    insert: (table, { slot, sealed }) => insertInto(table).run(slot, sealed),
   }
 }

@@ -1,6 +1,7 @@
 /** The schema of the store, as the migrations that lead to it. The place of the version is SQLite's `user_version`. */
 
 import type { Database } from 'better-sqlite3'
+import { drawGeneration } from '../generation.ts'
 
 /** "Cofr": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 export const APPLICATION_ID = 0x436f6672
@@ -31,6 +32,12 @@ export const MIGRATIONS: readonly Migration[] = [
     database.exec('ALTER TABLE audit ADD COLUMN ring INTEGER NOT NULL DEFAULT 0')
     database.exec('ALTER TABLE audit ADD COLUMN number INTEGER')
     database.exec('CREATE INDEX audit_rings ON audit (ring, slot, number)')
+  },
+  // Counts of operations apart from the keys, and what tells which records there must be: firmware/store/head.ts.
+  (database) => {
+    for (const table of ['counts', 'heads']) database.exec(createSealedTable(table))
+    database.exec('CREATE TABLE generation (value BLOB NOT NULL) STRICT')
+    drawGeneration(database)
   },
 ]
 

@@ -88,7 +88,7 @@ async function makeDevice(t: TestContext, rig: Rig | null): Promise<Device> {
   assert.equal(isGood(appliance, minimum), null)
   await appliance.provision(PROVISIONING)
   appliance.setUnattendedBoot(true)
-  appliance.open().write('mallory', 'may do everything')
+  await appliance.open().write('mallory', 'may do everything')
   appliance.close()
   return device
 }

@@ -33,6 +33,23 @@ test('health answers per state', async (t) => {
   assert.equal(text, '')
 })
 
+test('without credentials a body has 16 KiB at most, which holds any passphrase', async (t) => {
+  const rig = await openRig(t)
+  const longest = '\\u20ac'.repeat(66) // 200 bytes of UTF-8, written as long as can be
+  const body = JSON.stringify(PROVISION)
+    .replace(UNLOCK, longest)
+    .padEnd(16 * 1024)
+  const headers = { 'content-type': 'application/json' }
+  assert.equal(await rig.status('POST /provision', { as: null, body: `${body} `, headers }), 413)
+  assert.equal(await rig.status('POST /provision', { as: null, body, headers }), 204)
+  assert.equal(await rig.status('POST /lock'), 204)
+  const unlock = `{"passphrase":"${longest}"}`.padEnd(16 * 1024)
+  assert.equal(await rig.status('POST /unlock', { as: null, body: `${unlock} `, headers }), 413)
+  const pieces = ReadableStream.from([Buffer.from(unlock), Buffer.from(' ')])
+  assert.equal(await rig.status('POST /unlock', { as: null, body: pieces, headers }), 413)
+  assert.equal(await rig.status('POST /unlock', { as: null, body: unlock, headers }), 204)
+})
+
 test('refuses provisioning with weak passphrases, a time without offset, missing or unknown members', async (t) => {
   const rig = await openRig(t)
   for (const json of [

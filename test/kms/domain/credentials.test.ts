@@ -87,7 +87,7 @@ test('a new passphrase, a deleted user and a lock make it forget', async (t) => 
   await users.setPassphrase(admin, 'one', utf8('the second one'))
   assert.equal(await login('the first one'), null)
   assert(await login('the second one'))
-  users.remove(admin, 'one')
+  await users.remove(admin, 'one')
   assert.equal(await login('the second one'), null)
   await users.create(admin, 'one', newUser('the second one', 'Metrics'))
   const before = rig.derivations.length
@@ -103,7 +103,7 @@ test('changing tags keeps what is remembered', async (t) => {
   await domain.users.create(admin, 'one', newUser('the first one'))
   await domain.authenticate('one', utf8('the first one'))
   const before = derivations.length
-  domain.users.addTag(admin, 'one', 'tag')
+  await domain.users.addTag(admin, 'one', 'tag')
   assert(await domain.authenticate('one', utf8('the first one')))
   assert.equal(derivations.length, before)
 })
@@ -112,7 +112,7 @@ test('a user changed or deleted while his passphrase is derived is not let in', 
   const { domain } = await createDomainRig(t, pool)
   await domain.users.create(admin, 'one', newUser('the first one'))
   const login = domain.authenticate('one', utf8('the first one'))
-  domain.users.remove(admin, 'one')
+  await domain.users.remove(admin, 'one')
   assert.equal(await login, null)
 })
 

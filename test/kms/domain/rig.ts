@@ -9,8 +9,9 @@ import type { CryptoPool, ScryptCost } from '../../../firmware/crypto/types.ts'
 import type { NewKey } from '../../../firmware/kms/domain/keys.ts'
 import { firstAdministrator, type Operational, openDomain } from '../../../firmware/kms/domain/operational.ts'
 import type { Caller, Role } from '../../../firmware/kms/domain/roles.ts'
-import type { Change, RecordStore, StoreFile } from '../../../firmware/store/store.ts'
-import { createStoreRig, type StoreRig, utf8 } from '../../store/rig.ts'
+import type { RecordStore, StoreFile } from '../../../firmware/store/store.ts'
+import type { Vault } from '../../../firmware/store/vault.ts'
+import { commit, createStoreRig, type StoreRig, utf8 } from '../../store/rig.ts'
 
 export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
 export const ADMIN = 'admin passphrase'
@@ -26,8 +27,8 @@ export interface DomainRig {
   nowMs: number
   /** The disk fails from now on, or works again. */
   fail(failing: boolean): void
-  /** As a lock and an unlock do it; `prepare` runs between. */
-  reopen(prepare?: () => void): Operational
+  /** As a lock and an unlock do it; `prepare` runs between. `member`: the node that counts operations from then on. */
+  reopen(prepare?: () => void, member?: string): Operational
 }
 
 export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise<DomainRig> {
@@ -36,6 +37,7 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
   const entries: Entry[] = []
   const derivations: ScryptCost[] = []
   let failing = false
+  let vault: Vault | undefined
   const counting: CryptoPool = {
     ...pool,
     scrypt: (passphrase, salt, cost) => {
@@ -51,20 +53,19 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
     passphraseCost: CHEAP,
     monotonicMs: () => rig.nowMs,
   }
-  const open = (): Operational => {
-    const vault = storeRig.vault(store)
+  const open = (member = ''): Operational => {
+    vault = storeRig.vault(store)
+    const opened = vault
     const records: RecordStore = {
-      get: vault.get,
-      list: vault.list,
-      isDamaged: vault.isDamaged,
-      commit: (changes: readonly Change[]) => {
+      ...opened,
+      change: async (decide) => {
         if (failing) throw new CofferError('storage', 'The disk is full')
-        vault.commit(changes)
+        return opened.change(decide)
       },
     }
-    return openDomain(records, deps)
+    return openDomain(records, { ...deps, member })
   }
-  storeRig.vault(store).commit(await firstAdministrator(utf8(ADMIN), deps))
+  await commit(storeRig.vault(store), await firstAdministrator(utf8(ADMIN), deps))
   derivations.length = 0
   const rig: DomainRig = {
     store,
@@ -76,11 +77,13 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
     fail: (value) => {
       failing = value
     },
-    reopen: (prepare) => {
-      rig.domain.flush()
+    reopen: (prepare, member) => {
+      void rig.domain.flush()
+      vault?.settle()
       rig.domain.close()
+      vault?.close()
       prepare?.()
-      rig.domain = open()
+      rig.domain = open(member)
       return rig.domain
     },
   }

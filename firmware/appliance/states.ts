@@ -1,0 +1,67 @@
+/** The state the appliance is in, and who hears of its changes. Contract section 2. */
+
+import type { Log } from '../base/log.ts'
+import type { State } from '../base/states.ts'
+
+/**
+ * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
+ * to Failed, and out of Failed only a restart.
+ */
+export const TRANSITIONS = {
+  provision: { from: 'Unprovisioned', to: 'Operational' },
+  unlock: { from: 'Locked', to: 'Operational' },
+  lock: { from: 'Operational', to: 'Locked' },
+} as const satisfies Record<string, { from: State; to: State }>
+export type Trigger = keyof typeof TRANSITIONS
+
+export class States {
+  readonly #log: Log
+  readonly #listeners: ((state: State) => void)[] = []
+  readonly #eraListeners: (() => void)[] = []
+  #era = {}
+  #current: State = 'Failed'
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  get current(): State {
+    return this.#current
+  }
+
+  /** Another object after each change of state, and when the records were replaced by others. */
+  get era(): object {
+    return this.#era
+  }
+
+  onState(listener: (state: State) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  onEra(listener: () => void): void {
+    this.#eraListeners.push(listener)
+  }
+
+  /** What a start finds, before anybody listens. */
+  begin(state: State): void {
+    this.#current = state
+  }
+
+  enter(state: State): void {
+    if (this.#current === state) return
+    this.#current = state
+    this.endEra()
+    this.#log.info('general', `state ${state}`)
+    this.tell()
+  }
+
+  /** Something else about the state is new. */
+  tell(): void {
+    for (const listener of this.#listeners) listener(this.#current)
+  }
+
+  endEra(): void {
+    this.#era = {}
+    for (const listener of this.#eraListeners) listener()
+  }
+}

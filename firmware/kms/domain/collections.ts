@@ -1,0 +1,24 @@
+/**
+ * What the key-management service keeps in the store, in the order in which backups have it. Each collection is sealed with a
+ * key of its own. Whoever adds one adds a migration: store/sqlite/schema.ts.
+ */
+
+import type { Change as AnyChange, Collections, RecordStore } from '../../store/store.ts'
+
+export const COLLECTIONS = {
+  users: { kind: 1 },
+  namespaces: { kind: 2 },
+  /** Of operations: key-counts.ts. */
+  counts: { kind: 7 },
+  keys: { kind: 3 },
+  privateKeys: { kind: 4 },
+  certificates: { kind: 5 },
+  /** The backup key. */
+  configuration: { kind: 6 },
+} as const satisfies Collections
+
+export type Collection = keyof typeof COLLECTIONS
+export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[]
+
+export type Change = AnyChange<Collection>
+export type Records = RecordStore<Collection>

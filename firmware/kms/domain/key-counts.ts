@@ -1,0 +1,191 @@
+/**
+ * How often keys were used, apart from their records: those are then changed by nobody but Administrators, and a busy hour of
+ * 100,000 keys costs a megabyte. What a node counts lies in 256 records of its own, each with the slots and counts of its keys;
+ * the count of a key is that in its record, what all nodes have stored, and what this one has not. Contract section 6.2.
+ */
+
+import { CofferError } from '../../base/error.ts'
+import type { Change } from './collections.ts'
+import type { Context } from './context.ts'
+import { keyName, type Namespace } from './identifiers.ts'
+import type { KeyEntry } from './key-index.ts'
+
+const BUCKETS = 256
+const ENTRY_BYTES = 12 // slot and count
+
+export class KeyCounts {
+  readonly #context: Context
+  /** What is not stored yet, by bucket. */
+  readonly #unstored = Array.from({ length: BUCKETS }, () => new Map<KeyEntry, number>())
+  /** The records of each bucket: those of this node, and of others. */
+  readonly #names = Array.from({ length: BUCKETS }, () => new Set<string>())
+  /** What of `#unstored` a new value holds. */
+  readonly #stores = new WeakMap<Uint8Array, Map<KeyEntry, number>>()
+  #isKept: (entry: KeyEntry) => boolean = () => true
+  /** By slot, until the keys have come. */
+  #found: Map<bigint, number> | null = new Map()
+
+  constructor(context: Context) {
+    this.#context = context
+    context.records.follow('counts', (before, after) => {
+      const { bucket, member, counts } = decodeBucket((after ?? before)!.value)
+      const name = nameOf(member, bucket)
+      if (after === null) this.#names[bucket]!.delete(name)
+      else this.#names[bucket]!.add(name)
+      if (this.#found !== null) for (const [slot, count] of counts) this.#found.set(slot, this.stored(slot) + count)
+      if (after !== null) this.#owe(this.#stores.get(after.value), -1)
+      if (before !== null) this.#owe(this.#stores.get(before.value), 1)
+    })
+  }
+
+  /** What all nodes have stored of a key, while the keys come. */
+  stored(slot: bigint): number {
+    return this.#found?.get(slot) ?? 0
+  }
+
+  /** All keys have come. `isKept` is false of those that have gone since. */
+  loaded(isKept: (entry: KeyEntry) => boolean): void {
+    this.#found = null
+    this.#isKept = isKept
+  }
+
+  add(entry: KeyEntry): void {
+    this.give(entry, this.unstored(entry) + 1)
+  }
+
+  unstored(entry: Readonly<KeyEntry>): number {
+    return this.#unstored[bucketOf(entry)]!.get(entry as KeyEntry) ?? 0
+  }
+
+  /** What is not stored of a key leaves with its id, to be given back under the next one. */
+  take(entry: KeyEntry): number {
+    const count = this.unstored(entry)
+    this.#unstored[bucketOf(entry)]!.delete(entry)
+    return count
+  }
+
+  give(entry: KeyEntry, count: number): void {
+    if (count > 0) this.#unstored[bucketOf(entry)]!.set(entry, count)
+  }
+
+  /**
+   * Stores what is not stored yet: all of it is on its way in this turn, or, `slowly`, one record after the other. Throws
+   * `storage` when the disk fails.
+   */
+  async store(slowly: boolean): Promise<void> {
+    const writes: Promise<void>[] = []
+    for (const [bucket, unstored] of this.#unstored.entries()) {
+      if (unstored.size === 0) continue
+      const write = this.#storeBucket(bucket)
+      if (slowly) await write
+      else writes.push(write)
+    }
+    await Promise.all(writes)
+  }
+
+  #storeBucket(bucket: number): Promise<void> {
+    const { records, member } = this.#context
+    return records.change(() => {
+      const unstored = this.#unstored[bucket]!
+      for (const entry of unstored.keys()) if (!this.#isKept(entry)) unstored.delete(entry)
+      const adds = new Map(unstored)
+      const name = nameOf(member, bucket)
+      const counts = adds.size === 0 ? null : this.#read(name)
+      if (counts === null) return { changes: [], result: undefined }
+      for (const [entry, count] of adds) {
+        const slot = this.#slotOf(entry)
+        counts.set(slot, (counts.get(slot) ?? 0) + count)
+      }
+      const value = encodeBucket({ bucket, member, counts })
+      this.#stores.set(value, adds)
+      return { changes: [{ collection: 'counts', name, value }], result: undefined }
+    })
+  }
+
+  /** What is to be changed beside when keys are removed: their counts must not come back with another key of the same id. */
+  removal(entries: readonly Readonly<KeyEntry>[]): Change[] {
+    const counted = entries.filter((entry) => entry.operations > this.unstored(entry))
+    return [...Map.groupBy(counted, bucketOf)].flatMap(([bucket, entries]) => {
+      const slots = entries.map((entry) => this.#slotOf(entry))
+      return [...this.#names[bucket]!].flatMap((name) => this.#without(name, slots))
+    })
+  }
+
+  #without(name: string, slots: readonly bigint[]): Change[] {
+    const value = this.#value(name)
+    if (value === null) return []
+    const { bucket, member, counts } = decodeBucket(value)
+    const removed = slots.filter((slot) => counts.delete(slot))
+    if (removed.length === 0) return []
+    const rest = counts.size === 0 ? null : encodeBucket({ bucket, member, counts })
+    return [{ collection: 'counts', name, value: rest }]
+  }
+
+  /** Null when it is damaged: one that cannot be read must not keep the others from the disk. */
+  #read(name: string): Map<bigint, number> | null {
+    try {
+      const value = this.#context.records.get('counts', name)
+      return value === null ? new Map() : decodeBucket(value).counts
+    } catch (error) {
+      if (!(error instanceof CofferError && error.code === 'storage')) throw error
+      this.#context.log.error('keys', `counts of operations could not be stored: ${error.message}`)
+      return null
+    }
+  }
+
+  #value(name: string): Uint8Array | null {
+    return this.#context.records.isDamaged('counts', name) ? null : this.#context.records.get('counts', name)
+  }
+
+  #slotOf({ namespace, id }: Readonly<KeyEntry>): bigint {
+    return this.#context.records.slotOf('keys', keyName(namespace, id))
+  }
+
+  #owe(counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
+    for (const [entry, count] of counts ?? []) {
+      this.give(entry, this.take(entry) + sign * count)
+    }
+  }
+}
+
+/** Any that spreads keys; the slot would have to be computed. */
+export function bucketOf({ namespace, id }: { namespace: Namespace; id: string }): number {
+  let hash = 0x811c9dc5
+  for (const text of [namespace, id])
+    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
+  return ((hash >>> 24) ^ (hash >>> 16) ^ (hash >>> 8) ^ hash) & (BUCKETS - 1)
+}
+
+const nameOf = (member: string, bucket: number): string => `${member}/${bucket}`
+
+interface Bucket {
+  bucket: number
+  /** Whose it is. */
+  member: string
+  counts: Map<bigint, number>
+}
+
+/** Number of the bucket, length of the member's name, that name, then slots and counts. */
+function encodeBucket({ bucket, member, counts }: Bucket): Uint8Array {
+  const name = new TextEncoder().encode(member)
+  const value = new Uint8Array(2 + name.length + counts.size * ENTRY_BYTES)
+  value.set([bucket, name.length])
+  value.set(name, 2)
+  const view = new DataView(value.buffer)
+  let at = 2 + name.length
+  for (const [slot, count] of counts) {
+    view.setBigUint64(at, slot)
+    view.setUint32(at + 8, count)
+    at += ENTRY_BYTES
+  }
+  return value
+}
+
+export function decodeBucket(value: Uint8Array): Bucket {
+  const view = new DataView(value.buffer, value.byteOffset, value.length)
+  const entriesAt = 2 + value[1]!
+  const counts = new Map<bigint, number>()
+  for (let at = entriesAt; at < value.length; at += ENTRY_BYTES)
+    counts.set(view.getBigUint64(at), view.getUint32(at + 8))
+  return { bucket: value[0]!, member: new TextDecoder().decode(value.subarray(2, entriesAt)), counts }
+}

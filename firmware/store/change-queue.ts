@@ -1,0 +1,116 @@
+/**
+ * Changes that wait, made together: those that are there in one turn of the event loop share a transaction, and with it the wait
+ * for the disk. Each is decided upon on what the one before it has left, and one that is refused keeps nobody from the rest.
+ */
+
+import { actAlone, assertAdmitted, ofThisRequest } from '../base/admission.ts'
+import { CofferError } from '../base/error.ts'
+import type { Decision } from './store.ts'
+
+const BATCH_MAX = 200 // changes in one transaction
+
+export interface ChangeQueue {
+  /** Settles when the change is on disk, or is refused. */
+  add<T>(decide: () => Decision<T>): Promise<T>
+  /** Makes all that wait, now. */
+  settle(): void
+  /** Whatever waits, or comes later, is refused with `unavailable`. */
+  close(): void
+}
+
+type Decide = () => Decision<unknown>
+
+/** What a change came to: what it decided, or what it was refused with. */
+export type Outcome = Decision<unknown> | Error
+
+/**
+ * Makes the first of these changes in one transaction, as many as it takes at once, and gives what each came to. Throws what all
+ * of them failed with; then nothing has changed. Each asks whether its request is still admitted before it decides.
+ */
+export type Commit = (decisions: readonly Decide[]) => readonly Outcome[]
+
+interface Entry {
+  decide: Decide
+  check: () => void
+  resolve: (result: unknown) => void
+  reject: (error: unknown) => void
+}
+
+export function createChangeQueue(commit: Commit): ChangeQueue {
+  const waiting: Entry[] = []
+  let isScheduled = false
+  let isOpen = true
+
+  function settle(): void {
+    while (waiting.length > 0) makeNext()
+  }
+
+  function makeNext(): void {
+    const batch = waiting.slice(0, BATCH_MAX)
+    const outcomes = attempt(batch)
+    waiting.splice(0, outcomes.length)
+    for (const [index, outcome] of outcomes.entries()) {
+      const entry = batch[index]!
+      if (outcome instanceof Error) entry.reject(outcome)
+      else entry.resolve(outcome.result)
+    }
+  }
+
+  /** What fails together is tried one by one: a change without room on the disk must not cost a smaller one. */
+  function attempt(batch: readonly Entry[]): readonly Outcome[] {
+    try {
+      return commit(batch.map(({ decide }) => decide))
+    } catch (error) {
+      if (batch.length > 1) return batch.flatMap((entry) => attempt([entry]))
+      return [refusalOf(batch[0]!, error)]
+    }
+  }
+
+  function turn(): void {
+    isScheduled = false
+    if (waiting.length === 0) return
+    makeNext()
+    schedule()
+  }
+
+  function schedule(): void {
+    if (isScheduled || waiting.length === 0) return
+    isScheduled = true
+    actAlone(() => setImmediate(turn))
+  }
+
+  return {
+    add<T>(decide: () => Decision<T>): Promise<T> {
+      if (!isOpen) return Promise.reject(unavailable())
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      waiting.push({
+        decide: ofThisRequest(() => {
+          assertAdmitted()
+          return decide()
+        }),
+        check: ofThisRequest(assertAdmitted),
+        resolve: resolve as (result: unknown) => void,
+        reject,
+      })
+      schedule()
+      return promise
+    },
+    settle,
+    close() {
+      isOpen = false
+      for (const { reject } of waiting.splice(0)) reject(unavailable())
+    },
+  }
+}
+
+/** Who may not act any more hears that first, whatever else is in the way. */
+function refusalOf({ check }: Entry, error: unknown): Error {
+  try {
+    check()
+  } catch (refusal) {
+    return refusal as Error
+  }
+  return error as Error
+}
+
+const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

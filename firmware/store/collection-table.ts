@@ -1,0 +1,54 @@
+/** One collection of the vault: its rows, the hash of its set, and who follows it. */
+
+import { wipe } from '../base/secret.ts'
+import type { Random } from '../crypto/random.ts'
+import { createSetHash, type RecordSet, type SetHash } from './record-set.ts'
+import { createSealedTable, type Replacement, type SealedTable } from './sealed-table.ts'
+import type { Applied, StoreFile } from './store.ts'
+
+export interface CollectionTable {
+  readonly table: SealedTable
+  readonly hash: SetHash
+  applied: Applied | null
+  /** Call within a transaction. Whoever follows is told at once, since the next decision looks at what he holds. */
+  put(name: string, value: Uint8Array | null, n: number, set: RecordSet): Replacement
+  /** What was told is taken back: it did not reach the disk. */
+  takeBack(replacement: Replacement): void
+  /** Wipes the keys. */
+  close(): void
+}
+
+export function createCollectionTable(
+  store: StoreFile,
+  collection: string,
+  domainKey: Uint8Array,
+  random: Random,
+  onDamage: (message: string) => void,
+): CollectionTable {
+  const table = createSealedTable(store, collection, domainKey, random, onDamage)
+  const hash = createSetHash(collection, domainKey)
+  const tell = (from: Replacement['before'], to: Replacement['after']): void => {
+    if (self.applied === null) return
+    if (from?.record || to?.record) self.applied(from?.record ?? null, to?.record ?? null)
+  }
+  const self: CollectionTable = {
+    table,
+    hash,
+    applied: null,
+    put(name, value, n, set) {
+      const replacement = value === null ? table.remove(name) : table.put(name, value, n)
+      const { slot, before, after } = replacement
+      if (before !== null) hash.remove(set, slot, before.sealed)
+      if (after !== null) hash.add(set, slot, after.sealed)
+      tell(before, after)
+      if (self.applied === null && before?.record) wipe(before.record.value)
+      return replacement
+    },
+    takeBack: ({ before, after }) => tell(after, before),
+    close() {
+      table.close()
+      hash.close()
+    },
+  }
+  return self
+}

@@ -1,0 +1,19 @@
+/**
+ * The generation of the records: another one once they were replaced by others, as by a restore, after which the numbers of
+ * changes may come again. No secret, and nothing hangs on it but that etags of two generations differ.
+ */
+
+import type { Database } from 'better-sqlite3'
+import { systemRandom } from '../crypto/random.ts'
+
+const BYTES = 12
+
+/** Call within a transaction. */
+export function drawGeneration(database: Database): void {
+  database.exec('DELETE FROM generation')
+  database.prepare('INSERT INTO generation (value) VALUES (?)').run(systemRandom(BYTES))
+}
+
+/** In hex. */
+export const readGeneration = (database: Database): string =>
+  database.prepare('SELECT hex(value) FROM generation').pluck().get() as string

@@ -1,0 +1,189 @@
+/**
+ * Finds out whether the store holds the records of its last change, and no older ones. Collections that somebody follows are
+ * looked at while he is told of them, the others afterwards in slices. A row that cannot be opened is damaged: it is told of, and
+ * the others of its collection are used. Where every row can be opened and the set is still not that of the head, a record has
+ * been taken away or an older copy put back, and what is there is refused.
+ */
+
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
+import type { CollectionTable } from './collection-table.ts'
+import { type Head, type HeadRow, setOf } from './head.ts'
+import { differenceOf, emptySet, isSameSet, merge, type RecordSet } from './record-set.ts'
+import type { Replacement } from './sealed-table.ts'
+import type { StoredRecord, StoreFile } from './store.ts'
+
+const SLICE_MS = 5 // of work, in which nothing else is served
+const PAUSE_MS = 45 // 200,000 records take about a second of work: ten in all
+
+export interface Inspection {
+  /** As it is stored; made from what there is where there is none. */
+  head(): Head
+  /** Tells of every intact record. Throws `storage` when the collection is not that of the last change. */
+  admit(collection: string, tell: (record: StoredRecord) => void): void
+  /** Throws `storage` once records were found that are not those of the last change. */
+  assertTrusted(): void
+  /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
+  begin(): Promise<void>
+  /** A change is on disk. */
+  note(collection: string, replacement: Replacement): void
+  close(): void
+}
+
+export interface InspectionServices {
+  store: StoreFile
+  /** By collection. */
+  tables: ReadonlyMap<string, CollectionTable>
+  head: HeadRow
+  onDamage: (message: string) => void
+}
+
+/** A walk through the rows of a collection, beside which changes go on. */
+interface Walk {
+  collection: string
+  set: RecordSet
+  /** The last slot that was looked at. */
+  at: bigint
+}
+
+export function createInspection({ store, tables, head, onDamage }: InspectionServices): Inspection {
+  const admitted = new Set<string>()
+  /** By how much sets with damaged rows differ from what the head says. */
+  const residues = new Map<string, RecordSet>()
+  let isAdopting = false
+  let walk: Walk | null = null
+  let distrust: string | null = null
+  let isOpen = true
+
+  const tableOf = (collection: string): CollectionTable => tables.get(collection)!
+
+  /** A store from before there were heads, or the backup of one: what lies there is taken as it is. */
+  function adopt(): Head {
+    const adopted: Head = { n: 0, sets: new Map() }
+    for (const [collection, { table, hash }] of tables) {
+      const set = setOf(adopted, collection)
+      for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(row.slot))
+        hash.add(set, row.slot, row.sealed)
+    }
+    return adopted
+  }
+
+  function admit(collection: string, tell: (record: StoredRecord) => void): void {
+    const stored = head.read()
+    if (stored === null) isAdopting = true
+    const set = emptySet()
+    let damaged = 0
+    const { table, hash } = tableOf(collection)
+    for (const { slot, sealed, record } of table.rows()) {
+      hash.add(set, slot, sealed)
+      if (record === null) damaged++
+      else if (stored === null && record.n > 0) throw refused(collection, 'what says which there must be is missing')
+      else tell(record)
+    }
+    admitted.add(collection)
+    if (stored !== null) judge(collection, setOf(stored, collection), set, damaged)
+  }
+
+  /** Throws `storage`. */
+  function judge(collection: string, expected: RecordSet, found: RecordSet, damaged: number): void {
+    if (isSameSet(expected, found)) return
+    if (damaged === 0) {
+      const missing = expected.count - found.count
+      throw refused(collection, missing > 0 ? `${missing} of them missing` : 'an older copy was put back')
+    }
+    residues.set(collection, differenceOf(found, expected))
+    onDamage(`since records of ${collection} are damaged, it cannot be told whether others of them are the latest`)
+  }
+
+  function refused(collection: string, why: string): CofferError {
+    distrust = `The stored records of ${collection} are not those of the last change: ${why}`
+    onDamage(distrust)
+    return new CofferError('storage', distrust)
+  }
+
+  /** What cannot be told any better is taken as it is from now on, so that changes to it can be followed. */
+  function settle(): void {
+    if (!isAdopting && residues.size === 0) return
+    store.transaction(() => {
+      const current = head.read() ?? adopt()
+      for (const [collection, residue] of residues) merge(setOf(current, collection), residue)
+      head.put(current)
+    })
+    isAdopting = false
+    residues.clear()
+  }
+
+  async function inspectRest(): Promise<void> {
+    for (const collection of tables.keys()) {
+      if (admitted.has(collection)) continue
+      const found = await walkThrough(collection)
+      const expected = setOf(head.read() ?? adopt(), collection)
+      if (isSameSet(expected, found)) continue
+      const residue = differenceOf(found, expected)
+      judge(collection, emptySet(), residue, await countDamaged(collection))
+      settle()
+    }
+  }
+
+  async function walkThrough(collection: string): Promise<RecordSet> {
+    const { table, hash } = tableOf(collection)
+    const set = emptySet()
+    let until = 0
+    for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(walk.at)) {
+      hash.add(set, row.slot, row.sealed)
+      walk = { collection, set, at: row.slot }
+      if (performance.now() > until) until = await pause()
+    }
+    walk = null
+    return set
+  }
+
+  async function countDamaged(collection: string): Promise<number> {
+    let damaged = 0
+    let until = 0
+    for (const { record } of tableOf(collection).table.rows()) {
+      if (record === null) damaged++
+      else wipe(record.value)
+      if (performance.now() > until) until = await pause()
+    }
+    return damaged
+  }
+
+  /** Gives when the next slice is over; never ends once the vault is closed. */
+  const pause = (): Promise<number> =>
+    new Promise((resolve) => {
+      setTimeout(() => {
+        if (isOpen) resolve(performance.now() + SLICE_MS)
+      }, PAUSE_MS).unref()
+    })
+
+  function noteFailure(error: unknown): void {
+    if (!(error instanceof CofferError)) throw error
+    if (distrust === null && isOpen) onDamage(`looking at the stored records: ${error.message}`)
+  }
+
+  return {
+    head: () => head.read() ?? adopt(),
+    admit,
+    assertTrusted() {
+      if (distrust !== null) throw new CofferError('storage', distrust)
+    },
+    begin() {
+      try {
+        settle()
+      } catch (error) {
+        noteFailure(error)
+      }
+      return inspectRest().catch(noteFailure)
+    },
+    note(collection, { slot, before, after }) {
+      if (walk?.collection !== collection || slot > walk.at) return
+      const { hash } = tableOf(collection)
+      if (before !== null) hash.remove(walk.set, slot, before.sealed)
+      if (after !== null) hash.add(walk.set, slot, after.sealed)
+    },
+    close() {
+      isOpen = false
+    },
+  }
+}
