@@ -50,3 +50,9 @@ test('a queue of before goes on after a stop, with one restart event', async () 
   assert.equal(event.type, 'restart')
   assert.deepEqual(others, [])
 })
+
+test('E4: nobody gets a key without a password', async () => {
+  const { status, body } = await rig.anonymous('POST', '/dev_fetch_api_key', { username: 'olivia@example.com' })
+  assert.deepEqual([status, body.result, 'api_key' in body], [403, 'error', false])
+  assert.equal((await rig.anonymous('GET', '/dev_list_users')).status, 403)
+})

@@ -390,7 +390,8 @@ function moveUnread(state: Json, event: Json): void {
     from.unread_message_ids = from.unread_message_ids.filter((other: number) => other !== id)
     const stream_id = event.new_stream_id ?? from.stream_id
     // Moved out of what he follows: it is marked read.
-    if (byId(state.subscriptions, 'stream_id', stream_id) === undefined) {
+    const isFollowed = (channel: number) => byId(state.subscriptions, 'stream_id', channel) !== undefined
+    if (isFollowed(from.stream_id) && !isFollowed(stream_id)) {
       unread.mentions = unread.mentions.filter((other: number) => other !== id)
       continue
     }
