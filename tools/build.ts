@@ -97,9 +97,10 @@ export interface BundledPackage {
 }
 
 /** The packages that something in the bundle comes from; of the SQLite package also the addon. */
-function bundledPackages({ inputs }: Metafile): BundledPackage[] {
+function bundledPackages({ outputs }: Metafile): BundledPackage[] {
   const names = new Set<string>()
-  for (const input of Object.keys(inputs)) {
+  for (const [input, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
+    if (bytesInOutput === 0) continue // nobody uses what it has
     const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
     if (match) names.add(match[1]!)
   }
