@@ -46,9 +46,9 @@ export interface RecordStore<C extends string = string> {
   /** Every intact record of a collection, in no order. Damaged ones are logged and remembered for `isDamaged`. */
   list(collection: C): Iterable<Uint8Array>
   /**
-   * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every change, in the turn in which it is
-   * made. A change that does not reach the disk is told backwards, with the same objects, before anybody has seen it. Throws
-   * `storage` when the records are not those of the last change.
+   * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every
+   * change, in the turn in which it is made. A change that does not reach the disk is told backwards, with the same objects,
+   * before anybody has seen it. Throws `storage` when the records are not those of the last change.
    */
   follow(collection: C, applied: Applied): void
   /** True when a damaged record lies under this name: it must neither be reported missing nor overwritten. */

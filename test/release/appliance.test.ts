@@ -205,7 +205,7 @@ test('a version that crashes, whatever it did to the store, gives way to the one
 const BAD_UNLOCKS: [version: string, fault: string, reason: string][] = [
   ['7.2', 'process.exit(9)', 'the firmware ended with exit code 9'],
   ['7.3', "throw new CofferError('storage', 'It cannot read this')", 'It cannot read this'],
-  ['7.4', '$1 = { ...$1, list: () => [] }', 'No user can be read'],
+  ['7.4', '$1 = { ...$1, follow: () => {} }', 'No user can be read'],
 ]
 
 for (const [version, fault, reason] of BAD_UNLOCKS)
