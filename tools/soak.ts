@@ -36,7 +36,10 @@ const CLIENTS = 16
 const WARM_UP_SHARE = 0.15 // of the time, at full speed: the second half of it tells the maximum
 const OPEN_MS_MAX = 10_000 // between two locks
 const OPEN_MS_MIN = 1000
-const LOCKED_MS = 1000 // half a second after a lock the heap is collected
+const LOCKED_MS_MIN = 1000 // half a second after a lock the heap is collected
+const LOCKED_MS_MAX = 10_000
+const SETTLED_MS = 700 // so long has memory not fallen any more when it is measured, however busy the computer is
+const SETTLED_MIB = 1
 const SAMPLE_MS = 50
 /** So many tell whether memory grows. */
 export const LOCKS_MIN = 16
@@ -114,10 +117,13 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   const doneBefore = user.done()
   const turn = pace(maximum / 2)
   const locking = (async () => {
-    const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / LOCKS_MIN - 2 * LOCKED_MS))
+    const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / LOCKS_MIN - 2 * LOCKED_MS_MIN))
     while (!isOver()) {
       await wait(openMs)
-      if (!isOver()) lows.push(await lowest(server, user.lockAndUnlock()))
+      if (isOver()) return
+      await user.lock()
+      lows.push(await lowest(server))
+      await user.unlock()
     }
   })().catch(fail)
   await everyClient(async () => {
@@ -133,16 +139,19 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   return { maximum, rate, ...user.totals(), residentMib: lows, problem }
 }
 
-/** Resident memory until `until` settles, in MiB. */
-async function lowest({ processes }: Server, until: Promise<void>): Promise<number> {
+/** Resident memory of a locked server in MiB, once it does not fall any more. */
+async function lowest({ processes }: Server): Promise<number> {
+  const startedMs = performance.now()
   let least = Number.POSITIVE_INFINITY
-  const sampling = setInterval(() => {
-    least = Math.min(
-      least,
-      processes.reduce((sum, pid) => sum + residentMib(pid), 0),
-    )
-  }, SAMPLE_MS)
-  await until.finally(() => clearInterval(sampling))
+  let fellMs = startedMs
+  const isSettled = (nowMs: number) =>
+    nowMs - startedMs > LOCKED_MS_MAX || Math.min(nowMs - startedMs - LOCKED_MS_MIN, nowMs - fellMs - SETTLED_MS) > 0
+  while (!isSettled(performance.now())) {
+    const mib = processes.reduce((sum, pid) => sum + residentMib(pid), 0)
+    if (mib < least - SETTLED_MIB) fellMs = performance.now()
+    least = Math.min(least, mib)
+    await wait(SAMPLE_MS)
+  }
   return least
 }
 
@@ -162,21 +171,21 @@ function pace(perSecond: number): () => Promise<void> {
 }
 
 /**
- * Null while the memory is flat, which is measured where it can be compared, while locked: the lowest of the last quarter are
- * not far above those of the second quarter. (While open it goes up and down by a quarter, as garbage is collected, and
- * falls with each lock: a quarter of a minute with a lock in it less than another one looked like a leak.)
+ * Null while the memory is flat, which is measured where it can be compared, while locked: the lowest of the second half are
+ * not far above those of the first. (While open it goes up and down by a quarter, as garbage is collected, and falls with
+ * each lock. Locked, what the next threads warm up with is there or not: the lowest are those without.)
  */
 export function growthOf(samplesMib: readonly number[]): string | null {
-  const quarter = Math.floor(samplesMib.length / 4)
-  if (quarter < 4) return 'the run was too short to tell whether memory grows'
+  const half = Math.floor(samplesMib.length / 2)
+  if (half < LOCKS_MIN / 2) return 'the run was too short to tell whether memory grows'
   const low = (from: number) =>
     median(
       samplesMib
-        .slice(from, from + quarter)
+        .slice(from, from + half)
         .toSorted((a, b) => a - b)
-        .slice(0, Math.ceil(quarter / 5)),
+        .slice(0, Math.ceil(half / 5)),
     )
-  const growth = low(samplesMib.length - quarter) - low(quarter)
+  const growth = low(samplesMib.length - half) - low(0)
   return growth <= GROWTH_MIB_MAX ? null : `memory grew by ${growth.toFixed(0)} MiB in the second half of the run`
 }
 
@@ -192,7 +201,8 @@ async function publicKeys(call: Call): Promise<Map<string, KeyObject>> {
 interface User {
   /** One request, of whatever kind its turn it is. Throws when the answer is not what it must be. */
   work(): Promise<void>
-  lockAndUnlock(): Promise<void>
+  lock(): Promise<void>
+  unlock(): Promise<void>
   /** The appliance has counted every signature it gave. */
   checkCounters(): Promise<void>
   done(): number
@@ -283,11 +293,12 @@ function createUser(call: Call, publicKeyOf: ReadonlyMap<string, KeyObject>): Us
       await works[work]()
       counts[work]++
     },
-    async lockAndUnlock() {
+    async lock() {
       openMs = Number.POSITIVE_INFINITY
       lockedMs = performance.now()
       await expectSuccess(call('POST', '/lock', ADMIN))
-      await wait(LOCKED_MS)
+    },
+    async unlock() {
       await expectSuccess(call('POST', '/unlock', undefined, { passphrase: UNLOCK_PASSPHRASE }))
       openMs = performance.now()
       locks++

@@ -9,17 +9,21 @@ const collector = (): ((how?: object) => void) => {
   return runInNewContext('gc')
 }
 
-/** Collects all of it and overwrites where it lay. */
+/** A collection after which V8 keeps no memory for next time. */
+const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
+
+/** Collects all of it, overwrites where it lay, and gives the memory back to the system. */
 export function overwriteGarbage(): void {
   const collect = collector()
   setFlagsFromString('--clear-free-memory')
   try {
     collect()
     collect() // which has to wait until other threads have overwritten all that the first one found
+    collect(LAST_RESORT)
   } finally {
     setFlagsFromString('--no-clear-free-memory')
   }
 }
 
-/** Collects all of it and gives the memory back to the system, which V8 otherwise keeps for next time. */
-export const collectGarbage = (): void => collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+/** Collects all of it and gives the memory back to the system. */
+export const collectGarbage = (): void => collector()(LAST_RESORT)
