@@ -143,6 +143,10 @@ export class Appliance<D extends OpenDomain = Operational> {
         store.transaction(() => change(device))
         this.#tolerance.attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
       },
+      keep: (what: string, change: (area: DeviceArea) => void): void => {
+        const disk = this.#disk
+        if (disk !== undefined) this.#tolerance.attempt(what, () => disk.store.transaction(() => change(disk.device)))
+      },
     }
     this.deviceRecords = records
     this.configuration = new Configuration({ ...this.#services, records })

@@ -24,7 +24,7 @@ import { atLeast, ROLES } from './realm/roles.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { isDeactivated } from './realm/users.ts'
-import { openStore } from './store/store.ts'
+import { type Commits, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
 
 export interface ChatOptions {
@@ -51,8 +51,8 @@ export interface Chat {
   createOrganization(organization: NewOrganization, password: string): Promise<User>
   /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
   recoverOwner(email: string, password: string): Promise<void>
-  /** Ends polls with an empty list and keeps the queues for the next start. */
-  close(): void
+  /** Ends polls with an empty list and keeps the queues for the next start. Gives what the databases have seen; null when it was closed. */
+  close(): Commits | null
 }
 
 /** Throws `storage` with the reason. */
@@ -107,7 +107,7 @@ export function createChat(options: ChatOptions): Chat {
     },
     recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
     close() {
-      if (!isOpen) return
+      if (!isOpen) return null
       isOpen = false
       const saved = events.save()
       events.close()
@@ -115,6 +115,7 @@ export function createChat(options: ChatOptions): Chat {
         store.transaction(() => {
           for (const { id, json } of saved) store.queues.add(id, json)
         })
+        return store.commitsOfEach()
       } finally {
         store.close()
         wipe(secretsKey)

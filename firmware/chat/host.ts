@@ -16,9 +16,10 @@ import { receiveLives } from '../channel/lives.ts'
 import type { ChatPlace, ChatWish, ToFirmware } from '../channel/protocol.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { makeTlsIdentity } from '../crypto/tls/identity.ts'
-import { CHAT, CHAT_TLS_IDENTITY } from '../store/device-area.ts'
+import { CHAT, CHAT_COMMITS, CHAT_TLS_IDENTITY } from '../store/device-area.ts'
 import { expectShape, type Life, openLife } from './asking.ts'
 import { copyOf, hand } from './host-backups.ts'
+import { createCommitsKept } from './host-commits.ts'
 import type { Ask, Figures, FromChat, NewOrganization, OperatorSettings } from './link.ts'
 
 export type ChatState = 'none' | 'starting' | 'running' | 'failed'
@@ -67,6 +68,7 @@ const recordSchema = z.strictObject({
 })
 type ChatRecord = z.infer<typeof recordSchema>
 
+const NAME_CHARACTERS_MAX = 20
 const figuresSchema = z.object({
   name: z.string(),
   url: z.string(),
@@ -75,6 +77,7 @@ const figuresSchema = z.object({
   bytes: z.number(),
   queues: z.number(),
   commits: z.number(),
+  older: z.array(z.string().max(NAME_CHARACTERS_MAX)).max(2),
 })
 const settingsSchema = z.object({
   url: z.string(),
@@ -89,6 +92,7 @@ const START_MS_MAX = 60_000 // of a process on a slow device that starts everyth
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, log, random = systemRandom } = options
   const { chatTls } = appliance.configuration
+  const commits = createCommitsKept(appliance.deviceRecords)
   let { onTrial } = options
   let life: Life | null = null
   /** The process that runs has, or has had, the key. */
@@ -117,7 +121,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const writeRecord = (record: ChatRecord | null) =>
     appliance.deviceRecords.write((area) => {
       if (record !== null) area.put(CHAT, encode(record))
-      else for (const name of [CHAT, CHAT_TLS_IDENTITY]) area.remove(name)
+      else for (const name of [CHAT, CHAT_COMMITS, CHAT_TLS_IDENTITY]) area.remove(name)
     })
   const tellWaiting = () => {
     for (const resolve of waiting) resolve()
@@ -132,7 +136,9 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   function onLife(stream: Duplex): void {
     const own = openLife(stream, {
       onMessage: (message) => {
-        if (life === own) hear(message)
+        if (message.type === 'commits')
+          keepCommits(message) // also of one that is ending
+        else if (life === own) hear(message)
       },
       onRefused: (why) => {
         if (life !== own) return
@@ -161,6 +167,10 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     })
   }
 
+  function keepCommits({ generation, sealed }: Extract<FromChat, { type: 'commits' }>): void {
+    if (readRecord()?.generation === generation) commits.keep(generation, sealed)
+  }
+
   function over(): void {
     life = null
     isOpen = false
@@ -168,7 +178,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     tellWaiting()
   }
 
-  function hear(message: Exclude<FromChat, { type: 'answer' }>): void {
+  function hear(message: Exclude<FromChat, { type: 'answer' | 'commits' }>): void {
     if (message.type === 'refused') {
       want('none')
       fail(message.reason)
@@ -206,7 +216,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     isSpent = true
     const own = life!
     try {
-      await own.ask({ do: 'open', generation, chatKey: chatKey() })
+      await own.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
       if (life !== own) return
       isOpen = true
       problem = null
@@ -277,6 +287,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
   /** There is no organization any more, and no process. */
   function forget(): void {
+    commits.forget()
     writeRecord(null)
     isSpent = false
     over()

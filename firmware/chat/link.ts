@@ -31,8 +31,11 @@ export interface Start {
 }
 
 export type Ask =
-  /** Everything else in the directory goes. Answered when the organization is open. */
-  | { do: 'open'; generation: string; chatKey: Uint8Array }
+  /**
+   * Everything else in the directory goes. `kept` is what `commits` of that generation told last. Answered when the
+   * organization is open.
+   */
+  | { do: 'open'; generation: string; chatKey: Uint8Array; kept: Uint8Array | null }
   | { do: 'create'; generation: string; chatKey: Uint8Array; organization: NewOrganization; password: Uint8Array }
   /** Nothing is left of any organization. */
   | { do: 'erase' }
@@ -77,6 +80,8 @@ export interface Figures {
   queues: number
   /** Transactions of the database in its life. */
   commits: number
+  /** Databases that were put back to an older copy. */
+  older: string[]
 }
 
 export interface CopiedFile {
@@ -89,6 +94,8 @@ export type FromChat =
   /** It cannot listen; trying again would not help. */
   | { type: 'refused'; reason: string }
   | { type: 'answer'; id: number; problem: Problem | null; value?: unknown }
+  /** To be kept, and given back when that generation is opened: commits.ts. */
+  | { type: 'commits'; generation: string; sealed: Uint8Array }
 
 /** An error of ours. */
 export interface Problem {
@@ -134,10 +141,23 @@ export function readFromChat(value: unknown): FromChat | null {
       const { id, problem, value } = members
       return Number.isInteger(id) ? { type: 'answer', id: id as number, problem: readProblem(problem), value } : null
     }
+    case 'commits': {
+      const { generation, sealed } = members
+      const isRight =
+        typeof generation === 'string' &&
+        GENERATION.test(generation) &&
+        sealed instanceof Uint8Array &&
+        sealed.length <= SEALED_BYTES_MAX
+      return isRight ? { type: 'commits', generation, sealed } : null
+    }
     default:
       return null
   }
 }
+
+/** The name of the directory of an organization. */
+export const GENERATION = /^[0-9a-f]{16}$/
+const SEALED_BYTES_MAX = 1024
 
 function readProblem(value: unknown): Problem | null {
   if (value === null) return null

@@ -8,14 +8,16 @@ import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
+import { type Random, systemRandom } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
 import { onDisk } from '../store/failure.ts'
 import { type Chat, createChat } from './chat.ts'
-import type { Ask, Figures } from './link.ts'
+import { type CommitKeeper, openCommitKeeper } from './commits.ts'
+import { type Ask, type Figures, GENERATION } from './link.ts'
 import { changeOperatorSettings, operatorSettings } from './realm/operator.ts'
 import { organizationOf } from './realm/state.ts'
 import { createIncomingGeneration } from './store/incoming.ts'
-import { DATABASES } from './store/store.ts'
+import { type Commits, DATABASES } from './store/store.ts'
 
 export interface OrganizationsOptions {
   /** Holds nothing but generations. */
@@ -23,6 +25,9 @@ export interface OrganizationsOptions {
   pool: Pick<CryptoPool, 'scrypt'>
   clock: Clock
   log: Log
+  /** The appliance is to keep that of the generation, and gives it back when it opens it. */
+  keep: (generation: string, sealed: Uint8Array) => void
+  random?: Random
 }
 
 export interface Organizations {
@@ -34,10 +39,11 @@ export interface Organizations {
   close(): void
 }
 
-const GENERATION = /^[0-9a-f]{16}$/
+const KEEP_INTERVAL_MS = 60_000
 
-export function createOrganizations({ directory, pool, clock, log }: OrganizationsOptions): Organizations {
-  let open: { chat: Chat; generation: string } | undefined
+export function createOrganizations(options: OrganizationsOptions): Organizations {
+  const { directory, pool, clock, log, keep, random = systemRandom } = options
+  let open: { chat: Chat; generation: string; keeper: CommitKeeper; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
 
   const pathOf = (generation: string): string => {
@@ -51,7 +57,29 @@ export function createOrganizations({ directory, pool, clock, log }: Organizatio
   const close = () => {
     const closing = open
     open = undefined
-    closing?.chat.close()
+    if (closing === undefined) return
+    const { chat, generation, keeper, timer } = closing
+    clearInterval(timer)
+    try {
+      const commits = chat.close()
+      if (commits !== null) tell(generation, keeper, commits)
+    } finally {
+      keeper.close()
+    }
+  }
+  const tell = (generation: string, keeper: CommitKeeper, commits: Commits) => {
+    const sealed = keeper.seal(commits)
+    if (sealed !== null) keep(generation, sealed)
+  }
+  /** It serves from now on. */
+  const begin = (chat: Chat, generation: string, chatKey: Uint8Array, kept: Uint8Array | null) => {
+    const { store } = chat.realm
+    const report = (problem: string) => log.error('chat', problem)
+    const commits = store.commitsOfEach()
+    const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, report })
+    const keepNow = () => tell(generation, keeper, store.commitsOfEach())
+    open = { chat, generation, keeper, timer: setInterval(keepNow, KEEP_INTERVAL_MS).unref() }
+    keepNow()
   }
   /** Everything but `generation`. */
   const clear = (generation?: string) =>
@@ -75,7 +103,7 @@ export function createOrganizations({ directory, pool, clock, log }: Organizatio
         for (const name of DATABASES)
           if (!existsSync(join(pathOf(ask.generation), name))) throw new CofferError('storage', `${name} is missing`)
         clear(ask.generation)
-        open = { chat: openGeneration(ask.generation, ask.chatKey), generation: ask.generation }
+        begin(openGeneration(ask.generation, ask.chatKey), ask.generation, ask.chatKey, ask.kept)
         return undefined
       case 'create': {
         close()
@@ -88,7 +116,7 @@ export function createOrganizations({ directory, pool, clock, log }: Organizatio
           clear()
           throw error
         }
-        open = { chat, generation: ask.generation }
+        begin(chat, ask.generation, ask.chatKey, null)
         return undefined
       }
       case 'erase':
@@ -96,7 +124,7 @@ export function createOrganizations({ directory, pool, clock, log }: Organizatio
         clear()
         return undefined
       case 'figures':
-        return figuresOf(expectOpen(), pathOf(open!.generation))
+        return { ...figuresOf(expectOpen(), pathOf(open!.generation)), older: [...open!.keeper.older] }
       case 'settings':
         return operatorSettings(expectOpen().realm)
       case 'changeSettings':
@@ -128,7 +156,7 @@ export function createOrganizations({ directory, pool, clock, log }: Organizatio
   }
 }
 
-function figuresOf({ realm }: Chat, directory: string): Figures {
+function figuresOf({ realm }: Chat, directory: string): Omit<Figures, 'older'> {
   const { name, url } = organizationOf(realm.state)
   const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size)
   return {

@@ -59,7 +59,13 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
   forgetExtensions()
   refuseNativeCode()
-  const organizations = createOrganizations({ directory: start.directory, pool, clock, log })
+  const organizations = createOrganizations({
+    directory: start.directory,
+    pool,
+    clock,
+    log,
+    keep: (generation, sealed) => link.send({ type: 'commits', generation, sealed }),
+  })
   let identity: TlsIdentity = identityFrom(start)
   const listener = await listenTls({
     app: { fetch: (request, env) => organizations.current?.api.fetch(request, env) ?? toResponse(notReady(log)) },

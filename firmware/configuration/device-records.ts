@@ -7,6 +7,8 @@ export interface DeviceRecords {
   read<T>(what: string, read: (area: DeviceArea) => T): T | undefined
   /** In one transaction; throws `unavailable` unless Operational. */
   write(change: (area: DeviceArea) => void): void
+  /** The same in every state, for what nobody asked for: what fails is logged. */
+  keep(what: string, change: (area: DeviceArea) => void): void
 }
 
 /** Null when there is none, undefined when it cannot be read. */

@@ -16,6 +16,8 @@ export const TLS_IDENTITY = 'tls identity'
 /** JSON, see firmware/chat/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
+/** JSON, see firmware/chat/host-commits.ts. */
+export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
 /** JSON, like the three after it. */

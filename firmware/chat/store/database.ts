@@ -28,6 +28,8 @@ export interface SealedDatabase {
   readonly database: Database
   /** False when whoever had it last did not come to close it: killed, or without power. */
   readonly wasClosed: boolean
+  /** How many transactions it has seen in its life. */
+  readonly commits: number
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
   transaction<T>(changes: () => T): T
   /** Everything is in the file, and the file stays as it is until `release`. Throws `storage`. */
@@ -112,6 +114,8 @@ function sealedDatabase(database: Database, wasClosed: boolean): SealedDatabase 
     "INSERT INTO counters VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
   )
 
+  const commits = database.prepare<[], number>("SELECT value FROM counters WHERE name = 'commits'").pluck()
+
   const checkpoint = (): void => {
     pending = undefined
     try {
@@ -127,6 +131,9 @@ function sealedDatabase(database: Database, wasClosed: boolean): SealedDatabase 
   return {
     database,
     wasClosed,
+    get commits() {
+      return commits.get() ?? 0
+    },
     transaction(changes) {
       return onDisk(() => {
         const before = changesSoFar.get()

@@ -35,6 +35,8 @@ export interface ChatStore {
   select<T>(sql: string, parameters: readonly unknown[]): T[]
   /** How many transactions the database has seen in its life. */
   readonly commits: number
+  /** The same of each database. */
+  commitsOfEach(): Commits
   readonly copying: Copying
   /** Looks through all of it, in turns of its own, if it was not closed the last time. `report` hears of the first damage. */
   inspectAfterKill(report: (problem: string) => void): void
@@ -43,6 +45,8 @@ export interface ChatStore {
 
 /** What lies in the directory of an organization. */
 export const DATABASES = ['chat.db', 'files.db'] as const
+export type DatabaseName = (typeof DATABASES)[number]
+export type Commits = Record<DatabaseName, number>
 
 export const databasePath = (directory: string): string => join(directory, DATABASES[0])
 
@@ -70,8 +74,9 @@ export function openStore(options: StoreOptions): ChatStore {
     transaction,
     select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
     get commits() {
-      return things.counter('commits')
+      return chat.sealed.commits
     },
+    commitsOfEach: () => ({ 'chat.db': chat.sealed.commits, 'files.db': files.sealed.commits }),
     copying,
     inspectAfterKill(report) {
       for (const { sealed } of [chat, files]) if (!sealed.wasClosed) inspectInSlices(sealed.database, report)
@@ -91,7 +96,7 @@ interface Opened {
 
 function open(
   { directory, chatKey, nativeBinding }: StoreOptions,
-  name: (typeof DATABASES)[number],
+  name: DatabaseName,
   migrations: readonly Migration[],
 ): Opened {
   const path = join(directory, name)

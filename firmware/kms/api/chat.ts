@@ -68,6 +68,7 @@ const status = z
     messages: z.int().optional(),
     bytes: z.int().optional(),
     queues: z.int().optional(),
+    olderCopies: z.array(z.string()).optional().meta({ description: 'Databases that were put back to an older copy.' }),
   })
   .meta({ id: 'Chat' })
 
@@ -90,8 +91,8 @@ const describe = async (chat: ChatService): Promise<z.infer<typeof status>> => {
   const { state, problem, port } = chat
   const known = { state, ...(problem !== null && { problem }), ...(port !== null && { port }) }
   if (figures === null || state !== 'running') return known
-  const { url, users, messages, bytes, queues } = figures
-  return { ...known, url, users, messages, bytes, queues }
+  const { url, users, messages, bytes, queues, older } = figures
+  return { ...known, url, users, messages, bytes, queues, ...(older.length > 0 && { olderCopies: older }) }
 }
 
 export const chatDeclarations = [

@@ -32,7 +32,7 @@ export interface ChatService {
   readonly state: 'none' | 'starting' | 'running' | 'failed'
   readonly problem: string | null
   readonly port: number | null
-  figures(): Promise<{ url: string; users: number; messages: number; bytes: number; queues: number }>
+  figures(): Promise<{ url: string; users: number; messages: number; bytes: number; queues: number; older: string[] }>
   createOrganization(
     organization: { name: string; url: string; owner: { email: string; fullName: string } },
     password: Uint8Array,

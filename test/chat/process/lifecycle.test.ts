@@ -1,7 +1,7 @@
 /** The chat's process from the organization's making to its end, through locks, crashes and restarts. Design 1. */
 
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
@@ -153,6 +153,37 @@ test('a clean restart of Coffer keeps the queues; locked, the port refuses', asy
   const { status, body } = await ask(Number(again), 'GET', '/events', { as: account, form })
   assert.equal(status, 200, JSON.stringify(body))
   assert.equal(body.events.at(-1).type, 'restart')
+})
+
+test('a database that is put back to an older copy is said in the log and in the state, until there is another one', async (t) => {
+  const data = makeDataDirectory(t)
+  const scratch = makeDataDirectory(t)
+  const first = await provisioned(t, data)
+  await makeOrganization(first)
+  assert.equal(await first.stop(), 0)
+  cpSync(join(data, 'chat'), scratch, { recursive: true })
+
+  const second = await started(t, data)
+  await unlock(second)
+  const { port, olderCopies } = await reach(second, 'running')
+  assert.equal(olderCopies, undefined)
+  await keyOf(port!)
+  process.kill(await chatPid(second), 'SIGKILL') // says nothing at its end
+  await second.see(/The chat ended with SIGKILL/)
+  assert.equal((await reach(second, 'running')).olderCopies, undefined)
+  assert.equal(await second.stop(), 0)
+  cpSync(scratch, join(data, 'chat'), { recursive: true })
+
+  const third = await started(t, data)
+  await unlock(third)
+  assert.deepEqual((await reach(third, 'running')).olderCopies, ['chat.db'])
+  await third.see(/chat\.db was put back to an older copy/)
+  await lock(third)
+  await unlock(third)
+  assert.deepEqual((await reach(third, 'running')).olderCopies, ['chat.db'])
+  await expect(204, third.call('DELETE', '/chat/organization', { as: ADMIN, json: { name: 'Example' } }))
+  await makeOrganization(third)
+  assert.equal((await statusOf(third)).olderCopies, undefined)
 })
 
 test('one that is killed comes back without the queues, and no call to the appliance fails meanwhile', async (t) => {

@@ -14,6 +14,7 @@ test('reads every message of the chat', () => {
     { type: 'listening', port: 9443 },
     { type: 'refused', reason: 'port 9443 is in use' },
     { type: 'answer', id: 1, problem: null, value: { users: 1 } },
+    { type: 'commits', generation: '0123456789abcdef', sealed: new Uint8Array(60) },
     { type: 'answer', id: 2, problem: { code: 'notFound', message: 'There is no such owner' }, value: undefined },
   ]
   for (const message of messages) assert.deepEqual(readFromChat(message), message)
@@ -22,6 +23,11 @@ test('reads every message of the chat', () => {
 test('refuses what is none, bounds texts, and takes no code for granted', () => {
   for (const value of [
     ...[null, undefined, 7, 'answer', [], {}, { type: 'start' }, { type: 'listening', port: '9443' }],
+    ...[
+      { type: 'commits', generation: '..', sealed: new Uint8Array(60) },
+      { type: 'commits', generation: '0123456789abcdef' },
+    ],
+    { type: 'commits', generation: '0123456789abcdef', sealed: new Uint8Array(1025) },
     ...[{ type: 'refused' }, { type: 'answer', problem: null }, { type: 'answer', id: '1', problem: null }],
   ])
     assert.equal(readFromChat(value), null, JSON.stringify(value))

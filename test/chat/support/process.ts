@@ -17,6 +17,7 @@ export interface ChatStatus {
   port?: number
   users?: number
   messages?: number
+  olderCopies?: string[]
 }
 
 export interface ChatAnswer {
