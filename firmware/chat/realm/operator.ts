@@ -3,11 +3,16 @@
 import { CofferError } from '../../base/error.ts'
 import { ChatError } from '../error.ts'
 import type { OperatorSettings } from '../link.ts'
+import { silently } from './channels/notices.ts'
 import { revokeKeys } from './keys.ts'
+import { notificationBot } from './messages/notices.ts'
+import { ensureConversation } from './messages/places.ts'
+import { deliverNotice } from './messages/send.ts'
 import type { Passwords } from './passwords.ts'
 import type { Realm } from './realm.ts'
 import { ROLES } from './roles.ts'
 import { organizationOf } from './state.ts'
+import type { Turn } from './turn.ts'
 
 export function operatorSettings({ state }: Realm): OperatorSettings {
   const { url, operator } = organizationOf(state)
@@ -22,7 +27,10 @@ export function changeOperatorSettings(realm: Realm, changes: Partial<OperatorSe
   })
 }
 
-/** A new password for an owner who has forgotten his: every key of the account is revoked. Throws `notFound`. */
+/**
+ * A new password for an owner who has forgotten his: every key of the account is revoked, and every owner is told, since
+ * whoever administers the appliance can get into any owner's account that way. Throws `notFound`.
+ */
 export async function recoverOwner(realm: Realm, passwords: Passwords, email: string, password: string): Promise<void> {
   const find = () => {
     const user = realm.state.userByDeliveryEmail.get(email.toLowerCase())
@@ -36,6 +44,18 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
     turn.put('password', digest)
     revokeKeys(realm, turn, user)
+    tellOwners(realm, turn, `The administrator of the server has set a new password for ${silently(user)}, an owner.`)
     turn.afterwards(() => realm.events.dropQueuesOf(user.id))
   })
+}
+
+function tellOwners(realm: Realm, turn: Turn, text: string): void {
+  const bot = notificationBot(realm)
+  const owners = [...realm.state.user.all()].filter(
+    ({ role, isActive, bot }) => role === ROLES.owner && isActive && bot === null,
+  )
+  for (const { id } of owners) {
+    const conversation = ensureConversation(realm, turn, [bot.id, id])
+    deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+  }
 }
