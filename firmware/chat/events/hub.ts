@@ -63,6 +63,8 @@ export interface EventHub {
   poll(queue: Queue, lastEventId: number, dontBlock: boolean, onGone: (listener: () => void) => void): Promise<string>
   drop(queue: Queue): void
   dropQueuesOf(userId: number): void
+  /** Ends polls with an empty list; the queues stay. For keys that are revoked: whoever asked with one must not wait on. */
+  endPollsOf(userId: number): void
   queuesOf(userId: number): Iterable<Queue>
   /** What `restore` takes. */
   save(): { id: string; json: string }[]
@@ -259,6 +261,9 @@ export function createEventHub({
     drop,
     dropQueuesOf(userId) {
       for (const queue of [...(byUser.get(userId) ?? [])]) drop(queue)
+    },
+    endPollsOf(userId) {
+      for (const queue of byUser.get(userId) ?? []) endPoll(queue, '[]')
     },
     queuesOf: (userId) => byUser.get(userId) ?? [],
     save: () =>

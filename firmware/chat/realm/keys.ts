@@ -19,7 +19,12 @@ const DAY_S = 86_400
 /** A new key; the one of the account unused for the longest time goes when there are too many. */
 export function makeKey(realm: Realm, turn: Turn, user: User, client: string): string {
   const own = [...realm.state.keysOf.get(user.id).values()]
-  if (own.length >= KEYS_OF_USER_MAX) turn.remove('apiKey', own.reduce((a, b) => (isUnusedLonger(b, a) ? b : a)).hash)
+  if (own.length >= KEYS_OF_USER_MAX)
+    revoke(
+      realm,
+      turn,
+      own.reduce((a, b) => (isUnusedLonger(b, a) ? b : a)),
+    )
   const key = randomKey(realm.random)
   const now = nowOf(realm)
   turn.put('apiKey', {
@@ -37,7 +42,13 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string): s
 
 /** All of an account's: none of them is taken from now on. */
 export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
-  for (const { hash } of [...realm.state.keysOf.get(user.id).values()]) turn.remove('apiKey', hash)
+  for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
+}
+
+/** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
+function revoke(realm: Realm, turn: Turn, { hash, userId }: ApiKey): void {
+  turn.remove('apiKey', hash)
+  turn.afterwards(() => realm.events.endPollsOf(userId))
 }
 
 /** A bot's newest key. */
