@@ -29,6 +29,7 @@ const PACKAGES = {
   sfdisk: 'fdisk',
   sgdisk: 'gdisk',
   swtpm: 'swtpm',
+  tmux: 'tmux',
   tpm2_getcap: 'tpm2-tools',
   veritysetup: 'cryptsetup-bin',
 } as const
@@ -59,7 +60,7 @@ export const needsPython = (): { skip: string | false } => ({
     process.env.CI !== 'true' &&
     !existsSync(PYTHON) &&
     'to run this: sudo apt install python3-venv; ' +
-      'python3 -m venv .venv && .venv/bin/pip install -r test/accept/requirements.txt',
+      'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt',
 })
 
 /** At the top of a file whose every test runs these programs: where one lacks, the file is one skipped test. */
