@@ -67,8 +67,8 @@ export class KeyIndex {
   }
 
   /** What is left of a namespace that was deleted. */
-  doomed(namespace: Namespace): Iterable<KeyEntry> {
-    return this.#doomed.get(namespace)?.entries.values() ?? []
+  doomed(namespace: Namespace): readonly KeyEntry[] {
+    return [...(this.#doomed.get(namespace)?.entries.values() ?? [])]
   }
 
   #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
@@ -92,7 +92,6 @@ export class KeyIndex {
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
     entry.version = record.n
     keys.entries.set(entry.id, entry)
-    if (this.#isDoomed(keys)) return
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
   }
@@ -145,18 +144,11 @@ export class KeyIndex {
     const keys = this.#keysOf(namespace)
     const entry = keys.entries.get(id)!
     keys.entries.delete(id)
-    if (!this.#isDoomed(keys)) {
-      keys.ids.remove(id)
-      keys.version.toggle(id, entry.version)
-    }
+    keys.ids.remove(id)
+    keys.version.toggle(id, entry.version)
     this.#context.pool.forget(entry.ref)
     this.#gone.set(record, entry)
     this.#lastGone = entry
-  }
-
-  /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */
-  #isDoomed(keys: NamespaceKeys): boolean {
-    return this.#doomed.get(keys.namespace) === keys
   }
 
   #keysOf(namespace: Namespace): NamespaceKeys {

@@ -1,6 +1,5 @@
 /** Keys: made, imported, labelled, restricted, moved, deleted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
 
-import { setImmediate as turn } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { type KeyTypeName, type MechanismName, resolveGenerate, sortMechanisms } from '../../crypto/algorithms.ts'
@@ -33,8 +32,7 @@ export interface NewKey {
 /** `POST /keys/generate` has the path of a key of this name. Contract 1.2. */
 const RESERVED_ID = 'generate'
 
-export const REMOVED_MAX = 100 // keys in one change: bounds the time the server stands still
-const SEEN_MAX = 5000 // entries looked at in one turn: a few milliseconds
+const REMOVED_MAX = 100 // keys in one change: bounds the time the server stands still
 
 export class Keys extends KeyDirectory {
   readonly #namespaces: Namespaces
@@ -147,18 +145,12 @@ export class Keys extends KeyDirectory {
     return entries.size > REMOVED_MAX ? null : this.removalOf([...entries.values()])
   }
 
-  /** The keys that are left of a namespace that was deleted; those of one bucket of counts follow each other. */
-  async doomed(namespace: Namespace): Promise<KeyEntry[]> {
-    const buckets = new Map<number, KeyEntry[]>()
-    let seen = 0
-    for (const entry of this.index.doomed(namespace)) {
-      const bucket = bucketOf(entry)
-      const entries = buckets.get(bucket)
-      if (entries === undefined) buckets.set(bucket, [entry])
-      else entries.push(entry)
-      if (++seen % SEEN_MAX === 0) await turn()
-    }
-    return [...buckets.values()].flat()
+  /** The keys that are left of a namespace that was deleted, in pieces for one change each. Those of few buckets go together. */
+  piecesOfDoomed(namespace: Namespace): KeyEntry[][] {
+    const entries = [...Map.groupBy(this.index.doomed(namespace), bucketOf).values()].flat()
+    return Array.from({ length: Math.ceil(entries.length / REMOVED_MAX) }, (_, piece) =>
+      entries.slice(piece * REMOVED_MAX, (piece + 1) * REMOVED_MAX),
+    )
   }
 
   /** Throws `conflict` when the target is taken, also by the key itself. */

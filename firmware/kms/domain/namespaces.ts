@@ -2,20 +2,17 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../../base/admission.ts'
-import { BatchSizer } from '../../base/batch-sizer.ts'
 import { CofferError } from '../../base/error.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
-import { type Keys, REMOVED_MAX } from './keys.ts'
+import type { Keys } from './keys.ts'
 import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
 
 /** Of a namespace that is `doomed`, some records are left: it is there for nobody, and not yet free to be created. */
 export type NamespaceState = 'present' | 'doomed' | 'gone'
 
-/** Of keys. A fifth of what a request may wait; the smallest batch is for disks that take that long for anything. */
-const REMOVED_AT_ONCE = { targetMs: 10, sizeMin: 10, sizeMax: REMOVED_MAX }
 const PAUSE_MS = 10 // between removals, in which others are served
 const RETRY_MS = 60_000 // when the disk fails
 
@@ -76,7 +73,7 @@ export class Namespaces {
     this.#context.log.info('namespaces', `created ${id} by ${caller.userId}`)
   }
 
-  /** With few keys at once. With many it is gone at once, and what is left of its keys follows in small batches. */
+  /** With few keys at once. With many it is gone at once, and what is left of its keys follows in small pieces. */
   async remove(caller: Caller, id: Namespace, keys: Keys): Promise<void> {
     const isGone = await this.#context.records.change(() => {
       this.assertExists(id)
@@ -95,25 +92,22 @@ export class Namespaces {
 
   /** In nobody's name: the request that it began with is over. */
   #removeRest(id: Namespace, keys: Keys): void {
-    actAlone(() => void this.#removeInBatches(id, keys))
+    actAlone(() => void this.#removePieces(id, keys))
   }
 
-  async #removeInBatches(id: Namespace, keys: Keys): Promise<void> {
+  async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
-    const doomed = await keys.doomed(id)
-    const sizer = new BatchSizer(REMOVED_AT_ONCE)
-    for (let removed = 0; ; ) {
+    const pieces = keys.piecesOfDoomed(id)
+    for (let piece = 0; ; ) {
       try {
-        const batch = doomed.slice(removed, removed + sizer.size)
-        await records.change(() => {
-          sizer.start()
-          const changes =
-            batch.length === 0 ? [{ collection: 'namespaces' as const, name: id, value: null }] : keys.removalOf(batch)
-          return { changes, result: undefined, isBulk: true }
-        })
-        sizer.end()
-        if (batch.length === 0) break
-        removed += batch.length
+        const isLast = piece >= pieces.length
+        await records.change(() => ({
+          changes: isLast ? [{ collection: 'namespaces', name: id, value: null }] : keys.removalOf(pieces[piece]!),
+          result: undefined,
+          isBulk: true,
+        }))
+        if (isLast) break
+        piece++
         await wait(PAUSE_MS, undefined, { ref: false })
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
