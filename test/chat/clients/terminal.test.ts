@@ -21,7 +21,7 @@ function terminal(t: TestContext, directory: string, command: string) {
   const env = { PATH: process.env.PATH ?? '', HOME: directory, TERM: 'xterm-256color', LANG: 'C.UTF-8' }
   const tmux = (...parameters: string[]): string =>
     execFileSync('tmux', ['-S', join(place, 'socket'), '-f', '/dev/null', ...parameters], { encoding: 'utf8', env })
-  tmux('new-session', '-d', '-x', '150', '-y', '40', `${command}; cat`) // what it ends with stays to be read
+  tmux('new-session', '-d', '-c', directory, '-x', '150', '-y', '40', `${command}; cat`) // what it ends with stays to be read
   t.after(() => {
     tmux('kill-server')
     rmSync(place, { recursive: true })
