@@ -215,3 +215,13 @@ test('a body that is only long costs no more than its bytes', () => {
     reader.wipe()
   }
 })
+
+test('a body that was found to be bad at its end can be wiped once more', () => {
+  for (const message of ['p0fHr--AE=', 'AAAA'.repeat(5000), '-']) {
+    const reader = createLongJsonReader(NAMES, 'message')
+    reader.take(Buffer.from(JSON.stringify({ mode: 'none', message })))
+    reader.end()
+    reader.wipe()
+    reader.wipe()
+  }
+})

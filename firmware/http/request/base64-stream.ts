@@ -69,8 +69,10 @@ export class Base64Stream {
     return exact
   }
 
+  /** May be called again: whoever reads a body wipes it, too, when it is refused for its end. */
   wipe(): void {
     releaseSecret(this.#bytes)
+    this.#bytes = newSecret(0)
     this.#length = 0
   }
 
