@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CAPABILITIES } from '../../../firmware/chat/events/shapes.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 import { type Capabilities, ModelClient } from './client.ts'
@@ -9,20 +10,6 @@ import { learnChannels, OPERATION_NAMES, Random, step, type World } from './oper
 const OPERATIONS = process.env.COFFER_SLOW === undefined ? 600 : 10_000
 const BETWEEN_CHECKS = 15
 
-/** Contract 4.1; they change what a snapshot and the events hold. */
-const CAPABILITIES = [
-  'notification_settings_null',
-  'bulk_message_deletion',
-  'user_avatar_url_field_optional',
-  'stream_typing_notifications',
-  'user_settings_object',
-  'linkifier_url_template',
-  'user_list_incomplete',
-  'include_deactivated_groups',
-  'archived_channels',
-  'empty_topic_name',
-  'simplified_presence_events',
-]
 const all = (on: boolean): Capabilities => Object.fromEntries(CAPABILITIES.map((name) => [name, on]))
 const SETS: [string, Capabilities][] = [
   ['all', all(true)],
