@@ -2,7 +2,7 @@
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
-SOURCES := $(shell find boot firmware tools/build.ts -name '*.ts') package.json
+SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
 .PHONY: help run image qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
@@ -96,6 +96,7 @@ build: dist/firmware.js
 lint: node_modules/.package-lock.json
 	$(NODE) $(BIN)/biome check --error-on-warnings
 	$(NODE) $(BIN)/tsc -p .
+	$(NODE) $(BIN)/tsc -p firmware/console
 
 # How fast valid clients are under it decides nothing in CI, where others share the computer.
 attack: node_modules/.package-lock.json
