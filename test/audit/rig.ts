@@ -8,7 +8,7 @@ import { CofferError } from '../../firmware/base/error.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { StoreFile } from '../../firmware/store/store.ts'
-import { type Verdict, verifyExport } from '../../tools/audit-verify.ts'
+import { type Verdict, verifyExport } from '../../firmware/client/audit-verify.ts'
 import { createStoreRig, DEVICE_KEY, type StoreRig } from '../store/rig.ts'
 
 export const TIME = '2030-01-02T03:04:05Z'

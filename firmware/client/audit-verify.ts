@@ -1,0 +1,257 @@
+/**
+ * Verifies an exported audit log without the appliance: finds lines that were changed, left out, added or reordered. The
+ * hash of a line is SHA-256 over the hash of the line before, that of the line of its kind before, and the line as JSON
+ * without its hashes; the head that ends an export is signed (Ed25519, RFC 8032). Contract section 3.9.
+ */
+
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+
+/** Changes that were made, what was refused or had no effect, and uses of keys. */
+export const KINDS = ['change', 'refusal', 'use'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** AuditLine of contract section 3.9. */
+export interface AuditLine {
+  sequence: number
+  /** This and `previousOfKind` are absent in lines of versions without kinds, which count as changes. */
+  kind?: Kind
+  time: string
+  user: string
+  address: string
+  action: string
+  key: string
+  namespace: string
+  result: number
+  facts?: Readonly<Record<string, string>>
+  skipped?: number
+  previous: string
+  previousOfKind?: string
+  hash: string
+}
+
+/** AuditHead of contract section 3.9. */
+export interface AuditHead {
+  first: number
+  sequence: number
+  hash: string
+  time: string
+  rings?: Readonly<Record<Kind, { first: number; sequence: number; hash: string }>>
+  key: string
+  signature: string
+}
+
+const PROBLEMS_MAX = 100 // then the file is beyond telling
+
+export interface Expectations {
+  key?: string
+  known?: ReadonlyMap<number, string>
+}
+
+export interface Verdict {
+  /** What does not hold, as sentences; empty when everything does. */
+  problems: string[]
+  /** What nothing can be said of: lines that were noted and are overwritten. */
+  notes: string[]
+  head: AuditHead | null
+  /** How many there are, and how many were overwritten between them. */
+  lines: number
+  overwritten: number
+}
+
+/** The first and the last line of a kind in the file. */
+interface Span {
+  first: number
+  last: number
+  /** Of the last line. */
+  hash: string
+}
+
+/** Reads an export line by line; of what it holds nothing is kept but where something is missing. */
+export async function verifyExport(texts: AsyncIterable<string>, { key, known }: Expectations = {}): Promise<Verdict> {
+  const problems: string[] = []
+  const gaps = createGaps()
+  const spans: Partial<Record<Kind, Span>> = {}
+  let breaks: { kind: Kind; from: number; to: number }[] = []
+  const unseen = new Map(known)
+  let head: AuditHead | null = null
+  let first: number | null = null
+  let last: { sequence: number; hash: string } | null = null
+  let lines = 0
+  let place = 0
+
+  for await (const text of texts) {
+    place++
+    if (problems.length >= PROBLEMS_MAX) break
+    if (head !== null) {
+      problems.push('There are lines behind the head.')
+      break
+    }
+    const value = parse(text)
+    if (value === null) problems.push(`Line ${place} of the file is no line of an audit log.`)
+    else if ('head' in value) head = value.head
+    else take(value)
+  }
+
+  function take(line: AuditLine): void {
+    const { sequence, hash, previous, previousOfKind, kind = 'change' } = line
+    if (hashOf(line) !== hash) problems.push(`Line ${sequence} was changed: its hash is another one.`)
+    compareNoted(sequence, hash)
+    if (last !== null && sequence <= last.sequence) {
+      const what = gaps.fill(sequence) ? 'is not in its place' : 'is there twice or not in its place'
+      problems.push(`Line ${sequence} ${what}: it comes after line ${last.sequence}.`)
+      breaks = breaks.filter(({ from, to }) => sequence < from || sequence > to)
+      return
+    }
+    compareNoted(sequence - 1, previous)
+    const isNext = sequence === (last?.sequence ?? 0) + 1
+    const follows = last === null || !isNext || previous === last.hash
+    if (last !== null && !isNext) gaps.add(last.sequence + 1, sequence - 1)
+    if (!follows) problems.push(`Line ${sequence} does not follow line ${sequence - 1}: one of them was replaced.`)
+    const span = spans[kind]
+    const isLinked = span === undefined || (previousOfKind ?? previous) === span.hash
+    if (follows && !isLinked) breaks.push({ kind, from: span!.last, to: sequence })
+    // What is older than the kinds comes before the first line of each of them.
+    spans[kind] = { first: span?.first ?? sequence, last: sequence, hash }
+    lines++
+    first ??= sequence
+    last = { sequence, hash }
+  }
+
+  function compareNoted(sequence: number, hash: string): void {
+    const noted = unseen.get(sequence)
+    if (noted === undefined) return
+    unseen.delete(sequence)
+    if (noted !== hash) problems.push(`Line ${sequence} is not the one that was noted.`)
+  }
+
+  const { missing, overwritten } = judgeGaps(gaps.list(), head)
+  problems.push(...missing.map(([from, to]) => `Missing: ${from === to ? `line ${from}` : `lines ${from} to ${to}`}.`))
+  for (const { kind, from, to } of breaks)
+    if (!missing.some(([a, b]) => a > from && b < to))
+      problems.push(`Line ${to} does not follow line ${from}, the ${kind} before it: one was left out or replaced.`)
+  problems.push(...(await judgeEnds(head, first, last, key)))
+  if (problems.length === 0) problems.push(...judgeRings(head!, spans))
+  const notes: string[] = []
+  for (const number of unseen.keys()) {
+    if (head !== null && number > head.sequence) problems.push(`Line ${number} was noted, the log ends before it.`)
+    else notes.push(`Line ${number} was noted and has been overwritten: nothing can be said of it.`)
+  }
+  return { problems, notes, head, lines, overwritten }
+}
+
+/** A missing line may have been overwritten when some kind has lost lines up to there; its chain tells if it has. */
+function judgeGaps(gaps: readonly Gap[], head: AuditHead | null): { missing: Gap[]; overwritten: number } {
+  const firsts = KINDS.map((kind) => head?.rings?.[kind]?.first ?? 0)
+  const bound = Math.max(...firsts)
+  const missing = gaps.map(([from, to]): Gap => [Math.max(from, bound), to]).filter(([from, to]) => from <= to)
+  const overwritten = gaps.map(([from, to]) => Math.max(0, Math.min(to + 1, bound) - from))
+  return { missing, overwritten: overwritten.reduce((a, b) => a + b, 0) }
+}
+
+async function judgeEnds(
+  head: AuditHead | null,
+  first: number | null,
+  last: { sequence: number; hash: string } | null,
+  key: string | undefined,
+): Promise<string[]> {
+  if (head === null) return ['The end is missing: the file has no head.']
+  const problems: string[] = []
+  if (!(await isWellSigned(head))) problems.push('The signature of the head is wrong.')
+  if (key !== undefined && head.key !== key) problems.push('The head is signed with another key than the one given.')
+  if (first !== null && first !== head.first) {
+    problems.push(
+      first > head.first
+        ? `Missing at the beginning: lines ${head.first} to ${first - 1}.`
+        : `The head begins at line ${head.first}, the file at line ${first}.`,
+    )
+  }
+  const end = last?.sequence ?? head.first - 1
+  if (end < head.sequence) problems.push(`Missing at the end: lines ${end + 1} to ${head.sequence}.`)
+  else if (end > head.sequence) problems.push(`The head ends at line ${head.sequence}, the file at line ${end}.`)
+  else if (last !== null && last.hash !== head.hash) problems.push(`Line ${end} is not the one that was signed.`)
+  return problems
+}
+
+/** With the ends that were signed, what is linked between them is what the appliance keeps of a kind, and all of it. */
+function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): string[] {
+  if (rings === undefined) return []
+  return KINDS.flatMap((kind) => {
+    const { first, sequence, hash } = rings[kind]
+    const span = spans[kind] ?? { first: 0, last: 0, hash }
+    if (span.first !== first)
+      return [`The head begins at line ${first} for each ${kind}, the file at line ${span.first}.`]
+    if (span.last !== sequence)
+      return [`The head ends at line ${sequence} for each ${kind}, the file at line ${span.last}.`]
+    return span.hash === hash ? [] : [`Line ${sequence} is not the ${kind} that was signed.`]
+  })
+}
+
+/** Of a head that comes from anywhere: false also when members are missing or of no valid form. */
+async function isWellSigned(head: AuditHead): Promise<boolean> {
+  try {
+    const { subtle } = globalThis.crypto
+    const key = await subtle.importKey('raw', new Uint8Array(hexToBytes(head.key)), 'Ed25519', false, ['verify'])
+    return await subtle.verify(
+      'Ed25519',
+      key,
+      new Uint8Array(hexToBytes(head.signature)),
+      new Uint8Array(headBytes(head)),
+    )
+  } catch {
+    return false
+  }
+}
+
+/** What is signed. */
+function headBytes({ first, sequence, hash, time, rings }: AuditHead): Uint8Array {
+  if (rings === undefined) return utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
+  const ends = KINDS.map((kind) => `${kind} ${rings[kind].first} ${rings[kind].sequence} ${rings[kind].hash}\n`)
+  return utf8ToBytes(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
+}
+
+function parse(text: string): AuditLine | { head: AuditHead } | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null) return null
+    if ('head' in value)
+      return typeof value.head === 'object' && value.head !== null ? (value as { head: AuditHead }) : null
+    const { sequence, kind, previous, previousOfKind, hash } = value as Partial<AuditLine>
+    const isOfKind = kind === undefined ? previousOfKind === undefined : KINDS.includes(kind) && isHash(previousOfKind)
+    const isLine = Number.isSafeInteger(sequence) && isOfKind && isHash(previous) && isHash(hash)
+    return isLine ? (value as AuditLine) : null
+  } catch {
+    return null
+  }
+}
+
+const isHash = (value: unknown): boolean => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+
+/** The members come back in the order they have in the file, which is that in which they were hashed. */
+function hashOf({ previous, previousOfKind = '', hash: _, ...rest }: AuditLine): string {
+  const hash = sha256.create().update(hexToBytes(previous)).update(hexToBytes(previousOfKind))
+  return bytesToHex(hash.update(utf8ToBytes(JSON.stringify(rest))).digest())
+}
+
+type Gap = [from: number, to: number]
+
+/** Numbers that were passed over and may still come. */
+function createGaps() {
+  let gaps: Gap[] = []
+  return {
+    list: () => gaps,
+    add: (from: number, to: number): void => void gaps.push([from, to]),
+    /** False when the number was in no gap. */
+    fill(number: number): boolean {
+      const gap = gaps.find(([from, to]) => from <= number && number <= to)
+      if (gap === undefined) return false
+      const [from, to] = gap
+      const rest: Gap[] = [
+        [from, number - 1],
+        [number + 1, to],
+      ]
+      gaps = gaps.flatMap((other) => (other === gap ? rest.filter(([from, to]) => from <= to) : [other]))
+      return true
+    },
+  }
+}
