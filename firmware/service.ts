@@ -207,6 +207,7 @@ async function start(
       trialOver.resolve()
       clearTimeout(poolStart)
       await Promise.all([listener.close(), redirect?.close()])
+      await chat?.close()
       appliance.close()
       await pool.close()
       await syslog.close()

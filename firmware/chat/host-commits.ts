@@ -20,6 +20,8 @@ export interface CommitsKept {
   keep(generation: string, sealed: Uint8Array): void
   /** What has not been written yet is not. */
   forget(): void
+  /** What has not been written yet is written now: there is no later. */
+  flush(): void
 }
 
 export function createCommitsKept(records: DeviceRecords): CommitsKept {
@@ -49,6 +51,10 @@ export function createCommitsKept(records: DeviceRecords): CommitsKept {
     },
     forget() {
       waiting = null
+    },
+    flush() {
+      clearTimeout(pause)
+      write()
     },
   }
 }

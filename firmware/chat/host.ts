@@ -5,6 +5,7 @@
  */
 
 import type { Duplex } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import * as z from 'zod'
 import type { Appliance } from '../appliance/appliance.ts'
@@ -59,6 +60,8 @@ export interface ChatHost {
   endTrial(): void
   /** The appliance's clock was set. */
   clockSet(): void
+  /** Hears what its process says at its end, which the boot manager has brought about, and keeps it. */
+  close(): Promise<void>
 }
 
 /** What the device area says of it. One that was being made or erased when the power went is erased. */
@@ -88,6 +91,7 @@ const settingsSchema = z.object({
 const KEY_PURPOSE = 'coffer chat'
 const GENERATION_BYTES = 8
 const START_MS_MAX = 60_000 // of a process on a slow device that starts everything at once
+const LAST_WORDS_MS_MAX = 5000 // they are on their way; the boot manager kills who takes 15 s
 
 export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, log, random = systemRandom } = options
@@ -95,6 +99,8 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const commits = createCommitsKept(appliance.deviceRecords)
   let { onTrial } = options
   let life: Life | null = null
+  /** Resolves when nothing more comes from the last process. */
+  let silence: Promise<void> = Promise.resolve()
   /** The process that runs has, or has had, the key. */
   let isSpent = false
   let isOpen = false
@@ -134,6 +140,9 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   }
 
   function onLife(stream: Duplex): void {
+    over() // the end of the one before may still be unheard
+    const ended = Promise.withResolvers<void>()
+    silence = ended.promise
     const own = openLife(stream, {
       onMessage: (message) => {
         if (message.type === 'commits')
@@ -141,12 +150,14 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
         else if (life === own) hear(message)
       },
       onRefused: (why) => {
+        ended.resolve()
         if (life !== own) return
         over()
         want('none')
         fail(`its process ${why}`)
       },
       onEnd: () => {
+        ended.resolve()
         if (life === own) over()
       },
     })
@@ -432,6 +443,10 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       sync()
     },
     clockSet: () => life?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
+    close: async () => {
+      await Promise.race([silence, wait(LAST_WORDS_MS_MAX, undefined, { ref: false })])
+      commits.flush()
+    },
   }
 }
 

@@ -10,7 +10,7 @@ import type { ToEveryProcess } from '../channel/protocol.ts'
 import { createPool } from '../crypto/pool/pool.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { toResponse } from '../http/reply.ts'
-import { type Listener, listenTls } from '../http/server/listener.ts'
+import { listenTls } from '../http/server/listener.ts'
 import { ChatError } from './error.ts'
 import { failureReply } from './http/envelope.ts'
 import type { Ask, FromChat, Problem, Start, ToChat } from './link.ts'
@@ -59,12 +59,15 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
   forgetExtensions()
   refuseNativeCode()
+  let told = Promise.resolve()
   const organizations = createOrganizations({
     directory: start.directory,
     pool,
     clock,
     log,
-    keep: (generation, sealed) => link.send({ type: 'commits', generation, sealed }),
+    keep: (generation, sealed) => {
+      told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
+    },
   })
   let identity: TlsIdentity = identityFrom(start)
   const listener = await listenTls({
@@ -99,14 +102,13 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
           turn = turn.then(() => answer(message.id, message.ask, organizations, link, log))
       }
     },
-    close: () => closeAll(listener, organizations, pool),
+    close: async () => {
+      organizations.close() // ends the polls, which the listener would wait for
+      await listener.close()
+      await pool.close()
+      await told // behind what else was on its way, as of a backup
+    },
   }
-}
-
-async function closeAll(listener: Listener, organizations: Organizations, pool: { close(): Promise<void> }) {
-  organizations.close() // ends the polls, which the listener would wait for
-  await listener.close()
-  await pool.close()
 }
 
 async function answer(id: number, ask: Ask, organizations: Organizations, link: Link, log: Log): Promise<void> {

@@ -107,7 +107,7 @@ export async function keyOf(port: number, email = OWNER, password = OWNER_PASSWO
 }
 
 /** Of the chat's processes; none, or one, or two while one takes the place of another. */
-export const chatPids = (coffer: Coffer): number[] =>
+const chatPids = (coffer: Coffer): number[] =>
   childrenOf(coffer.bootPid()).filter((pid) => commandLineOf(pid).includes('/chat.js'))
 
 export async function chatPid(coffer: Coffer): Promise<number> {
@@ -116,6 +116,15 @@ export async function chatPid(coffer: Coffer): Promise<number> {
     const [pid] = chatPids(coffer)
     if (pid !== undefined) return pid
     assert.ok(Date.now() < deadline, `no chat:\n${coffer.output()}`)
+    await wait(10)
+  }
+}
+
+/** Waits until that process is no more. */
+export async function ended(coffer: Coffer, pid: number): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS
+  while (chatPids(coffer).includes(pid)) {
+    assert.ok(Date.now() < deadline, `${pid} goes on:\n${coffer.output()}`)
     await wait(10)
   }
 }
