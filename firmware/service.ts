@@ -11,9 +11,10 @@ import { type Clock, createClock, formatTime } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
 import type { Place } from './base/fair-queue.ts'
-import { overwriteGarbage } from './base/garbage.ts'
+import { wipeGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
+import { wipe } from './base/secret.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
 import { createBootManager } from './channel/boot-manager.ts'
 import { LINK_DESCRIPTOR } from './channel/channel.ts'
@@ -23,14 +24,14 @@ import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { type ChatHost, createChatHost } from './chat/host.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
-import { scrubStack } from './crypto/engine/scrub.ts'
+import { wipeStack } from './crypto/engine/stack.ts'
 import { createPool } from './crypto/pool/pool.ts'
 import { systemRandom } from './crypto/random.ts'
 import { fingerprintOf, makeTlsIdentity } from './crypto/tls/identity.ts'
 import { refusal } from './http/errors.ts'
 import { toResponse } from './http/reply.ts'
 import { listenTls } from './http/server/listener.ts'
-import { overwriteParserBuffer } from './http/server/parser-buffer.ts'
+import { wipeParserBuffer } from './http/server/parser-buffer.ts'
 import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
@@ -104,7 +105,7 @@ async function start(
   forgetExtensions()
   refuseNativeCode()
   applyLogging(appliance, log, syslog)
-  deviceKey?.fill(0)
+  wipe(deviceKey)
   const traffic = createTraffic()
   const tell = (message: ToBoot) => channel.send(message)
   const bootManager = createBootManager(tell)
@@ -235,11 +236,11 @@ const LEFTOVERS_MS = 500
 
 /** What requests and keys have left on stack and heap, and in the buffer of Node's parsers. */
 async function wipeLeftovers(log: Log): Promise<void> {
-  await overwriteParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
+  await wipeParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
     log.error('general', `what requests left in a buffer was not overwritten: ${code}`),
   )
-  scrubStack()
-  overwriteGarbage()
+  wipeStack()
+  wipeGarbage()
 }
 
 /** What an Administrator has set outranks the level that the boot manager gives. */
@@ -293,7 +294,7 @@ async function unlockFromConsole(
     if (error.code === 'tooManyAttempts') return answer('tooManyAttempts')
     return { type: 'unlockResult', result: 'failed', message: error.message }
   } finally {
-    passphrase.fill(0)
+    wipe(passphrase)
   }
 }
 

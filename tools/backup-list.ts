@@ -202,7 +202,7 @@ function describe(
 ): void {
   const line = lineOf(collection, value, used)
   if (line !== null) write(line)
-  value.fill(0)
+  wipe(value)
   counts.set(collection, (counts.get(collection) ?? 0) + 1)
 }
 
@@ -253,7 +253,7 @@ async function ask(prompt: string): Promise<Uint8Array> {
         if (passphrase === null) throw new Error('The passphrase is too long')
         return passphrase
       }
-      bytes.fill(0)
+      wipe(bytes)
     }
     throw new Error('The terminal was closed')
   } finally {

@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
+import { wipe } from '../../firmware/base/secret.ts'
 import { writeDurably } from './files.ts'
 
 export const DEVICE_KEY_BYTES = 32
@@ -22,7 +23,7 @@ export function openDeviceKey(path: string, storeDirectory: string): DeviceKey {
     try {
       writeDurably(path, key)
     } finally {
-      key.fill(0)
+      wipe(key)
     }
   }
   return readDeviceKey(path)

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { ReadStream, WriteStream } from 'node:tty'
+import { wipe } from '../../firmware/base/secret.ts'
 import { createPassphraseEditor } from './passphrase-editor.ts'
 
 const PROMPT = 'Unlock passphrase: '
@@ -74,7 +75,7 @@ export function openConsole({ input, output, shared, onPassphrase, onInterrupt }
   if (input.isTTY) {
     input.on('data', (bytes: Buffer) => {
       for (const byte of bytes) take(byte)
-      bytes.fill(0)
+      wipe(bytes)
     })
     input.on('error', release) // the terminal was closed
     input.pause()

@@ -1,5 +1,7 @@
 /** Edits a passphrase as it is typed, byte by byte, without ever making a string of it. */
 
+import { wipe } from '../../firmware/base/secret.ts'
+
 export type Typed = 'enter' | 'interrupt' | null
 
 const PASSPHRASE_BYTES_MAX = 200 // contract 4.1
@@ -29,7 +31,7 @@ export function createPassphraseEditor(): PassphraseEditor {
   let sequence: 'none' | 'started' | 'parameters' = 'none'
 
   const clear = () => {
-    bytes.fill(0)
+    wipe(bytes)
     length = 0
     tooLong = false
   }

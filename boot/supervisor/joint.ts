@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from 'node:stream'
+import { wipe } from '../../firmware/base/secret.ts'
 import { FrameError } from '../../firmware/channel/frames.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from '../../firmware/channel/segments.ts'
 
@@ -34,7 +35,7 @@ export function createJoint(): Joint {
       const read = createSegmentReader((to, bytes) => {
         if (chat === null || to !== life || bytes.length === 0) return
         const piece = Buffer.from(bytes)
-        const goesOn = chat.write(piece, () => piece.fill(0)) // it may be a key
+        const goesOn = chat.write(piece, () => wipe(piece)) // it may be a key
         if (!goesOn) pipe.pause()
       })
       pipe.on('data', (chunk: Uint8Array) => {
@@ -45,7 +46,7 @@ export function createJoint(): Joint {
           pipe.destroy()
           onRefused(`sent to the chat what is no message: ${error.message}`)
         } finally {
-          chunk.fill(0)
+          wipe(chunk)
         }
       })
       pipe.on('error', () => {}) // 'close' follows

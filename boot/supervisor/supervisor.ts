@@ -1,6 +1,7 @@
 /** The firmware's supervision: what starts it, and what it is told first. */
 
 import type { ChildProcess } from 'node:child_process'
+import { wipe } from '../../firmware/base/secret.ts'
 import type { ToBoot, ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
 import { adopt, type Command, type Early, launch } from './firmware-process.ts'
@@ -53,7 +54,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     greet: (send) => {
       const message = startMessage()
       send(message)
-      message.deviceKey?.fill(0)
+      wipe(message.deviceKey)
     },
     onMessage,
     onCrash,
@@ -64,7 +65,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     ...firmware,
     unlock: (passphrase) => {
       firmware.send({ type: 'unlock', passphrase })
-      passphrase.fill(0)
+      wipe(passphrase)
     },
   }
 }

@@ -1,5 +1,7 @@
 /** Marshalling: integers are big-endian, and a sized buffer begins with its length in two bytes. TPM 2.0 Library Part 2, 4 and 10.4. */
 
+import { wipe } from '../../firmware/base/secret.ts'
+
 export const u8 = (value: number): Uint8Array => Uint8Array.of(value)
 export const u16 = (value: number): Uint8Array => Uint8Array.of(value >>> 8, value)
 export const u32 = (value: number): Uint8Array => Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value)
@@ -58,7 +60,7 @@ export function readerOf(source: Uint8Array): Reader {
       if (offset !== source.length) throw new MalformedError(`${source.length - offset} bytes too many`)
     },
     wipe: () => {
-      source.fill(0)
+      wipe(source)
     },
   }
 }

@@ -5,6 +5,7 @@
  * TPM 2.0 Library Part 1, 25.1.2 (sealed data), 37.3 (persistent objects).
  */
 
+import { wipe } from '../../firmware/base/secret.ts'
 import { KEYED_HASH, NULL, SHA256 } from './algorithms.ts'
 import { EMPTY, join, sized, u16, u32 } from './bytes.ts'
 import { type Entity, entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
@@ -104,6 +105,6 @@ function create(tpm: Tpm, storageKey: StorageKey, secret: Uint8Array, policy: Ui
     )
     return [created.sized(), created.sized()]
   } finally {
-    parameters.fill(0)
+    wipe(parameters)
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { wipe } from '../../firmware/base/secret.ts'
 import { AES, AES_KEY_BITS, AES_KEY_BYTES, CFB, SHA256 } from './algorithms.ts'
 import { EMPTY, join, MalformedError, readerOf, sized, u8, u16, u32 } from './bytes.ts'
 import { type Authorization, type Entity, entity, flush, NULL_HANDLE, type Tpm } from './command.ts'
@@ -43,7 +44,7 @@ export function inSession<T>(
     session = createSession(handle, kdfa(salt, 'ATH', nonceTpm, nonceCaller), nonceTpm)
     return work(session)
   } finally {
-    salt.fill(0)
+    wipe(salt)
     if (session !== null) {
       session.wipe()
       flush(tpm, session.handle)
@@ -90,7 +91,7 @@ function createSession(handle: number, key: Uint8Array, firstNonceTpm: Uint8Arra
         : parameters
     },
   })
-  return { handle, name: u32(handle), authorize, wipe: () => key.fill(0) }
+  return { handle, name: u32(handle), authorize, wipe: () => wipe(key) }
 }
 
 /** Encrypts or decrypts the contents of the first TPM2B; the nonces of a message make its key. Part 1, 21.3. */
@@ -106,7 +107,7 @@ function transformFirst(
   try {
     return join(u16(transformed.length), transformed, reader.rest())
   } finally {
-    for (const bytes of [keyAndVector, first, transformed]) bytes.fill(0)
+    wipe(keyAndVector, first, transformed)
   }
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { createECDH, createHash } from 'node:crypto'
+import { wipe } from '../../firmware/base/secret.ts'
 import { AES, AES_KEY_BITS, CFB, ECC, NULL, P256, P256_BYTES, SHA256 } from './algorithms.ts'
 import { EMPTY, join, MalformedError, readerOf, sized, u16, u32 } from './bytes.ts'
 import { type Entity, flush, OWNER, PASSWORD, type Tpm } from './command.ts'
@@ -73,7 +74,7 @@ export function makeSalt({ x, y }: StorageKey): { salt: Uint8Array; encryptedSal
   try {
     return { salt: kdfe(shared, 'SECRET', ownX, x), encryptedSalt: join(sized(ownX), sized(ownY)) }
   } finally {
-    shared.fill(0)
+    wipe(shared)
   }
 }
 

@@ -1,6 +1,7 @@
 /** The way to a TPM: one command out, one response back, and nothing in between. */
 
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs'
+import { wipe } from '../../firmware/base/secret.ts'
 
 export interface Transport {
   /** Sends a whole command and waits for the whole response. Throws when the way is broken. */
@@ -23,7 +24,7 @@ export function openTpmDevice(path: string): Transport {
         writeSync(device, command)
         return buffer.slice(0, readSync(device, buffer))
       } finally {
-        buffer.fill(0)
+        wipe(buffer)
       }
     },
     close: () => closeSync(device),

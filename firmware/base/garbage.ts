@@ -13,7 +13,7 @@ const collector = (): ((how?: object) => void) => {
 const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
 
 /** Collects all of it, overwrites where it lay, and gives the memory back to the system. */
-export function overwriteGarbage(): void {
+export function wipeGarbage(): void {
   const collect = collector()
   setFlagsFromString('--clear-free-memory')
   try {

@@ -13,12 +13,26 @@ export function copySecret(secret: Uint8Array): Uint8Array<ArrayBuffer> {
 export const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
 
-export function wipe(...secrets: Uint8Array[]): void {
-  for (const secret of secrets) secret.fill(0)
+/** Bytes, or numbers that were made of them. */
+type Secret = Uint8Array | Uint32Array | Int32Array | Float64Array
+
+/** The one name for wiping: what is only set to zeros, and no secret, says so by `fill(0)`. */
+export function wipe(...secrets: readonly (Secret | null | undefined)[]): void {
+  for (const secret of secrets) secret?.fill(0)
+}
+
+/** Every secret in a value that was parsed, but for streams; those that were given back already are left out. */
+export function wipeIn(value: unknown): void {
+  if (value instanceof Uint8Array) {
+    if (!(value.buffer as ArrayBuffer).detached) wipe(value)
+  } else if (Array.isArray(value)) value.forEach(wipeIn)
+  else if (value instanceof Map) for (const part of value.values()) wipeIn(part)
+  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
+    Object.values(value).forEach(wipeIn)
 }
 
 /** Wipes. Memory of its own is given back at once, the array is empty then: to leave it to the collector costs more. */
-export function releaseSecret(bytes: Uint8Array): void {
-  bytes.fill(0)
+export function wipeAndFree(bytes: Uint8Array): void {
+  wipe(bytes)
   if (ownsMemory(bytes)) bytes.buffer.transfer(0)
 }

@@ -5,6 +5,7 @@
 
 import { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
+import { wipe } from '../base/secret.ts'
 import { createFrameReader, encodeFrame, FrameError } from './frames.ts'
 
 /** The firmware's descriptor of it. */
@@ -74,7 +75,7 @@ export function openChannel<In, Out extends object>(
       }
       const frame = encodeFrame(message)
       stream.write(frame, () => {
-        frame.fill(0)
+        wipe(frame)
         sent()
       })
       if (stream.writableLength > UNREAD_BYTES_MAX) refuse('does not read its messages')

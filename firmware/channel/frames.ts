@@ -4,6 +4,7 @@
  * bounded, and nothing but JSON.parse looks into a text: whoever sends a frame gets no further than that.
  */
 
+import { wipe } from '../base/secret.ts'
 import { SLOT_WRITE_BYTES_MAX } from './protocol.ts'
 
 const HEAD_BYTES = 8
@@ -64,11 +65,11 @@ export function createFrameReader(): FrameReader {
           body = Buffer.alloc(textBytes + rawBytes)
         } else {
           messages.push(decode(body, head.readUInt32BE(0)))
-          body.fill(0)
+          wipe(body)
           body = null
         }
       }
-      chunk.fill(0)
+      wipe(chunk)
       return messages
     },
   }

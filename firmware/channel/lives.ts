@@ -1,6 +1,7 @@
 /** The firmware's end of the pipe to the chat: a stream of its own for each life of the chat's process. */
 
 import { Duplex } from 'node:stream'
+import { wipe } from '../base/secret.ts'
 import { createSegmentReader, segmentHead, segmentsOf } from './segments.ts'
 
 /** `onLife` is given each one when it begins; it ends when the process does. */
@@ -25,7 +26,7 @@ export function receiveLives(pipe: Duplex, onLife: (stream: Duplex) => void): vo
   })
   pipe.on('data', (chunk: Uint8Array) => {
     read(chunk)
-    chunk.fill(0)
+    wipe(chunk)
   })
   pipe.on('error', () => {}) // 'close' follows
   pipe.on('close', end)

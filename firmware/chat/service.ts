@@ -5,6 +5,7 @@ import { refuseNativeCode } from '../base/confinement.ts'
 import { CofferError } from '../base/error.ts'
 import { createLog, type Log, writeToConsole } from '../base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from '../base/process.ts'
+import { wipe } from '../base/secret.ts'
 import type { Channel } from '../channel/channel.ts'
 import type { ToEveryProcess } from '../channel/protocol.ts'
 import { createPool } from '../crypto/pool/pool.ts'
@@ -87,7 +88,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     receive(message) {
       switch (message.type) {
         case 'identity':
-          identity.key.fill(0)
+          wipe(identity.key)
           identity = identityFrom(message)
           listener.renewIdentity()
           break
@@ -119,7 +120,7 @@ async function answer(id: number, ask: Ask, organizations: Organizations, link: 
     link.send({ type: 'answer', id, problem: problemOf(error, log) })
   } finally {
     for (const secret of ['chatKey', 'password'] as const)
-      if (secret in ask) (ask as unknown as Record<string, Uint8Array>)[secret]!.fill(0)
+      if (secret in ask) wipe((ask as unknown as Record<string, Uint8Array>)[secret])
   }
 }
 

@@ -3,6 +3,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
 import { createFairQueue, INSIDE } from '../base/fair-queue.ts'
+import { wipe } from '../base/secret.ts'
 import {
   checkChain,
   encodeCertificates,
@@ -53,7 +54,7 @@ export class TlsSettings {
     const former = this.#identity
     this.#identity = identity
     this.#services.onChange()
-    if (former !== undefined && former.key !== identity.key) former.key.fill(0)
+    if (former !== undefined && former.key !== identity.key) wipe(former.key)
   }
 
   /** Serves what the store holds. */
@@ -99,7 +100,7 @@ export class TlsSettings {
         await this.#replace(identity)
       })
     } catch (error) {
-      identity.key.fill(0)
+      wipe(identity.key)
       throw error
     }
   }
@@ -137,7 +138,7 @@ export class TlsSettings {
       return await use((mode, message) => pool.sign({ ref, type, load: () => secret.slice() }, mode, message))
     } finally {
       pool.forget(ref)
-      secret.fill(0)
+      wipe(secret)
     }
   }
 

@@ -2,6 +2,7 @@
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../base/secret.ts'
 import type { Random } from './random.ts'
 
 const ALGORITHM = 'aes-256-gcm'
@@ -29,7 +30,7 @@ export function openGcm(key: Uint8Array, context: string, sealed: Uint8Array): U
     decipher.final()
     return new Uint8Array(message.buffer, message.byteOffset, message.length)
   } catch {
-    message.fill(0)
+    wipe(message)
     return null
   }
 }

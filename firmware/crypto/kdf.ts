@@ -3,6 +3,7 @@
 import { pbkdf2 } from '@noble/hashes/pbkdf2.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
 import { mixBlocks } from './engine/scrypt.ts'
 import type { ScryptCost } from './types.ts'
 
@@ -22,6 +23,6 @@ export function deriveKey(passphrase: Uint8Array, salt: Uint8Array, { N, r, p }:
     mixBlocks(blocks, N, r)
     return pbkdf2(sha256, passphrase, blocks, { c: 1, dkLen: KEY_BYTES })
   } finally {
-    blocks.fill(0)
+    wipe(blocks)
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { hash } from 'node:crypto'
+import { wipe } from '../base/secret.ts'
 
 const BLOCK_BYTES = 64
 export const MAC_BYTES = 32
@@ -41,9 +42,7 @@ export function createMac(key: Uint8Array): Mac {
       return words
     },
     close() {
-      inner.fill(0)
-      outer.fill(0)
-      result.fill(0)
+      wipe(inner, outer, result)
     },
   }
 }

@@ -9,7 +9,7 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/base/error.ts'
 import { matchSchema, parseJson } from '../../firmware/base/json.ts'
-import { BODY_LIMITS, createBodyReader, release } from '../../firmware/http/request/body.ts'
+import { BODY_LIMITS, createBodyReader, wipeBody } from '../../firmware/http/request/body.ts'
 import { parseMultipart, readParts } from '../../firmware/http/request/multipart.ts'
 import {
   base64,
@@ -199,7 +199,7 @@ test('a body is read whole, whatever pieces it comes in, and all of it is wiped'
       const body = await reader.read(Readable.from(copies), 10_000)
       assert.equal(body.constructor, Uint8Array)
       assert.deepEqual(Buffer.from(body), whole)
-      release(body)
+      wipeBody(body)
       for (const bytes of [body, ...copies]) assert.ok(bytes.length === 0 || bytes.every((byte) => byte === 0))
     }),
     { numRuns: 30 },

@@ -7,6 +7,7 @@
  */
 
 import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { wipe } from '../../../firmware/base/secret.ts'
 import { type DeviceKey, openDeviceKey } from '../../base/device-key-file.ts'
 import { syncDirectory } from '../../base/files.ts'
 import { createTpm, type Tpm } from '../../tpm/command.ts'
@@ -66,7 +67,7 @@ export function openDeviceKeys(
     open: () => ('key' in held ? { key: held.key.slice() } : held),
     erase: () => eraseDeviceKey(directory, openTpm),
     wipe: () => {
-      if ('key' in held) held.key.fill(0)
+      if ('key' in held) wipe(held.key)
     },
   }
 }
@@ -141,7 +142,7 @@ function openOnce(disk: Disk, openTpm: OpenTpm): OpenedKey {
     }
     return key
   } catch (error) {
-    if (key !== null && 'key' in key) key.key.fill(0) // nobody gets it while the register is open
+    if (key !== null && 'key' in key) wipe(key.key) // nobody gets it while the register is open
     return { problem: refusalOf(error), withheld: !isEmpty(disk.storeDirectory) }
   }
 }

@@ -9,6 +9,7 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { wipe } from '../../../firmware/base/secret.ts'
 import { DEVICE_KEY_BYTES, type DeviceKey } from '../../base/device-key-file.ts'
 import { MalformedError } from '../../tpm/bytes.ts'
 import type { Tpm } from '../../tpm/command.ts'
@@ -64,7 +65,7 @@ export function makeSealed(tpm: Tpm, recordPath: string): OpenedKey {
     if ('key' in opened && !timingSafeEqual(opened.key, key)) return { problem: 'the TPM has not kept it' }
     return opened
   } finally {
-    key.fill(0)
+    wipe(key)
   }
 }
 

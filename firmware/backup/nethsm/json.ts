@@ -5,6 +5,7 @@
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 
 const DEPTH_MAX = 8 // records have three levels
 
@@ -16,11 +17,6 @@ export function parseJson(bytes: Uint8Array): Json {
   const value = reader.value(DEPTH_MAX)
   reader.end()
   return value
-}
-
-export function wipeJson(value: Json): void {
-  if (value instanceof Uint8Array) value.fill(0)
-  else if (value instanceof Map || Array.isArray(value)) for (const part of value.values()) wipeJson(part)
 }
 
 const QUOTE = 0x22
@@ -175,6 +171,6 @@ export function encodeString(bytes: Uint8Array): Uint8Array {
 export function joinJson(...parts: (string | Uint8Array)[]): Uint8Array {
   const bytes = parts.map((part) => (typeof part === 'string' ? utf8ToBytes(part) : part))
   const joined = concatBytes(...bytes)
-  for (const part of bytes) part.fill(0)
+  wipe(...bytes)
   return joined
 }

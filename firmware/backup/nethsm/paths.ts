@@ -2,6 +2,7 @@
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../../base/secret.ts'
 import { ID_PATTERN, type Namespace, USER_ID_PATTERN } from '../../kms/domain/identifiers.ts'
 
 /** The stores whose entries are sealed by the domain key. */
@@ -20,7 +21,7 @@ function storeKeyOf(domainKey: Uint8Array, store: StoreName): Uint8Array {
   try {
     return sha256(secret)
   } finally {
-    secret.fill(0)
+    wipe(secret)
   }
 }
 

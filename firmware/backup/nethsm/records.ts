@@ -2,6 +2,7 @@
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
+import { wipe, wipeIn } from '../../base/secret.ts'
 import { MECHANISM_NAMES, type MechanismName, mechanismFits, sortMechanisms } from '../../crypto/algorithms.ts'
 import { checkClaimed, parsePrivateKeyPem } from '../../crypto/encoding/import-pem.ts'
 import { decodeBody, encodeSecretPem } from '../../crypto/encoding/pem.ts'
@@ -13,7 +14,7 @@ import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata, OPERATIONS_MAX } from '
 import type { PassphraseDigest } from '../../kms/domain/passphrase.ts'
 import { ROLES } from '../../kms/domain/roles.ts'
 import type { User } from '../../kms/domain/user-record.ts'
-import { encodeString, type Json, joinJson, parseJson, wipeJson } from './json.ts'
+import { encodeString, type Json, joinJson, parseJson } from './json.ts'
 
 // ---- users
 
@@ -97,8 +98,8 @@ function encodePrivate(pair: KeyPair): (string | Uint8Array)[] {
     if (!generic) return ['{"PEM":', encodeString(pem), '}']
     return ['{"raw":"', pem.slice(PEM_BEGIN_BYTES, -PEM_END_BYTES).filter((byte) => byte !== LINE_FEED), '"}']
   } finally {
-    pem.fill(0)
-    if (!generic) der.fill(0)
+    wipe(pem)
+    if (!generic) wipe(der)
   }
 }
 
@@ -147,7 +148,7 @@ export async function decodeKeyEntry(
         : [{ collection: 'certificates' as const, name, value: certificate.bytes.slice() }]),
     ]
   } finally {
-    wipeJson(json)
+    wipeIn(json)
   }
 }
 
@@ -158,7 +159,7 @@ async function importPrivate(members: Map<string, Json>, pool: Imports): Promise
     try {
       return await pool.importRaw('Generic', data)
     } finally {
-      data.fill(0)
+      wipe(data)
     }
   }
   const file = parsePrivateKeyPem(bytes(members.get('PEM')))
@@ -170,7 +171,7 @@ async function importPrivate(members: Map<string, Json>, pool: Imports): Promise
     checkClaimed(file.claimed, pair.public)
     return pair
   } finally {
-    for (const secret of secrets) secret.fill(0)
+    wipe(...secrets)
   }
 }
 

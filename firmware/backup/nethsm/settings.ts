@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import { type Logging, NO_LOG_HOST } from '../../configuration/configuration.ts'
 import { encodePem } from '../../crypto/encoding/pem.ts'
@@ -43,7 +44,7 @@ export async function decodeSettings(
     await assertServable(identity)
     return { settings: { ...settings, tls: identity }, omitted: null }
   } catch (error) {
-    identity.key.fill(0)
+    wipe(identity.key)
     if (!(error instanceof CofferError)) throw error
     return { settings, omitted: `the TLS key of the backup is not used: ${error.message}` }
   }

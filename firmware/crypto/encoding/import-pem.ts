@@ -3,7 +3,7 @@
 import { id_ecPublicKey } from '@peculiar/asn1-ecc'
 import { id_rsaEncryption } from '@peculiar/asn1-rsa'
 import { CofferError } from '../../base/error.ts'
-import { copySecret, newSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, wipe } from '../../base/secret.ts'
 import { CURVES, ED25519_BYTES, ED25519_OID } from '../algorithms.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { EcKeyType, PublicKey } from '../types.ts'
@@ -29,7 +29,7 @@ export function parsePrivateKeyPem(pem: Uint8Array): PrivateKeyFile {
   try {
     return READERS[label]!(der)
   } finally {
-    der.fill(0)
+    wipe(der)
   }
 }
 

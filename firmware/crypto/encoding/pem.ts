@@ -2,7 +2,7 @@
 
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
-import { newSecret } from '../../base/secret.ts'
+import { newSecret, wipe } from '../../base/secret.ts'
 
 const LINE_CHARACTERS = 64
 const PEM_BYTES_MAX = 256 * 1024 // the largest key takes 7 KB; room for a certificate chain beside it
@@ -102,7 +102,7 @@ export function decodeBody(body: Uint8Array): Uint8Array {
 }
 
 function refuseBase64(bytes: Uint8Array): never {
-  bytes.fill(0)
+  wipe(bytes)
   throw new CofferError('invalid', 'PEM: not base64')
 }
 

@@ -2,7 +2,7 @@
 
 import { AsnConvert } from '@peculiar/asn1-schema'
 import { CofferError } from '../../base/error.ts'
-import { copySecret, newSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, wipe } from '../../base/secret.ts'
 import { isEcKeyType } from '../algorithms.ts'
 import { inverseOfOdd, product } from '../engine/integer/arithmetic.ts'
 import { decodeRsaPrivateKey, type RsaPrivateKey, wipeRsaKey } from '../rsa/encoding.ts'
@@ -41,7 +41,7 @@ function rsaPrivateKey({ n, e, p, q, dp, dq, qinv }: RsaPrivateKey): Uint8Array 
   try {
     return wrap(TAG.sequence, ...[ZERO, n, e, d, p, q, dp, dq, qinv].map(integer))
   } finally {
-    d.fill(0)
+    wipe(d)
   }
 }
 
@@ -54,7 +54,7 @@ function privateExponent(e: Uint8Array, p: Uint8Array, q: Uint8Array): Uint8Arra
     if (d === null) throw new CofferError('storage', 'A stored RSA key is damaged')
     return d
   } finally {
-    for (const number of [pLess, qLess, order]) number.fill(0)
+    wipe(pLess, qLess, order)
   }
 }
 
@@ -87,7 +87,7 @@ function wrap(tag: number, ...parts: Uint8Array[]): Uint8Array {
   let at = 2 + lengthBytes
   for (const part of parts) {
     value.set(part, at)
-    part.fill(0)
+    wipe(part)
     at += part.length
   }
   return value

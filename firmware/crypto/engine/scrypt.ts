@@ -3,6 +3,7 @@
  * once as fast as it can, where JavaScript would first be interpreted. For secrets: nothing stays in its memory.
  */
 
+import { wipe } from '../../base/secret.ts'
 import { type Code, i8x16, i32, i32x4, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 const SALSA_BYTES = 64
@@ -29,7 +30,7 @@ export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
       blocks.set(bytes, at)
     }
   } finally {
-    for (const secret of [bytes, memory]) secret.fill(0)
+    wipe(bytes, memory)
   }
 }
 

@@ -3,7 +3,7 @@
  * FIPS 198-1 (RFC 2104). For secrets: nothing stays in its memory.
  */
 
-import { newSecret } from '../../base/secret.ts'
+import { newSecret, wipe } from '../../base/secret.ts'
 import { Fault } from './fault.ts'
 import { type Code, i8x16, i32, i64, i64x2, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
@@ -32,7 +32,7 @@ export function hmacSha512(key: Uint8Array, ...parts: Uint8Array[]): Uint8Array 
   try {
     return sha512(pad, digest)
   } finally {
-    for (const secret of [pad, digest]) secret.fill(0)
+    wipe(pad, digest)
   }
 }
 

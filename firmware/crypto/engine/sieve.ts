@@ -4,6 +4,7 @@
  * in doubles, and two primes share a vector.
  */
 
+import { wipe } from '../../base/secret.ts'
 import { type Code, f64x2, i32, instruction, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 /**
@@ -22,7 +23,7 @@ export function hasSmallFactor(number: Uint8Array): boolean {
     }
     return hasFactor() !== 0
   } finally {
-    digits.fill(0)
+    wipe(digits)
   }
 }
 

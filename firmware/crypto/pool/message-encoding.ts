@@ -4,7 +4,7 @@
  * and not copied, so that nothing of it stays behind.
  */
 
-import { copySecret, newSecret, ownsMemory, releaseSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
 
 export interface MessageBatch {
   /** A byte array stands as its length where it is part of `bytes`. */
@@ -44,7 +44,7 @@ export class Packer {
     for (const part of this.#short) {
       bytes.set(part, at)
       at += part.length
-      releaseSecret(part)
+      wipeAndFree(part)
     }
     return [{ fields: this.#fields, bytes }, [bytes.buffer, ...this.#long]]
   }
@@ -82,6 +82,6 @@ export class Unpacker {
 function alone(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (ownsMemory(bytes)) return new Uint8Array(bytes.buffer)
   const copy = copySecret(bytes)
-  bytes.fill(0)
+  wipe(bytes)
   return copy
 }

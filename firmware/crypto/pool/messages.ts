@@ -1,6 +1,7 @@
 /** What the pool and its worker threads say to each other. */
 
 import type { ErrorCode } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
 import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost, SignMode } from '../types.ts'
 import type { MessageBatch, Packer, Unpacker } from './message-encoding.ts'
@@ -131,8 +132,8 @@ export function bytesIn(task: Task): number {
   return bytes
 }
 
-export function wipeBytes(task: Task): void {
-  for (const array of byteArraysOf(task)) array.fill(0)
+export function wipeTask(task: Task): void {
+  wipe(...byteArraysOf(task))
 }
 
 function byteArraysOf(task: Task): Uint8Array[] {

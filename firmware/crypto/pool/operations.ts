@@ -1,7 +1,7 @@
 /** One shape for keys of every type, opened in a worker. Contract sections 4.4, 6.1 and 6.2. */
 
 import { CofferError } from '../../base/error.ts'
-import { copySecret } from '../../base/secret.ts'
+import { copySecret, wipe } from '../../base/secret.ts'
 import { decryptAesCbc, encryptAesCbc } from '../aes.ts'
 import { checkBits } from '../algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from '../ec/private-key.ts'
@@ -40,7 +40,7 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
       return decryptAesCbc(secret, iv, encrypted)
     },
     encrypt: (_mode, message, iv) => encryptAesCbc(secret, iv, message),
-    wipe: () => secret.fill(0),
+    wipe: () => wipe(secret),
   }
 }
 

@@ -3,6 +3,7 @@
 import { Worker } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
+import { wipe } from '../../base/secret.ts'
 import type { KeyHandle, KeyPair } from '../types.ts'
 import { Packer, Unpacker } from './message-encoding.ts'
 import {
@@ -16,7 +17,7 @@ import {
   type ToWorker,
   unpackReply,
   type WorkerStart,
-  wipeBytes,
+  wipeTask,
 } from './messages.ts'
 
 export interface LaneOptions {
@@ -114,7 +115,7 @@ export class WorkerQueue {
     const bytes = Math.max(0, taskBytes - SMALL_BYTES)
     const refusal = this.#refusal(bytes)
     if (refusal !== undefined) {
-      wipeBytes(task)
+      wipeTask(task)
       return Promise.reject(refusal)
     }
     const heavy = !this.#options.signs || key?.type === 'RSA' || taskBytes >= HEAVY_BYTES
@@ -201,7 +202,7 @@ export class WorkerQueue {
       if (job.key !== undefined) openIn(thread, job.key, request)
     } catch (error) {
       this.#settle(job)
-      wipeBytes(job.task)
+      wipeTask(job.task)
       job.reject(error instanceof CofferError ? error : new CofferError('internal', 'The key cannot be read', error))
       return
     }
@@ -282,8 +283,8 @@ export class WorkerQueue {
       drop(job, error)
     }
     for (const request of thread.outbox) {
-      wipeBytes(request.task)
-      request.open?.private.fill(0)
+      wipeTask(request.task)
+      wipe(request.open?.private)
     }
     if (this.#closed || isReplaced) return
     if (!thread.ready && this.#threads.size === 0) this.#dropQueued(() => true, error)
@@ -330,7 +331,7 @@ export class WorkerQueue {
     this.#queue = this.#queue.filter((job) => !selects(job))
     for (const job of dropped) {
       this.#settle(job)
-      wipeBytes(job.task)
+      wipeTask(job.task)
       drop(job, error)
     }
   }
@@ -379,5 +380,5 @@ async function end({ worker }: Thread): Promise<void> {
 
 const wipeResult = (result: Result): void => {
   const secret = result instanceof Uint8Array ? result : result.private
-  secret.fill(0)
+  wipe(secret)
 }

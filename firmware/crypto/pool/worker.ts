@@ -5,9 +5,10 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
 import { CofferError } from '../../base/error.ts'
 import { collectGarbage } from '../../base/garbage.ts'
+import { wipe } from '../../base/secret.ts'
 import { Fault } from '../engine/fault.ts'
-import { scrubStack } from '../engine/scrub.ts'
 import { engine } from '../engine/select.ts'
+import { wipeStack } from '../engine/stack.ts'
 import { deriveKey } from '../kdf.ts'
 import { type Random, systemRandom } from '../random.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
@@ -23,7 +24,7 @@ import {
   type ToWorker,
   unpackRequest,
   type WorkerStart,
-  wipeBytes,
+  wipeTask,
 } from './messages.ts'
 import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from './operations.ts'
 import { warmUpSteps } from './warm-up.ts'
@@ -49,12 +50,12 @@ function serve(port: MessagePort): void {
   const forget = (ref: number): void => {
     opened.get(ref)?.wipe()
     opened.delete(ref)
-    scrubStack()
+    wipeStack()
   }
   const forgetAll = (): void => {
     for (const key of opened.values()) key.wipe()
     opened.clear()
-    scrubStack()
+    wipeStack()
   }
   const answer = (request: Request): Reply => {
     const { id, task, open, evict } = request
@@ -77,9 +78,9 @@ function serve(port: MessagePort): void {
         error instanceof CofferError ? error : new CofferError('internal', 'The crypto operation failed')
       return { id, code, message, unopened: 'ref' in task && !opened.has(task.ref) }
     } finally {
-      open?.private.fill(0)
-      wipeBytes(task)
-      if (!('ref' in task)) scrubStack() // a new key is known to nobody here any more
+      wipe(open?.private)
+      wipeTask(task)
+      if (!('ref' in task)) wipeStack() // a new key is known to nobody here any more
     }
   }
 

@@ -1,7 +1,7 @@
 /** RSA private keys: their numbers, computed once, and their stored form. RFC 8017 section 3.2. */
 
 import { CofferError } from '../../base/error.ts'
-import { copySecret, newSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, wipe } from '../../base/secret.ts'
 import { RSA_BITS } from '../algorithms.ts'
 import { bitLength, type RsaNumbers } from '../engine/engine.ts'
 import { inverse, inverseOfOdd, product } from '../engine/integer/arithmetic.ts'
@@ -24,7 +24,7 @@ export function computeRsaKey(p: Uint8Array, q: Uint8Array, e: Uint8Array): RsaP
 }
 
 export function wipeRsaKey(key: RsaPrivateKey): void {
-  for (const name of FIELDS) key[name].fill(0)
+  for (const name of FIELDS) wipe(key[name])
 }
 
 /** A copy; shows how many leading zero bytes there are. */
@@ -89,6 +89,6 @@ function inverseModuloLessOne(e: Uint8Array, prime: Uint8Array): Uint8Array | nu
   try {
     return inverseOfOdd(e, less)
   } finally {
-    less.fill(0)
+    wipe(less)
   }
 }

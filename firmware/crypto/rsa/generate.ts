@@ -1,7 +1,7 @@
 /** New RSA keys and imported ones. FIPS 186-5 A.1.3; contract sections 4.4 and 6.4. */
 
 import { CofferError } from '../../base/error.ts'
-import { copySecret } from '../../base/secret.ts'
+import { copySecret, wipe } from '../../base/secret.ts'
 import { checkBits, RSA_BITS } from '../algorithms.ts'
 import { bitLength, type Engine } from '../engine/engine.ts'
 import { inverseOfOdd } from '../engine/integer/arithmetic.ts'
@@ -22,8 +22,7 @@ export function generateRsa(
     const p = generatePrime(Math.ceil(bits / 2), random, engine)
     const q = generatePrime(Math.floor(bits / 2), random, engine)
     const key = farApart(p, q) ? computeRsaKey(p, q, PUBLIC_EXPONENT) : null
-    p.fill(0)
-    q.fill(0)
+    wipe(p, q)
     if (key === null) continue
     checkPair(key, random, engine)
     return key
@@ -80,8 +79,7 @@ export function rsaFromPrimes(
     }
     return key
   } finally {
-    p.fill(0)
-    q.fill(0)
+    wipe(p, q)
   }
 }
 
@@ -103,7 +101,7 @@ function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
   const isSame = (claimed: Uint8Array, number: Uint8Array) => {
     const numbers = [claimed, number].map(withoutLeadingZeros) as [Uint8Array, Uint8Array]
     const isSame = Buffer.compare(...numbers) === 0
-    for (const copy of numbers) copy.fill(0)
+    wipe(...numbers)
     return isSame
   }
   const d = withoutLeadingZeros(claims.privateExponent)
@@ -116,7 +114,7 @@ function checkClaims(key: RsaPrivateKey, claims: RsaClaims): void {
     d.length <= key.n.length &&
     isRemainder(d, key.p, key.dp) &&
     isRemainder(d, key.q, key.dq)
-  d.fill(0)
+  wipe(d)
   if (!isRight) throw new CofferError('invalid', 'The private numbers of the key contradict each other')
 }
 
@@ -126,7 +124,7 @@ function isRemainder(number: Uint8Array, prime: Uint8Array, remainder: Uint8Arra
   less[less.length - 1]! &= 0xfe
   const [first, second] = [inverseOfOdd(number, less), inverseOfOdd(remainder, less)]
   const isSame = first !== null && second !== null && Buffer.compare(first, second) === 0
-  for (const secret of [less, first, second]) secret?.fill(0)
+  wipe(less, first, second)
   return isSame
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { bitLength, type Engine, type Residue, type RsaArithmetic } from '../engine/engine.ts'
 import { inverse } from '../engine/integer/arithmetic.ts'
 import type { Random } from '../random.ts'
@@ -47,9 +48,9 @@ export class RsaOperation {
     const check = arithmetic.publicPower(reentered, this.#e)
     const expected = arithmetic.enter(number)
     const isRight = arithmetic.isSame(check, expected)
-    for (const secret of [base, blinded, blindedPower, power, reentered, check, expected]) secret.fill(0)
+    wipe(base, blinded, blindedPower, power, reentered, check, expected)
     if (isRight) return result
-    result.fill(0)
+    wipe(result)
     throw new CofferError('internal', 'An RSA operation failed')
   }
 
@@ -67,8 +68,7 @@ export class RsaOperation {
       const { factor, inverse } = this.#blinding
       this.#blinding.factor = this.#arithmetic.multiply(factor, factor)
       this.#blinding.inverse = this.#arithmetic.multiply(inverse, inverse)
-      factor.fill(0)
-      inverse.fill(0)
+      wipe(factor, inverse)
     }
     this.#blinding.uses++
     return this.#blinding
@@ -84,14 +84,13 @@ export class RsaOperation {
       const residue = this.#arithmetic.enter(r)
       const factor = this.#arithmetic.publicPower(residue, this.#e)
       const blinding = { factor, inverse: this.#arithmetic.enter(rInverse), uses: 0 }
-      for (const secret of [r, rInverse, residue]) secret.fill(0)
+      wipe(r, rInverse, residue)
       return blinding
     }
   }
 
   #forgetBlinding(): void {
-    this.#blinding?.factor.fill(0)
-    this.#blinding?.inverse.fill(0)
+    wipe(this.#blinding?.factor, this.#blinding?.inverse)
     this.#blinding = undefined
   }
 }

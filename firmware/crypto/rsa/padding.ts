@@ -3,6 +3,7 @@
 import { md5, sha1 } from '@noble/hashes/legacy.js'
 import { sha224, sha256, sha384, sha512 } from '@noble/hashes/sha2.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
+import { wipe } from '../../base/secret.ts'
 import type { HashName } from '../types.ts'
 
 interface Hash {
@@ -104,7 +105,7 @@ function xorMask(target: Uint8Array, seed: Uint8Array, hash: Hash): void {
     input[seed.length + 3] = counter // at most 64 blocks of MD5 in 1024 bytes
     const mask = hash.compute(input)
     for (let i = 0; i < mask.length && at + i < target.length; i++) target[at + i]! ^= mask[i]!
-    mask.fill(0)
+    wipe(mask)
   }
-  input.fill(0)
+  wipe(input)
 }

@@ -1,6 +1,6 @@
 /** Probable primes for RSA. FIPS 186-5, A.1.3 and B.3.1 (Miller-Rabin). */
 
-import { copySecret, newSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, wipe } from '../../base/secret.ts'
 import { bitLength, type Engine, type Pair } from '../engine/engine.ts'
 import { hasSmallFactor } from '../engine/sieve.ts'
 import type { Random } from '../random.ts'
@@ -18,9 +18,9 @@ export function generatePrime(bits: number, random: Random, engine: Engine): Uin
       // the base 2 is quick, and hardly a composite number passes: it only spares most of them the rounds that count
       const passed = passRound(candidates, 2, engine)
       const prime = candidates[passed[0] ? 0 : 1]
-      candidates[passed[0] ? 1 : 0].fill(0)
+      wipe(candidates[passed[0] ? 1 : 0])
       if ((passed[0] || passed[1]) && passRounds(prime, generationRounds(bits), random, engine)) return prime
-      prime.fill(0)
+      wipe(prime)
     }
   } finally {
     draw.return(undefined as never)
@@ -60,7 +60,7 @@ function* drawCandidates(bits: number, random: Random): Generator<Uint8Array, ne
         if (!hasSmallFactor(candidate)) yield copySecret(candidate)
       }
     } finally {
-      drawn.fill(0)
+      wipe(drawn)
     }
   }
 }
@@ -73,7 +73,7 @@ function passRounds(number: Uint8Array, rounds: number, random: Random, engine: 
   for (let round = 0; round < rounds; round += 2) {
     const bases = [randomBase(number, random), randomBase(number, random)] as const
     const passed = passRound([number, number], bases, engine)
-    for (const base of bases) base.fill(0)
+    wipe(...bases)
     if (!(passed[0] && passed[1])) return false
   }
   return true
@@ -92,10 +92,10 @@ function passRound(numbers: Pair<Uint8Array>, bases: Pair<Uint8Array> | 2, engin
   for (let i = 1; i < Math.max(...twos); i++) {
     const roots = powers
     powers = engine.powers(numbers, roots, [TWO, TWO])
-    for (const root of roots) root.fill(0) // minus one, which is the prime but for a bit
+    wipe(...roots) // minus one, which is the prime but for a bit
     for (const lane of [0, 1] as const) passed[lane] ||= i < twos[lane] && equal(powers[lane], less[lane])
   }
-  for (const secret of [...less, ...exponents, ...powers]) secret.fill(0)
+  wipe(...less, ...exponents, ...powers)
   return passed
 }
 

@@ -1,6 +1,7 @@
 /** Use of RSA private keys: every mode of contract sections 6.1 and 6.2. RFC 8017. */
 
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import type { Engine } from '../engine/engine.ts'
 import { engine as defaultEngine } from '../engine/select.ts'
 import { type Random, systemRandom } from '../random.ts'
@@ -35,7 +36,7 @@ export function openRsa(key: RsaPrivateKey, random: Random = systemRandom, engin
       try {
         return operation.power(encoded)
       } finally {
-        encoded.fill(0)
+        wipe(encoded)
       }
     },
     decrypt: (mode, encrypted) => {
@@ -49,7 +50,7 @@ export function openRsa(key: RsaPrivateKey, random: Random = systemRandom, engin
         if (message === null) throw decryptionFailure()
         return message
       } finally {
-        encoded.fill(0)
+        wipe(encoded)
       }
     },
     wipe: () => operation.wipe(),

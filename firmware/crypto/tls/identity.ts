@@ -16,6 +16,7 @@ import {
   Version,
 } from '@peculiar/asn1-x509'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { CURVES } from '../algorithms.ts'
 import { importCurveKey } from '../ec/private-key.ts'
 import { nameOf } from '../encoding/csr.ts'
@@ -53,8 +54,7 @@ export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME):
     })
     return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName)
   } finally {
-    der.fill(0)
-    pair.private.fill(0)
+    wipe(der, pair.private)
   }
 }
 
@@ -64,7 +64,7 @@ function generatePair(): KeyPair {
   const scalar = curve.getPrivateKey() // without leading zeros
   const padded = new Uint8Array(CURVES.EC_P256.fieldBytes)
   padded.set(scalar, padded.length - scalar.length)
-  scalar.fill(0)
+  wipe(scalar)
   return { type: 'EC_P256', private: padded, public: { data: point } }
 }
 
@@ -92,7 +92,7 @@ export async function identityOf(
       cert: encodePem('CERTIFICATE', new Uint8Array(AsnConvert.serialize(certificate))),
     }
   } finally {
-    der.fill(0)
+    wipe(der)
   }
 }
 
@@ -103,7 +103,7 @@ export function keyPairOf({ key }: TlsIdentity): KeyPair {
     try {
       return importCurveKey(file.type, file.data)
     } finally {
-      file.data.fill(0)
+      wipe(file.data)
     }
   }
   const { primeP, primeQ, publicExponent } = file
@@ -118,7 +118,7 @@ export function keyPairOf({ key }: TlsIdentity): KeyPair {
     }
   } finally {
     if (rsa !== null) wipeRsaKey(rsa)
-    for (const value of Object.values(file)) if (value instanceof Uint8Array) value.fill(0)
+    wipe(...Object.values(file).filter((value) => value instanceof Uint8Array))
   }
 }
 

@@ -1,6 +1,6 @@
 /** Base64 that arrives in pieces, decoded into bytes as it comes. RFC 4648 section 4; contract section 1.1. */
 
-import { copySecret, newSecret, releaseSecret } from '../../base/secret.ts'
+import { copySecret, newSecret, wipeAndFree } from '../../base/secret.ts'
 
 const NO_DIGIT = 64
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT)
@@ -71,7 +71,7 @@ export class Base64Stream {
 
   /** May be called again: whoever reads a body wipes it, too, when it is refused for its end. */
   wipe(): void {
-    releaseSecret(this.#bytes)
+    wipeAndFree(this.#bytes)
     this.#bytes = newSecret(0)
     this.#length = 0
   }
@@ -101,7 +101,7 @@ export class Base64Stream {
     if (needed <= this.#bytes.length) return
     const larger = newSecret(this.#length === 0 ? needed : Math.max(needed, 2 * this.#bytes.length))
     larger.set(this.#bytes.subarray(0, this.#length))
-    releaseSecret(this.#bytes)
+    wipeAndFree(this.#bytes)
     this.#bytes = larger
   }
 }

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
-import { ownsMemory, releaseSecret } from '../../base/secret.ts'
+import { ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
 
 export const BODY_BYTES_MAX = MIB
 
@@ -103,7 +103,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       await feed(stream, bytesMax, take, terms)
       return whole.subarray(0, length)
     } catch (error) {
-      release(whole)
+      wipeBody(whole)
       throw error
     }
   }
@@ -130,7 +130,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       } catch (error) {
         refuse(error)
       }
-      chunk.fill(0) // it may hold a passphrase
+      wipe(chunk) // it may hold a passphrase
     }
     const onClose = () => {
       if (!stream.readableEnded) refuse(endedEarly())
@@ -254,13 +254,13 @@ const endedEarly = () => new CofferError('invalid', 'The request body ended earl
 function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   const larger = new Uint8Array(length)
   larger.set(bytes)
-  release(bytes)
+  wipeBody(bytes)
   return larger
 }
 
 /** Without effect the second time. */
-export function release(body: Uint8Array<ArrayBuffer>): void {
-  if (!body.buffer.detached) releaseSecret(new Uint8Array(body.buffer)) // which may be longer than what came
+export function wipeBody(body: Uint8Array<ArrayBuffer>): void {
+  if (!body.buffer.detached) wipeAndFree(new Uint8Array(body.buffer)) // which may be longer than what came
 }
 
 export const tooLarge = (bytesMax: number) =>

@@ -1,7 +1,7 @@
 /** multipart/form-data, read as it arrives: RFC 7578, RFC 2046 section 5.1; contract sections 4.6 and 5 row 14. */
 
 import { CofferError } from '../../base/error.ts'
-import { newSecret } from '../../base/secret.ts'
+import { newSecret, wipe } from '../../base/secret.ts'
 
 const PARTS_MAX = 4 // the key service expects two; enough to say that there are too many
 const PART_NAME_BYTES_MAX = 200
@@ -45,7 +45,7 @@ export async function* readParts(
 
   /** Instead of what is held, which may be a part of a key. */
   const hold = (bytes: Buffer): void => {
-    held.fill(0)
+    wipe(held)
     held = bytes
   }
 
@@ -96,7 +96,7 @@ export async function* readParts(
       if (!delimited) for await (const _rest of upToDelimiter());
     }
   } finally {
-    held.fill(0)
+    wipe(held)
     await source.return?.()
   }
 }
@@ -111,7 +111,7 @@ export async function parseMultipart(body: Uint8Array, contentType: string): Pro
     const pieces: Uint8Array[] = []
     for await (const piece of content) pieces.push(piece)
     parts.push({ name, bytes: whole(pieces) })
-    for (const piece of pieces) piece.fill(0)
+    wipe(...pieces)
   }
   return parts
 }

@@ -12,7 +12,7 @@ import { connect } from 'node:net'
 const BODY_BYTES = 1024 * 1024 // of zeros: many times the buffer, which takes 64 KiB at once where so much is there to read
 
 /** Has a request of zeros go through it, on a socket that has no place in the file system. */
-export async function overwriteParserBuffer(): Promise<void> {
+export async function wipeParserBuffer(): Promise<void> {
   const path = `\0coffer ${randomBytes(16).toString('hex')}` // abstract, see unix(7)
   const server = createServer((request, response) => {
     request.resume().once('end', () => response.end())

@@ -5,6 +5,7 @@ import { BACKUP_FORMATS } from '../../backup/backups.ts'
 import type { Spool } from '../../backup/spool.ts'
 import { CofferError } from '../../base/error.ts'
 import { matchSchema, parseJson } from '../../base/json.ts'
+import { wipe } from '../../base/secret.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { readParts } from '../../http/request/multipart.ts'
 import { passphraseChange } from './config.ts'
@@ -61,8 +62,7 @@ export const backupDeclarations = [
         services.log.info('general', `backup passphrase set by ${caller.userId}, ${how}`)
         return { status: 204 }
       } finally {
-        next.fill(0)
-        current?.fill(0)
+        wipe(next, current)
       }
     },
   }),
@@ -118,7 +118,7 @@ export const backupDeclarations = [
         services.log.info('general', `backup restored by ${caller?.userId ?? 'a client without credentials'}`)
         return { status: 204 }
       } finally {
-        given.backupPassphrase?.fill(0)
+        wipe(given.backupPassphrase)
         spool.close()
       }
     },
@@ -148,7 +148,7 @@ async function receiveForm(
     if (given === undefined || files === 0)
       throw new CofferError('invalid', 'The form lacks its arguments or the backup')
   } catch (error) {
-    given?.backupPassphrase?.fill(0)
+    wipe(given?.backupPassphrase)
     throw error
   }
   const { backupPassphrase, systemTime } = given
@@ -167,10 +167,10 @@ async function readArguments(content: AsyncIterable<Uint8Array>): Promise<unknow
         throw new CofferError('invalid', `The arguments are longer than ${ARGUMENTS_BYTES_MAX} bytes`)
       bytes.set(piece, length)
       length += piece.length
-      piece.fill(0)
+      wipe(piece)
     }
     return parseJson(bytes.subarray(0, length))
   } finally {
-    bytes.fill(0)
+    wipe(bytes)
   }
 }

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { tlsDeclarations } from './config-tls.ts'
 import { passphrase, text } from './schema.ts'
 import { type ChatService, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
@@ -123,7 +124,7 @@ export const chatDeclarations = [
       try {
         await chatOf(request).createOrganization({ ...body, owner }, password)
       } finally {
-        password.fill(0)
+        wipe(password)
       }
       services.log.info('general', `chat organization made by ${caller.userId}`)
       return { status: 201 }
@@ -199,7 +200,7 @@ export const chatDeclarations = [
       try {
         await chatOf(request).recoverOwner(body.email, body.password)
       } finally {
-        body.password.fill(0)
+        wipe(body.password)
       }
       services.log.info('general', `password of a chat owner set by ${caller.userId}`)
       return { status: 204 }

@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import type { Access } from '../pipeline/endpoint.ts'
 import { presentedPassphrase } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
@@ -170,7 +171,7 @@ export const clusterDeclarations = [
     answers: EMPTY,
     errors: { 400: NOT_AVAILABLE, 412: 'No cluster CA is set.' },
     handle: ({ services, body }) => {
-      body.backupPassphrase.fill(0)
+      wipe(body.backupPassphrase)
       if (services.appliance.configuration.tls.clusterCa === null)
         throw new CofferError('unavailable', 'No cluster CA is set')
       return refuse()

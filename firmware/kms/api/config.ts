@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { formatTime } from '../../base/clock.ts'
+import { wipe } from '../../base/secret.ts'
 import { passphrase, presentedPassphrase, timestamp } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
@@ -31,8 +32,7 @@ export const configDeclarations = [
         services.log.info('general', `unlock passphrase changed by ${caller.userId}`)
         return { status: 204 }
       } finally {
-        currentPassphrase.fill(0)
-        newPassphrase.fill(0)
+        wipe(currentPassphrase, newPassphrase)
       }
     },
   }),

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { decodeBase64, encodeBase64 } from '../../base/base64.ts'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { DECRYPT_MODES, ENCRYPT_MODES, SIGN_MODE_NAMES, signMode } from '../../crypto/algorithms.ts'
 import type { Input } from '../domain/key-use.ts'
 import { longJson } from '../pipeline/endpoint.ts'
@@ -108,7 +109,7 @@ export const keyUseDeclarations = [
       try {
         return { status: 200, json: { decrypted: encodeBase64(decrypted) } }
       } finally {
-        decrypted.fill(0)
+        wipe(decrypted)
       }
     },
   }),

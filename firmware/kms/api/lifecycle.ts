@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
 import { passphrase, timestamp } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
@@ -39,8 +40,7 @@ export const lifecycleDeclarations = [
         await services.appliance.provision({ unlockPassphrase, adminPassphrase, systemTimeMs: systemTime })
         return { status: 204 }
       } finally {
-        unlockPassphrase.fill(0)
-        adminPassphrase.fill(0)
+        wipe(unlockPassphrase, adminPassphrase)
       }
     },
   }),
@@ -64,7 +64,7 @@ export const lifecycleDeclarations = [
           services.log.warning('access', `unlocking from ${address || 'inside'} failed: wrong passphrase`)
         throw error
       } finally {
-        passphrase.fill(0)
+        wipe(passphrase)
       }
     },
   }),

@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { encodeBase64 } from '../../base/base64.ts'
+import { wipe } from '../../base/secret.ts'
 import { base64Text, integer } from './schema.ts'
 import { declare, OPERATIONAL, OPERATORS } from './services.ts'
 
@@ -29,7 +30,7 @@ export const randomDeclarations = [
       try {
         return { status: 200, json: { random: encodeBase64(bytes) } }
       } finally {
-        bytes.fill(0)
+        wipe(bytes)
       }
     },
   }),

@@ -1,6 +1,7 @@
 /** `/users`. Contract sections 3.3, 4.3 and 7.3 to 7.5. */
 
 import * as z from 'zod'
+import { wipe } from '../../base/secret.ts'
 import type { NewUser } from '../domain/users.ts'
 import { passphraseBody } from './lifecycle.ts'
 import { namespaceId, role, text, userId } from './schema.ts'
@@ -33,7 +34,7 @@ async function withUser<T>(body: NewUser, create: (user: NewUser) => Promise<T>)
   try {
     return await create(body)
   } finally {
-    body.passphrase.fill(0)
+    wipe(body.passphrase)
   }
 }
 
@@ -167,7 +168,7 @@ export const userDeclarations = [
         await domainOf(request).users.setPassphrase(request.caller, request.params.user, passphrase)
         return { status: 204 }
       } finally {
-        passphrase.fill(0)
+        wipe(passphrase)
       }
     },
   }),

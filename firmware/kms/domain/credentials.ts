@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { CofferError } from '../../base/error.ts'
 import { ANYBODY, createFairQueue, type Place } from '../../base/fair-queue.ts'
+import { wipe } from '../../base/secret.ts'
 import type { Context } from './context.ts'
 import { matchesPassphrase, type PassphraseDigest, renewDigest } from './passphrase.ts'
 import type { Caller } from './roles.ts'
@@ -82,7 +83,7 @@ export class Credentials {
   }
 
   close(): void {
-    this.#key.fill(0)
+    wipe(this.#key)
     this.#remembered.clear()
   }
 
@@ -153,7 +154,7 @@ export class Credentials {
         return isRight
       })
       .finally(() => {
-        copy.fill(0)
+        wipe(copy)
         this.#underWay.delete(key)
       })
     this.#underWay.set(key, derivation)

@@ -2,7 +2,7 @@
 
 import { type Clock, formatTime } from '../../base/clock.ts'
 import { CofferError } from '../../base/error.ts'
-import { releaseSecret } from '../../base/secret.ts'
+import { wipeAndFree } from '../../base/secret.ts'
 import { type MechanismName, type Permissions, permits } from '../../crypto/algorithms.ts'
 import { createCsr, type Subject } from '../../crypto/encoding/csr.ts'
 import { publicKeyPem } from '../../crypto/encoding/public-key.ts'
@@ -142,7 +142,7 @@ function useAndWipe<T>(input: Input, use: (bytes: Uint8Array) => T): T {
   try {
     return use(bytes)
   } finally {
-    releaseSecret(bytes)
+    wipeAndFree(bytes)
   }
 }
 

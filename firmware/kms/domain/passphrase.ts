@@ -3,6 +3,7 @@
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import nacl from 'tweetnacl'
+import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
 
@@ -39,7 +40,7 @@ export async function matchesPassphrase(
   try {
     return nacl.verify(derived, digest)
   } finally {
-    derived.fill(0)
+    wipe(derived)
   }
 }
 

@@ -3,7 +3,7 @@
 import { matchSchema, parseText, readText } from '../../base/json.ts'
 import { RequestError } from '../../http/errors.ts'
 import { JSON_TYPE } from '../../http/reply.ts'
-import { type BodyReader, release, type Terms } from '../../http/request/body.ts'
+import { type BodyReader, type Terms, wipeBody } from '../../http/request/body.ts'
 import { createLongJsonReader } from '../../http/request/long-json.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { parseMultipart } from '../../http/request/multipart.ts'
@@ -39,7 +39,7 @@ export function createBodies(reader: BodyReader): Bodies {
       if (body.kind === 'jsonOrMultipart' && type === MULTIPART_TYPE)
         return body.parts(await parseMultipart(bytes, contentType!))
       const text = readText(bytes)
-      release(bytes) // before there is a copy more
+      wipeBody(bytes) // before there is a copy more
       const value = parseText(text)
       try {
         return matchSchema(body.schema, value, 'body')
@@ -48,7 +48,7 @@ export function createBodies(reader: BodyReader): Bodies {
         throw error
       }
     } finally {
-      release(bytes)
+      wipeBody(bytes)
     }
   }
 
@@ -85,13 +85,4 @@ function bodyTypes(body: Body<unknown>): readonly string[] {
     case 'stream':
       return body.types
   }
-}
-
-/** Passphrases and keys in a body nobody needs any more; handlers may have wiped theirs already. */
-export function wipeIn(value: unknown): void {
-  if (value instanceof Uint8Array) {
-    if (!(value.buffer as ArrayBuffer).detached) value.fill(0)
-  } else if (Array.isArray(value)) value.forEach(wipeIn)
-  else if (typeof value === 'object' && value !== null && !(Symbol.asyncIterator in value))
-    Object.values(value).forEach(wipeIn)
 }

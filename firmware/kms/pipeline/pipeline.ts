@@ -8,6 +8,7 @@ import { Hono } from 'hono'
 import type { Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { matchSchema } from '../../base/json.ts'
+import { wipeIn } from '../../base/secret.ts'
 import type { State } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
 import { emptyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
@@ -20,7 +21,7 @@ import { type Connection, type Exchange, exchangeOf } from '../../http/server/ex
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess, UNAVAILABLE } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
-import { checkType, createBodies, wipeIn } from './bodies.ts'
+import { checkType, createBodies } from './bodies.ts'
 import { type Access, BASE_PATH, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
 import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
 import { readQuery, splitTarget } from './target.ts'
@@ -159,7 +160,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         exchange.cut()
       })
     } finally {
-      wipeIn(request.body)
+      wipeIn(request.body) // handlers may have wiped theirs already
     }
   }
 }

@@ -5,6 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
+import { wipe } from '../../../base/secret.ts'
 import { Fault } from '../fault.ts'
 import type { Products } from './emitter.ts'
 import { Field, limbsFor, type Slot } from './field.ts'
@@ -153,7 +154,7 @@ export class BasePoint {
     if (!this.#isChecked) return
     const product = this.multiplyAdd(a, b, Uint8Array.of(0))
     const isRight = timingSafeEqual(product, c)
-    product.fill(0)
+    wipe(product)
     if (!isRight) throw new Fault('a product of scalars is wrong')
   }
 
@@ -175,7 +176,7 @@ export class BasePoint {
     const negative = this.negate(scalar)
     const odd = select(isOdd, scalar, negative)
     this.#choose(odd)
-    for (const secret of [negative, odd]) secret.fill(0)
+    wipe(negative, odd)
 
     field.takeState(this.#points.forPoints)
     this.#code.multiples()

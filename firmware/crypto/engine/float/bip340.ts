@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
+import { wipe } from '../../../base/secret.ts'
 import type { BasePoint } from './base-point.ts'
 import { Kept } from './kept.ts'
 import { isZero, select } from './masks.ts'
@@ -16,7 +17,7 @@ export interface Bip340Key {
 export function openBip340(base: BasePoint, secret: Uint8Array): Bip340Key {
   const { scalar, x } = base.use(() => withEvenPoint(base, secret))
   const key = new Kept(scalar, x)
-  scalar.fill(0)
+  wipe(scalar)
   return {
     sign: (message, aux) => key.use((bytes) => sign(base, bytes, message, aux)),
     wipe: () => key.wipe(),
@@ -29,17 +30,17 @@ function sign(base: BasePoint, key: Uint8Array, message: Uint8Array, aux: Uint8A
   const masked = taggedHash(AUX, aux)
   for (let i = 0; i < masked.length; i++) masked[i]! ^= d[i]!
   const drawnHash = taggedHash(NONCE, masked, publicX, message)
-  masked.fill(0)
+  wipe(masked)
   return base.use(() => {
     const drawn = base.reduce(drawnHash)
-    drawnHash.fill(0)
+    wipe(drawnHash)
     if (isZero(drawn)) throw new Error('a nonce of zero') // as improbable as to guess the key
     const { scalar: k, x } = withEvenPoint(base, drawn)
     const e = base.reduce(
       CHALLENGE.use((prefix) => hash('sha256', Buffer.concat([prefix, x, publicX, message]), 'buffer')),
     )
     const s = base.multiplyAdd(e, d, k)
-    for (const secret of [drawn, k]) secret.fill(0)
+    wipe(drawn, k)
     return Uint8Array.from([...x, ...s])
   })
 }
@@ -51,7 +52,7 @@ function withEvenPoint(base: BasePoint, scalar: Uint8Array): { scalar: Uint8Arra
   const { x, y, inverse } = base.multiply(scalar)
   const opposite = base.negate(scalar)
   const chosen = select(y[y.length - 1]! & 1, opposite, scalar)
-  for (const secret of [y, inverse, opposite]) secret.fill(0)
+  wipe(y, inverse, opposite)
   return { scalar: chosen, x }
 }
 

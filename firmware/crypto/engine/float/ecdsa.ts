@@ -1,6 +1,6 @@
 /** ECDSA (FIPS 186-5 6.4.1): nonces hedged, signatures in DER (RFC 3279 2.2.3). */
 
-import { newSecret } from '../../../base/secret.ts'
+import { newSecret, wipe } from '../../../base/secret.ts'
 import type { Random } from '../../random.ts'
 import { hmacSha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
@@ -17,7 +17,7 @@ export function signEcdsa(base: BasePoint, digest: Uint8Array, secret: Uint8Arra
       const signature = signWithNonce(base, digest, secret, nonce)
       if (signature !== null) return encode(...signature)
     } finally {
-      nonce.fill(0)
+      wipe(nonce)
     }
   }
 }
@@ -36,7 +36,7 @@ export function signWithNonce(
     const sum = base.multiplyAdd(r, secret, digest)
     const s = base.multiplyAdd(sum, inverse, ZERO)
     base.expectProduct(s, k, sum)
-    for (const secret of [k, y, inverse, sum]) secret.fill(0)
+    wipe(k, y, inverse, sum)
     return isZero(r) || isZero(s) ? null : [r, s]
   })
 }
@@ -44,7 +44,7 @@ export function signWithNonce(
 /** The uncompressed point (SEC 1 2.3.3) of a scalar from 1 to n - 1. */
 export function uncompressedPoint(base: BasePoint, scalar: Uint8Array): Uint8Array {
   const { x, y, inverse } = base.use(() => base.multiply(scalar))
-  inverse.fill(0)
+  wipe(inverse)
   return Uint8Array.from([0x04, ...x, ...y])
 }
 
@@ -56,7 +56,7 @@ export function randomScalar(base: BasePoint, random: Random): Uint8Array {
     if (isZero(scalar)) throw new Error('The random generator is broken')
     return scalar
   } finally {
-    seed.fill(0)
+    wipe(seed)
   }
 }
 
@@ -73,9 +73,9 @@ function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Ui
     const mac = hmacSha512(secret, Uint8Array.of(block), fresh, digest)
     nonce.set(mac.subarray(0, nonce.length - at), at)
     at += mac.length
-    mac.fill(0)
+    wipe(mac)
   }
-  fresh.fill(0)
+  wipe(fresh)
   return nonce
 }
 

@@ -1,5 +1,6 @@
 /** Ed25519: RFC 8032 section 5.1. Its numbers are little-endian. */
 
+import { wipe } from '../../../base/secret.ts'
 import { expectConstants, sha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
 import { Kept } from './kept.ts'
@@ -21,11 +22,11 @@ export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
   const publicKey = base.use(() => {
     const reduced = base.reduce(scalar)
     const point = encodedMultiple(base, reduced)
-    reduced.fill(0)
+    wipe(reduced)
     return point
   })
   const key = new Kept(hash, publicKey)
-  hash.fill(0)
+  wipe(hash)
   return {
     publicKey,
     sign: (message) => key.use((bytes) => base.use(() => sign(base, bytes, message))),
@@ -43,7 +44,7 @@ function sign(base: BasePoint, key: Uint8Array, message: Uint8Array): Uint8Array
   signature.set(encodedMultiple(base, r))
   const k = base.reduce(sha512(signature.subarray(0, BYTES), publicKey, message).reverse())
   signature.set(base.multiplyAdd(k, scalar, r).reverse(), BYTES)
-  for (const secret of [nonceHash, r]) secret.fill(0)
+  wipe(nonceHash, r)
   expectConstants()
   return signature
 }
@@ -53,7 +54,7 @@ type Three = [Uint8Array, Uint8Array, Uint8Array]
 /** 5.1.2: y, and the last bit of x on top. */
 function encodedMultiple(base: BasePoint, scalar: Uint8Array): Uint8Array {
   const { x, y, inverse } = base.multiply(scalar)
-  inverse.fill(0)
+  wipe(inverse)
   y.reverse()
   y[BYTES - 1]! |= (x[BYTES - 1]! & 1) << 7
   return y

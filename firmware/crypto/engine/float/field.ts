@@ -3,7 +3,7 @@
  * of limbs. README.md explains the numbers; here is the memory they live in.
  */
 
-import { copySecret } from '../../../base/secret.ts'
+import { copySecret, wipe } from '../../../base/secret.ts'
 import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
 import { byteLimbs } from './bytes-code.ts'
@@ -115,7 +115,7 @@ export class Field {
 
   /** All that depends on secrets. */
   wipe(): void {
-    this.secrets.fill(0)
+    wipe(this.secrets)
   }
 
   /** 2^exponent in Montgomery's form. */

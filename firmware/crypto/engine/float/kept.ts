@@ -1,6 +1,6 @@
 /** Key bytes that stay in memory from one use to the next, twice: a bit that has changed in one of them shows. */
 
-import { copySecret, newSecret } from '../../../base/secret.ts'
+import { copySecret, newSecret, wipe } from '../../../base/secret.ts'
 import { Fault } from '../fault.ts'
 
 export class Kept {
@@ -28,7 +28,6 @@ export class Kept {
   }
 
   wipe(): void {
-    this.bytes.fill(0)
-    this.#twin.fill(0)
+    wipe(this.bytes, this.#twin)
   }
 }

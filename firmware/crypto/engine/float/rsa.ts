@@ -1,5 +1,6 @@
 /** RSA on the fast field: lane 0 works modulo p, lane 1 modulo q. A residue is both, as they lie in memory. */
 
+import { wipe } from '../../../base/secret.ts'
 import type { Pair, Residue, RsaArithmetic, RsaNumbers } from '../engine.ts'
 import { bitLength, Field, limbsFor, windowsOf } from './field.ts'
 import { UNSIGNED } from './format.ts'
@@ -102,7 +103,7 @@ export function openFastRsa({ n, p, q, dp, dq, qinv }: RsaNumbers): RsaArithmeti
     },
     wipe: () => {
       isOpen = false
-      for (const secret of secrets) secret.fill(0)
+      wipe(...secrets)
     },
   }
   return arithmetic
@@ -129,7 +130,7 @@ export function fastPowers(
     return [field.getBytes('a', 0, moduli[0].length), field.getBytes('a', 1, moduli[1].length)]
   } finally {
     field.wipe()
-    windows.fill(0)
+    wipe(windows)
   }
 }
 

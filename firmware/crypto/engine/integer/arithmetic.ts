@@ -1,5 +1,6 @@
 /** Products and inverses of secret big-endian integers in constant time, for making keys and blinding factors. */
 
+import { wipe } from '../../../base/secret.ts'
 import { LIMB_BITS } from './layout.ts'
 import { code, limbsFor, MODULUS, put, slots, take, takeLimbs, work } from './memory.ts'
 
@@ -52,7 +53,7 @@ function inverseOnBench(x: Uint8Array, m: Uint8Array, limbs: number): boolean {
   const gcd = takeLimbs(A, limbs)
   let rest = gcd[0]! ^ 1
   for (let i = 1; i < gcd.length; i++) rest |= gcd[i]!
-  gcd.fill(0)
+  wipe(gcd)
   return rest === 0
 }
 

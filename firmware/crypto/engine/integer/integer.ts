@@ -1,7 +1,7 @@
 /** The plain engine: integer WebAssembly, one modulus after the other. Runs everywhere. */
 
 import { timingSafeEqual } from 'node:crypto'
-import { copySecret } from '../../../base/secret.ts'
+import { copySecret, wipe } from '../../../base/secret.ts'
 import { bitLength, type Engine, type Pair, type Residue, type RsaArithmetic, type RsaNumbers } from '../engine.ts'
 import { WINDOW_BITS } from './layout.ts'
 import {
@@ -135,8 +135,7 @@ class PlainRsa implements RsaArithmetic {
   isSame(a: Residue, b: Residue): boolean {
     const [left, right] = [this.leave(a), this.leave(b)]
     const isSame = timingSafeEqual(left, right)
-    left.fill(0)
-    right.fill(0)
+    wipe(left, right)
     return isSame
   }
 
@@ -162,7 +161,7 @@ class PlainRsa implements RsaArithmetic {
   }
 
   wipe(): void {
-    for (const secret of [...this.#primes, ...this.#exponents, this.#q, this.#qinv]) secret.fill(0)
+    wipe(...this.#primes, ...this.#exponents, this.#q, this.#qinv)
   }
 
   /** X^d modulo one prime, below it. X stays. */

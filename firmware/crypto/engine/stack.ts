@@ -9,16 +9,16 @@ const VECTOR_BYTES = 16
 const FRAME_VECTORS = 256 // far more than there are registers: all of them are on the stack while the function calls itself
 const FRAMES = 64 // 256 KiB; the largest frames, of straight code before it is optimised, have some 48
 
-export function scrubStack(): void {
-  scrub ??= emit()
-  scrub(FRAMES)
+export function wipeStack(): void {
+  wipe ??= emit()
+  wipe(FRAMES)
 }
 
-let scrub: ((frames: number) => void) | undefined
+let wipe: ((frames: number) => void) | undefined
 
 function emit(): (frames: number) => void {
   const module = new WasmModule(1)
-  module.define('scrub', ['i32'], [], ([frames], local, self) => {
+  module.define('wipe', ['i32'], [], ([frames], local, self) => {
     const zeros = Array.from({ length: FRAME_VECTORS }, () => local('v128'))
     const each = (work: (k: number) => Code): Code[] => zeros.map((_, k) => work(k))
     return [
@@ -27,5 +27,5 @@ function emit(): (frames: number) => void {
       ...each((k) => v128.store(0, zeros[k]!, k * VECTOR_BYTES)),
     ]
   })
-  return module.instantiate().scrub as (frames: number) => void
+  return module.instantiate().wipe as (frames: number) => void
 }
