@@ -7,12 +7,14 @@ import type { Log } from './base/log.ts'
 import type { BootManager } from './channel/boot-manager.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
+import { accountDeclarations } from './kms/api/account.ts'
 import { auditDeclarations } from './kms/api/audit.ts'
 import { auditEvent, kindOf } from './kms/api/audit-event.ts'
 import { backupDeclarations } from './kms/api/backup.ts'
 import { chatDeclarations } from './kms/api/chat.ts'
 import { clusterDeclarations } from './kms/api/cluster.ts'
 import { configDeclarations } from './kms/api/config.ts'
+import { configConsoleDeclarations, isConsoleOn } from './kms/api/config-console.ts'
 import { configNetworkDeclarations } from './kms/api/config-network.ts'
 import { configTlsDeclarations } from './kms/api/config-tls.ts'
 import { configVocabularyDeclarations } from './kms/api/config-vocabulary.ts'
@@ -30,6 +32,7 @@ import { systemDeclarations } from './kms/api/system.ts'
 import { updateDeclarations } from './kms/api/update.ts'
 import { userTagDeclarations } from './kms/api/user-tags.ts'
 import { userDeclarations } from './kms/api/users.ts'
+import { type ConsoleFiles, consoleDeclarations } from './kms/documents/console.ts'
 import { documentDeclarations } from './kms/documents/documents.ts'
 import type { Auditor } from './kms/pipeline/auditor.ts'
 import type { Declaration } from './kms/pipeline/endpoint.ts'
@@ -50,6 +53,10 @@ export interface AppOptions {
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
   chat?: ChatService | undefined
+  /** The page for browsers; null where there is none. */
+  consoleFiles?: ConsoleFiles | null
+  /** False: it is not served, whatever Administrators set. */
+  console?: boolean | undefined
   random?: Random
   /** In the place of the audit log; for measuring what it costs. */
   auditor?: Auditor<Services>
@@ -66,11 +73,13 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
   ...namespaceDeclarations,
   ...userDeclarations,
   ...userTagDeclarations,
+  ...accountDeclarations,
   ...configDeclarations,
   ...auditDeclarations,
   ...configTlsDeclarations,
   ...configNetworkDeclarations,
   ...configVocabularyDeclarations,
+  ...configConsoleDeclarations,
   ...backupDeclarations,
   ...systemDeclarations,
   ...updateDeclarations,
@@ -82,7 +91,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
 const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, receive: () => {} }
 
 export function createApp(options: AppOptions): Api {
-  const { appliance, log, limiter, info, releaseKey = null } = options
+  const { appliance, log, limiter, info, releaseKey = null, consoleFiles = null } = options
   const { product, version } = info
   const bootManager = options.bootManager ?? ON_ITS_OWN
   const services: Services = {
@@ -96,10 +105,14 @@ export function createApp(options: AppOptions): Api {
     bootManager,
     stager: createStager({ bootManager, releaseKey, product, version, log }),
     chat: options.chat,
+    console: options.console ?? true,
   }
   return createApi<Services>({
     declarations: DECLARATIONS,
-    others: documentDeclarations(DECLARATIONS, { title: product, version, vendor: info.vendor }, BASE_PATH),
+    others: [
+      ...documentDeclarations<Services>(DECLARATIONS, { title: product, version, vendor: info.vendor }, BASE_PATH),
+      ...(consoleFiles === null ? [] : consoleDeclarations(consoleFiles, isConsoleOn)),
+    ],
     services,
     state: () => appliance.state,
     // While Failed the store is closed: nothing could tell a right passphrase from a wrong one.

@@ -23,6 +23,7 @@ import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { type ChatHost, createChatHost } from './chat/host.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
+import { consoleFiles } from './console-files.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
 import { wipeStack } from './crypto/engine/stack.ts'
 import { createPool } from './crypto/pool/pool.ts'
@@ -124,11 +125,23 @@ async function start(
     })
   appliance.backups.chat = chat?.backups ?? null
   channel.on('message', (message) => chat?.receive(message))
-  const app = createApp({ appliance, log, limiter, traffic, info, bootManager, releaseKey, chat })
+  const app = createApp({
+    appliance,
+    log,
+    limiter,
+    traffic,
+    info,
+    bootManager,
+    releaseKey,
+    chat,
+    consoleFiles,
+    console: settings.console,
+  })
   let { trial } = software
   const trialOver = Promise.withResolvers<void>()
   const duringTrial: typeof app.fetch = async (request, env) => {
     const isLocked = () => appliance.state === 'Locked'
+    if (isForPeople(request)) return app.fetch(request, env)
     if (!isLocked()) return toResponse(onTrial())
     const response = await app.fetch(request, env)
     if (!isLocked()) await trialOver.promise // who unlocks it is told so when it stays
@@ -261,6 +274,9 @@ function problemOf(appliance: Appliance<Operational>): string | undefined {
  * Locked, somebody has to unlock it for that.
  */
 const onTrial = () => refusal('busy', 'A new version is being tried')
+
+/** The page for browsers says what is going on; it and the API documents are the same whatever the trial comes to. */
+const isForPeople = ({ url }: Request): boolean => /^\/($|docs\/?$|console\/)/.test(new URL(url).pathname)
 
 const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
 

@@ -8,6 +8,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
+import type { ConsoleFiles } from '../firmware/kms/documents/console.ts'
+import { buildConsole } from './console.ts'
 
 const ARCHITECTURES = ['x64', 'arm64'] as const
 
@@ -23,6 +25,7 @@ if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dis
  */
 export async function bundle(directory: string, version = manifestVersion(), plugins: Plugin[] = []): Promise<void> {
   mkdirSync(directory, { recursive: true })
+  const { metafile: ofConsole, ...page } = await buildConsole()
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -42,7 +45,12 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     logLevel: 'warning',
     // CommonJS packages in an ES module bundle ask for Node's own modules through `require`.
     banner: { js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)" },
-    plugins: [...plugins, versionOnly(version), ...Object.keys(ADDONS).map(sqliteBesideBundle)],
+    plugins: [
+      ...plugins,
+      versionOnly(version),
+      withConsole({ ...page, command: null }),
+      ...Object.keys(ADDONS).map(sqliteBesideBundle),
+    ],
   })
   for (const [name, prefix] of Object.entries(ADDONS))
     for (const architecture of ARCHITECTURES) {
@@ -50,7 +58,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       copyFileSync(resolve(root, 'node_modules', name, 'prebuilds', addon), resolve(directory, prefix + addon))
     }
   writeFileSync(resolve(directory, 'package.json'), `${JSON.stringify({ type: 'module', version })}\n`)
-  const packages = bundledPackages(metafile)
+  const packages = bundledPackages(metafile, ofConsole)
   writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
   writeFileSync(resolve(directory, 'packages.json'), `${JSON.stringify(packages, null, 2)}\n`)
 }
@@ -67,6 +75,18 @@ function versionOnly(version: string): Plugin {
       onLoad({ filter: /package\.json$/ }, ({ path }) =>
         path === resolve(root, 'package.json') ? { contents: JSON.stringify({ version }), loader: 'json' } : null,
       )
+    },
+  }
+}
+
+/** The page for browsers in the place of the module that stands for it. */
+function withConsole(files: ConsoleFiles): Plugin {
+  return {
+    name: 'page for browsers',
+    setup: ({ onLoad }) => {
+      onLoad({ filter: /\/console-files\.ts$/ }, () => ({
+        contents: `export const consoleFiles = ${JSON.stringify(files)}`,
+      }))
     },
   }
 }
@@ -96,10 +116,11 @@ export interface BundledPackage {
   license: string
 }
 
-/** The packages that something in the bundle comes from; of the SQLite package also the addon. */
-function bundledPackages({ outputs }: Metafile): BundledPackage[] {
+/** The packages that something in these bundles comes from; of the SQLite package also the addon. */
+function bundledPackages(...metafiles: Metafile[]): BundledPackage[] {
   const names = new Set<string>()
-  for (const [input, { bytesInOutput }] of Object.values(outputs).flatMap(({ inputs }) => Object.entries(inputs))) {
+  const outputs = metafiles.flatMap(({ outputs }) => Object.values(outputs))
+  for (const [input, { bytesInOutput }] of outputs.flatMap(({ inputs }) => Object.entries(inputs))) {
     if (bytesInOutput === 0) continue // nobody uses what it has
     const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
     if (match) names.add(match[1]!)

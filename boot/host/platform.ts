@@ -21,7 +21,7 @@ const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and what a thou
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
 export function openHost(
-  { dataDirectory, host, port, httpPort, chatPort, logLevel, releaseKeyPath }: HostSettings,
+  { dataDirectory, host, port, httpPort, chatPort, console: hasConsole, logLevel, releaseKeyPath }: HostSettings,
   say: (text: string) => void = console.log,
 ): Platform {
   const directory = openDataDirectory(dataDirectory)
@@ -53,6 +53,7 @@ export function openHost(
       logLevel,
       releaseKey,
       chat: { directory: chatDirectory, port: chatPort },
+      console: hasConsole,
     },
     slots: {
       ...slots,

@@ -15,6 +15,8 @@ export interface HostSettings {
   httpPort: number | null
   /** Of the chat, once there is one; 0 lets the system choose. */
   chatPort: number
+  /** False: the page for browsers is not served, whatever an Administrator sets. */
+  console: boolean
   logLevel: LogLevel
   /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
   releaseKeyPath: string | null
@@ -26,11 +28,12 @@ const NAMES = [
   'COFFER_PORT',
   'COFFER_HTTP_PORT',
   'COFFER_CHAT_PORT',
+  'COFFER_CONSOLE',
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
 /** Settings of our own tools, which a shell may have for all it starts. */
-const OF_OTHERS = ['COFFER_QEMU_ACCEL']
+const OF_OTHERS = ['COFFER_QEMU_ACCEL', 'COFFER_PROFILE', 'COFFER_PASSPHRASE', 'COFFER_ASKPASS']
 
 /** What Kubernetes and Docker tell every container of a service or container named coffer, or coffer-something. */
 const INJECTED =
@@ -50,6 +53,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     port: readPort('COFFER_PORT', own(environment.COFFER_PORT) ?? '8443'),
     httpPort: readHttpPort(own(environment.COFFER_HTTP_PORT)),
     chatPort: readPort('COFFER_CHAT_PORT', own(environment.COFFER_CHAT_PORT) ?? '9443'),
+    console: readSwitch('COFFER_CONSOLE', environment.COFFER_CONSOLE ?? 'on'),
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
     releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
   }
@@ -91,6 +95,11 @@ const readHttpPort = (value: string | undefined): number | null => (value ? read
 function readPort(name: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)
   throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
+}
+
+function readSwitch(name: string, value: string): boolean {
+  if (value === 'on' || value === 'off') return value === 'on'
+  throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be on or off`)
 }
 
 function readLevel(value: string): LogLevel {

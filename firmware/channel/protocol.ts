@@ -139,6 +139,8 @@ export interface Settings {
   releaseKey: Uint8Array | null
   /** Absent where there is no place for a chat. */
   chat?: ChatPlace
+  /** False: no page for browsers, whatever an Administrator sets. Absent in what older boot managers send. */
+  console?: boolean
 }
 
 export interface ChatPlace {

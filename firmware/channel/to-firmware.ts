@@ -53,7 +53,7 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
 }
 
 function readSettings(value: unknown): Settings | null {
-  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat } = membersOf(value) ?? {}
+  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, console } = membersOf(value) ?? {}
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
   if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
@@ -68,6 +68,7 @@ function readSettings(value: unknown): Settings | null {
     logLevel: level,
     releaseKey: releaseKey as Uint8Array | null,
     ...(chatPlace !== null && { chat: chatPlace }),
+    ...(typeof console === 'boolean' && { console }),
   }
 }
 

@@ -4,7 +4,7 @@ import type { Log, LogLevel } from '../base/log.ts'
 import type { Network, Ntp } from '../channel/protocol.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
-import { CHAT_TLS_IDENTITY, LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
+import { CHAT_TLS_IDENTITY, CONSOLE, LOGGING, NETWORK, NTP, VOCABULARY } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
 import { TlsSettings } from './tls-settings.ts'
 import type { Members } from './vocabulary.ts'
@@ -23,8 +23,9 @@ const DEFAULT_NETWORK: Network = { ipAddress: '192.168.1.1', netmask: '255.255.2
 
 const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Members = 'both'
+const DEFAULT_CONSOLE = true
 
-type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary'
+type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console'
 
 export interface ConfigurationServices {
   records: DeviceRecords
@@ -42,6 +43,7 @@ export class Configuration {
   #network = DEFAULT_NETWORK
   #ntp = DEFAULT_NTP
   #members = DEFAULT_MEMBERS
+  #console = DEFAULT_CONSOLE
   readonly #defaultLogging: Logging
   #logging: Logging
 
@@ -65,6 +67,7 @@ export class Configuration {
     this.#network = read<Network>(this.#records, NETWORK) ?? DEFAULT_NETWORK
     this.#ntp = read<Ntp>(this.#records, NTP) ?? DEFAULT_NTP
     this.#members = read<{ members: Members }>(this.#records, VOCABULARY)?.members ?? DEFAULT_MEMBERS
+    this.#console = read<{ enabled: boolean }>(this.#records, CONSOLE)?.enabled ?? DEFAULT_CONSOLE
     this.#logging = read<Logging>(this.#records, LOGGING) ?? this.#defaultLogging
   }
 
@@ -72,7 +75,7 @@ export class Configuration {
   reload(): void {
     this.load()
     this.tls.reload()
-    for (const part of ['network', 'ntp', 'logging', 'vocabulary'] as const) this.#tell(part)
+    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#tell(part)
   }
 
   /** `listener` applies what has changed; it is called after it is stored. */
@@ -109,6 +112,17 @@ export class Configuration {
     writeText(this.#records, VOCABULARY, JSON.stringify({ members }))
     this.#members = members
     this.#tell('vocabulary')
+  }
+
+  /** Whether the page for browsers is served. */
+  get console(): boolean {
+    return this.#console
+  }
+
+  setConsole(enabled: boolean): void {
+    writeText(this.#records, CONSOLE, JSON.stringify({ enabled }))
+    this.#console = enabled
+    this.#tell('console')
   }
 
   /** Until it is set nothing is sent, and the level is that of the start. */

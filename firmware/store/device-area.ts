@@ -1,4 +1,4 @@
-/** What the device itself can open, in every state: key slots, TLS, network, time, logging, vocabulary. Sealed by the device key. */
+/** What the device itself can open, in every state: key slots, TLS, network, time, logging, console. Sealed by the device key. */
 
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { wipe } from '../base/secret.ts'
@@ -20,11 +20,12 @@ export const CHAT_TLS_IDENTITY = 'chat tls identity'
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'
-/** JSON, like the three after it. */
+/** JSON, like the four after it. */
 export const NETWORK = 'network'
 export const NTP = 'ntp'
 export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
+export const CONSOLE = 'console'
 export const TIME_OFFSET = 'time offset'
 /** JSON, see last-start.ts. */
 export const LAST_START = 'last start'
@@ -38,6 +39,7 @@ export const DEVICE_RECORDS = [
   NTP,
   LOGGING,
   VOCABULARY,
+  CONSOLE,
   TIME_OFFSET,
 ] as const
 

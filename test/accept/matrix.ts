@@ -176,6 +176,7 @@ const namespaces: Row[] = [
   { method: 'DELETE', path: '/namespaces/{ns}', states: Op, who: ['A'], success: 204 },
   { method: 'GET', path: '/users', states: Op, who: managers, success: 200 },
   { method: 'POST', path: '/users', states: Op, who: managers, success: 201, json: user },
+  { method: 'GET', path: '/account', states: Op, who: ['A', 'O', 'M', 'B', 'nA', 'nO', 'nM', 'nB'], success: 200 },
 
   { method: 'GET', path: '/users/{self}', states: Op, who: readers, success: 200 },
   { method: 'GET', path: '/users/{operator}', states: Op, who: ['A'], success: 200 },
@@ -331,6 +332,8 @@ const configuration: Row[] = [
   { method: 'PUT', path: '/config/ntp', states: Op, who: ['A'], success: 204, json: { ntpIP: '192.0.2.1' } },
   { method: 'GET', path: '/config/vocabulary', states: Op, who: ['A'], success: 200 },
   { method: 'PUT', path: '/config/vocabulary', states: Op, who: ['A'], success: 204, json: { members: 'both' } },
+  { method: 'GET', path: '/config/console', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/config/console', states: Op, who: ['A'], success: 204, json: { status: 'on' } },
   {
     method: 'PUT',
     path: '/config/backup-passphrase',

@@ -23,6 +23,7 @@ const openPlatform = (t: TestContext, data: string, settings = {}) => {
       port: 0,
       httpPort: null,
       chatPort: 0,
+      console: true,
       logLevel: 'info',
       releaseKeyPath: null,
       ...settings,

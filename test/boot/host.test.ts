@@ -33,6 +33,7 @@ function open(t: TestContext, dataDirectory: string): Platform {
     port: 0,
     httpPort: null,
     chatPort: 0,
+    console: true,
     logLevel: 'info',
     releaseKeyPath: null,
   })

@@ -11,6 +11,7 @@ test('settings have defaults', () => {
     port: 8443,
     httpPort: null,
     chatPort: 9443,
+    console: true,
     logLevel: 'info',
     releaseKeyPath: null,
   })
@@ -23,6 +24,7 @@ test('settings are read from the environment', () => {
     COFFER_PORT: '0',
     COFFER_HTTP_PORT: '80',
     COFFER_CHAT_PORT: '0',
+    COFFER_CONSOLE: 'off',
     COFFER_LOG: 'debug',
     COFFER_RELEASE_KEY: '/keys/release.pub',
   }
@@ -32,6 +34,7 @@ test('settings are read from the environment', () => {
     port: 0,
     httpPort: 80,
     chatPort: 0,
+    console: false,
     logLevel: 'debug',
     releaseKeyPath: '/keys/release.pub',
   })
@@ -50,6 +53,7 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_RELEASE_KEY', ''],
   ['COFFER_CHAT_PORT', ''],
   ['COFFER_CHAT_PORT', '70000'],
+  ['COFFER_CONSOLE', 'no'],
   ['COFFER_HOST', ''],
   ['COFFER_HOST', '127.0.0'],
   ['COFFER_HOST', 'example.org'],

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import { openApiDocument } from '../../firmware/kms/documents/openapi.ts'
-import { documentPage, frontPage } from '../../firmware/kms/documents/page.ts'
+import { documentPage } from '../../firmware/kms/documents/page.ts'
 
 const BROWSER = '/usr/bin/chromium-headless-shell'
 const WIDTH = 390
@@ -52,10 +52,9 @@ function overhang(t: TestContext, page: string): number {
   return Number(/<title>(\d+)<\/title>/.exec(dump)?.[1])
 }
 
-test('the API documents and the front page do not scroll sideways', (t) => {
+test('the API documents do not scroll sideways', (t) => {
   if (!hasBrowser(t)) return
   const model = openApiDocument(DECLARATIONS, INFO, '/api/v1')
   assert.equal(overhang(t, documentPage(model)), 0)
-  assert.equal(overhang(t, frontPage(INFO, '/api/v1')), 0)
   assert.ok(overhang(t, `<pre>${'wide '.repeat(100)}</pre>`) > 0) // a page that does is noticed
 })

@@ -409,7 +409,7 @@ test('a Failed appliance can be restarted and erased by anybody', async (t) => {
   await again.see(/Unprovisioned/)
 })
 
-test('a firmware on trial answers nothing but 503 until it is good', async (t) => {
+test('a firmware on trial answers the page for browsers and its documents, and else nothing but 503 until it is good', async (t) => {
   const data = makeDataDirectory(t)
   const stdio = ['ignore', 'ignore', 'ignore', 'pipe'] as const
   const firmware = spawn(process.execPath, [join(workshop, 'next/firmware.js')], { stdio: [...stdio] })
@@ -431,11 +431,18 @@ test('a firmware on trial answers nothing but 503 until it is good', async (t) =
   })
   send({ type: 'start', settings, deviceKey: new Uint8Array(32).fill(7), software: { trial: true, fallback: null } })
   const port = await listening
+  const get = (path: string) => request({ host: '127.0.0.1', port }, 'GET', path)
+  const page = (await get('/')).text
+  assert.match(page, /<title>Coffer/)
+  const linked = [...page.matchAll(/"(\/console\/[^"]+)"/g)].map(([, path]) => path!)
+  assert.ok(linked.length >= 2, page)
+  for (const path of [...linked, '/docs', '/docs/']) assert.equal((await get(path)).status, 200, path)
   const call = (method: string, path: string) => request({ host: '127.0.0.1', port }, method, `/api/v1${path}`)
   for (const [method, path] of [
     ['GET', '/info'],
     ['POST', '/provision'],
     ['GET', '/nothing'],
+    ['GET', '/../../nothing'],
   ] as const) {
     const reply = await call(method, path)
     assert.deepEqual([reply.status, reply.json()], [503, { message: 'A new version is being tried' }])

@@ -3,7 +3,7 @@
 import * as z from 'zod'
 import { formatTime } from '../../base/clock.ts'
 import { wipe } from '../../base/secret.ts'
-import { passphrase, presentedPassphrase, timestamp } from './schema.ts'
+import { onOff, passphrase, presentedPassphrase, timestamp } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 export const passphraseChange = z
@@ -12,7 +12,6 @@ export const passphraseChange = z
     id: 'PassphraseChange',
     examples: [{ newPassphrase: 'another horse battery', currentPassphrase: 'correct horse battery' }],
   })
-const onOff = z.strictObject({ status: z.enum(['on', 'off']) }).meta({ id: 'Switch', examples: [{ status: 'on' }] })
 
 export const configDeclarations = [
   declare({

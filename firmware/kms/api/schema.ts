@@ -22,6 +22,10 @@ export const userId = z
 
 export const role = z.enum(ROLES).meta({ id: 'Role' })
 
+export const onOff = z
+  .strictObject({ status: z.enum(['on', 'off']) })
+  .meta({ id: 'Switch', examples: [{ status: 'on' }] })
+
 const PASSPHRASE_BYTES_MIN = 10
 const PASSPHRASE_BYTES_MAX = 200
 

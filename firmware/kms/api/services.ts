@@ -61,6 +61,8 @@ export interface Services {
   stager: Stager
   /** Absent where there is no place for one. */
   chat?: ChatService | undefined
+  /** False where whoever started the appliance wants no page for browsers, whatever its Administrators say. */
+  console: boolean
 }
 
 /** `endpoint` for these services; what a request carries is inferred from its schemas. */

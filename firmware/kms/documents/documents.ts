@@ -1,10 +1,11 @@
 /** The API documents as endpoints: OpenAPI, RAML and a readable page, made from the declarations on first use. */
 
+import { hash } from 'node:crypto'
 import { stringify } from 'yaml'
 import { STATES } from '../../base/states.ts'
 import { type Declaration, endpoint } from '../pipeline/endpoint.ts'
 import { type ApiInfo, openApiDocument } from './openapi.ts'
-import { documentPage, frontPage } from './page.ts'
+import { documentPage } from './page.ts'
 import { ramlDocument } from './raml.ts'
 
 /** With full paths: the page stands outside the base path of the API. */
@@ -15,16 +16,17 @@ export function documentDeclarations<S>(
 ): Declaration<S>[] {
   const model = once(() => openApiDocument(declarations, info, basePath))
   const document = (path: string, type: string, summary: string, render: () => string): Declaration<S> => {
-    const text = once(render)
+    const bytes = once(() => new TextEncoder().encode(render()))
+    const version = once(() => hash('sha256', bytes()))
     return endpoint<S, unknown, unknown, unknown>({
       method: 'GET',
       path,
       summary,
       states: STATES,
       access: 'public',
-      version: text,
+      version,
       answers: { status: 200, types: [type] },
-      handle: () => ({ status: 200, bytes: new TextEncoder().encode(text()), type }),
+      handle: () => ({ status: 200, file: bytes(), type }),
     })
   }
   const page = once(() => documentPage(model()))
@@ -38,7 +40,6 @@ export function documentDeclarations<S>(
       () => `#%RAML 1.0\n${toYaml(ramlDocument(model()))}`,
     ),
     ...['/docs', '/docs/'].map((path) => document(path, 'text/html', 'Readable page', page)),
-    document('/', 'text/html', 'What this is', () => frontPage(info, basePath)),
   ]
 }
 

@@ -1,26 +1,12 @@
-/** Pages for people: the API documents, and what stands at `/`. No script, and nothing loaded from anywhere. */
+/** The API documents as a page for people. No script, and nothing loaded from anywhere. */
 
 import { createHash } from 'node:crypto'
 import { html, raw } from 'hono/html'
 import { curlExample } from './curl.ts'
 import type { JsonSchema } from './json-schema.ts'
-import type { ApiInfo, Content, OpenApi, Operation } from './openapi.ts'
+import type { Content, OpenApi, Operation } from './openapi.ts'
 
 type Html = ReturnType<typeof raw>
-
-/** Until there is a console. */
-export const frontPage = ({ title, version, vendor }: ApiInfo, basePath: string): string =>
-  page(
-    title,
-    html`<header>
-<h1>${title}</h1>
-<p>A key-management appliance: it keeps cryptographic keys and uses them on request, over HTTPS. Version ${version}, by ${vendor}.</p>
-<ul>
-<li><a href="/docs">How to use it</a>: every request, with an example.</li>
-<li><a href="${basePath}/health/state">Its state</a>.</li>
-</ul>
-</header>`,
-  )
 
 export function documentPage(model: OpenApi): string {
   const { info, servers, tags, paths, components } = model

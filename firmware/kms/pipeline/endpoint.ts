@@ -81,6 +81,8 @@ export type Result =
   /** `text` is the same in the other form, where the declaration has one. */
   | { status: 200; json: unknown; text?: () => string }
   | { status: 200 | 201; bytes: Uint8Array; type: string }
+  /** The same for everybody, at any time: sent at the client's pace, so that none who does not read it holds a copy. */
+  | { status: 200; file: Uint8Array; type: string }
   /** As it is made, at the client's pace, never all of it in memory. When it throws, the connection is cut. */
   | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
@@ -122,6 +124,10 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   creates?: boolean
   /** Adds `cache-control: no-cache` (contract 1.3). */
   noCache?: boolean
+  /** More headers of its answers, 304 included. */
+  headers?: Readonly<Record<string, string>>
+  /** Where it says no, the path is as unknown as any other. */
+  isOffered?: (services: S) => boolean
   /**
    * What it is for the audit log (contract 7.6): the record of a `change` is on disk before its answer, that of a `use`
    * of a key may follow shortly, of `none` only refused callers are recorded. Default: `none` for GET, else `change`.

@@ -78,10 +78,14 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
+  function isOffered({ value }: Match<Resource<S>>): boolean {
+    return value.values().some((declaration) => declaration.isOffered?.(options.services) ?? true)
+  }
+
   async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
     // 1 to 5
     const [path, queryText] = splitTarget(exchange.target)
-    const matches = routes.match(path)
+    const matches = routes.match(path).filter(isOffered)
     if (matches.length === 0) throw new CofferError('notFound', 'No such path')
     const state = options.state()
     const era = options.era()

@@ -32,12 +32,13 @@ export function textType<S>({ answers }: Declaration<S>, [best]: readonly string
 }
 
 export function responseHeaders<S>(
-  { method, noCache }: Declaration<S>,
+  { method, noCache, headers }: Declaration<S>,
   etag: string | undefined,
 ): Record<string, string> {
   return {
     ...(etag !== undefined && method === 'GET' && { etag }),
     ...(noCache && { 'cache-control': 'no-cache' }),
+    ...headers,
   }
 }
 
@@ -53,6 +54,11 @@ export function replyOf(
     const bytes = result.bytes as Uint8Array<ArrayBuffer>
     return bodyReply(result.status, bytes, types.includes(result.type) ? result.type : types[0]!, headers)
   }
+  if ('file' in result) {
+    const { file, type } = result
+    headers['content-length'] = String(file.length)
+    return streamReply(200, piecesOf(file), types.includes(type) ? type : types[0]!, headers, onFailure)
+  }
   if ('stream' in result) return streamReply(result.status, result.stream, result.type, headers, onFailure)
   if ('json' in result && result.json !== undefined) {
     const text = 'text' in result ? result.text : undefined
@@ -60,4 +66,10 @@ export function replyOf(
     return bodyReply(result.status, text(), textType, headers)
   }
   return emptyReply(result.status, headers)
+}
+
+const PIECE_BYTES = 16 * 1024 // of a TLS record
+
+async function* piecesOf(file: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < file.length; start += PIECE_BYTES) yield file.subarray(start, start + PIECE_BYTES)
 }

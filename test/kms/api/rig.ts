@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { createApp } from '../../../firmware/app.ts'
+import { type AppOptions, createApp } from '../../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../../firmware/appliance/appliance.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../../../firmware/base/attempts.ts'
 import { createLog, type Entry, type Log } from '../../../firmware/base/log.ts'
@@ -50,7 +50,14 @@ export class Rig {
   /** What the clock of the limit on attempts shows. */
   nowMs = 0
 
-  constructor(pool: CryptoPool, appliance: Appliance, log: Log, entries: Entry[], dataDirectory: string) {
+  constructor(
+    pool: CryptoPool,
+    appliance: Appliance,
+    log: Log,
+    entries: Entry[],
+    dataDirectory: string,
+    more: Partial<AppOptions>,
+  ) {
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
@@ -62,7 +69,8 @@ export class Rig {
     }
     this.limiter = createAttemptLimiter(() => this.nowMs)
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
-    this.#app = createApp({ appliance, log, limiter: this.limiter, info, releaseKey: new Uint8Array(32) })
+    const releaseKey = new Uint8Array(32)
+    this.#app = createApp({ appliance, log, limiter: this.limiter, info, releaseKey, ...more })
   }
 
   async call(line: string, { as = 'admin', json, body, headers = {} }: Call = {}): Promise<Answer> {
@@ -118,7 +126,10 @@ export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 /** A fresh appliance, Unprovisioned. */
-async function makeRig(deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY): Promise<Rig> {
+async function makeRig(
+  deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY,
+  more: Partial<AppOptions> = {},
+): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
   const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const entries: Entry[] = []
@@ -133,12 +144,12 @@ async function makeRig(deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY): 
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
   })
-  return new Rig(pool, appliance, log, entries, dataDirectory)
+  return new Rig(pool, appliance, log, entries, dataDirectory, more)
 }
 
 /** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
-export async function makeOperationalRig(): Promise<Rig> {
-  const rig = await makeRig()
+export async function makeOperationalRig(more: Partial<AppOptions> = {}): Promise<Rig> {
+  const rig = await makeRig(DEVICE_KEY, more)
   const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
   const { status, text } = await rig.call('POST /provision', { as: null, json })
   if (status !== 204) throw new Error(`provision: ${status} ${text}`)
@@ -149,9 +160,13 @@ export async function makeOperationalRig(): Promise<Rig> {
 }
 
 /** Without a device key it is Failed. */
-export const openRig = (context: TestContext, deviceKey?: Uint8Array<ArrayBuffer> | null): Promise<Rig> =>
-  closing(context, makeRig(deviceKey))
-export const operationalRig = (context: TestContext): Promise<Rig> => closing(context, makeOperationalRig())
+export const openRig = (
+  context: TestContext,
+  deviceKey?: Uint8Array<ArrayBuffer> | null,
+  more?: Partial<AppOptions>,
+): Promise<Rig> => closing(context, makeRig(deviceKey, more))
+export const operationalRig = (context: TestContext, more?: Partial<AppOptions>): Promise<Rig> =>
+  closing(context, makeOperationalRig(more))
 
 async function closing(context: TestContext, made: Promise<Rig>): Promise<Rig> {
   const rig = await made
