@@ -432,7 +432,7 @@ test('a firmware on trial answers the page for browsers and its documents, and e
   send({ type: 'start', settings, deviceKey: new Uint8Array(32).fill(7), software: { trial: true, fallback: null } })
   const port = await listening
   const get = (path: string) => request({ host: '127.0.0.1', port }, 'GET', path)
-  const page = (await get('/')).text
+  const page = (await get('/')).text()
   assert.match(page, /<title>Coffer/)
   const linked = [...page.matchAll(/"(\/console\/[^"]+)"/g)].map(([, path]) => path!)
   assert.ok(linked.length >= 2, page)
