@@ -2,11 +2,13 @@
 
 import type { Clock } from '../base/clock.ts'
 import { createClock } from '../base/clock.ts'
+import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import { deriveSealKey } from '../crypto/seal.ts'
 import type { ScryptCost } from '../crypto/types.ts'
+import { storageFailure } from '../store/failure.ts'
 import { DECLARATIONS, OTHER_DECLARATIONS } from './api/declarations.ts'
 import type { Services } from './api/declare.ts'
 import { ChatError } from './error.ts'
@@ -24,7 +26,7 @@ import { atLeast, ROLES } from './realm/roles.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { isDeactivated } from './realm/users.ts'
-import { type Commits, openStore } from './store/store.ts'
+import { type ChatStore, type Commits, DATABASES, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
 
 export interface ChatOptions {
@@ -57,9 +59,19 @@ export interface Chat {
 
 /** Throws `storage` with the reason. */
 export function createChat(options: ChatOptions): Chat {
-  const { directory, chatKey, log, derive, nativeBinding, nowMs } = options
-  const { clock = createClock(), random = systemRandom } = options
+  const { directory, chatKey, nativeBinding } = options
   const store = openStore({ directory, chatKey, nativeBinding })
+  try {
+    return chatOver(store, options)
+  } catch (error) {
+    store.close()
+    throw storageFailure(error)
+  }
+}
+
+function chatOver(store: ChatStore, options: ChatOptions): Chat {
+  const { chatKey, log, derive, nowMs } = options
+  const { clock = createClock(), random = systemRandom } = options
   const secretsKey = deriveSealKey(chatKey, 'secrets')
   const events = createEventHub({
     newQueueId: () => Buffer.from(random(16)).toString('base64url'),
@@ -75,6 +87,7 @@ export function createChat(options: ChatOptions): Chat {
   })
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
+  tellOfLogs(store, log)
   store.inspectAfterKill((problem) => log.error('chat', `The chat's database is damaged: ${problem}`))
   let isOpen = true
   removeOrphans(realm, () => isOpen).catch((error) =>
@@ -116,11 +129,24 @@ export function createChat(options: ChatOptions): Chat {
           for (const { id, json } of saved) store.queues.add(id, json)
         })
         return store.commitsOfEach()
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error
+        log.error('chat', `the queues of clients are not kept: ${error.message}`)
+        return null
       } finally {
         store.close()
         wipe(secretsKey)
       }
     },
+  }
+}
+
+function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
+  for (const name of DATABASES) {
+    if (logEnds[name] === 'damaged')
+      log.error('chat', `The log of ${name} is damaged: changes that were answered are lost`)
+    if (logEnds[name] === 'cut off')
+      log.warning('chat', `The log of ${name} ends in a change that is not whole, which is passed over`)
   }
 }
 

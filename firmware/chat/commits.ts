@@ -18,7 +18,7 @@ const keptSchema = z.object({
 type Kept = z.infer<typeof keptSchema>
 
 export interface CommitKeeper {
-  /** Databases that were put back to an older copy, now or earlier. */
+  /** Databases that were put back to an older copy, or cut short by damage, now or earlier. */
   readonly older: readonly DatabaseName[]
   /** For the appliance to keep; null when it has it already. */
   seal(commits: Commits): Uint8Array | null
@@ -32,11 +32,13 @@ export interface CommitKeeperOptions {
   /** What the appliance has kept of this generation, and what the databases say now. */
   kept: Uint8Array | null
   commits: Commits
+  /** Those that have lost changes to damage of their logs, which may be more recent than what is kept. */
+  damaged: readonly DatabaseName[]
   report: (problem: string) => void
 }
 
 export function openCommitKeeper(options: CommitKeeperOptions): CommitKeeper {
-  const { generation, chatKey, random, kept, commits, report } = options
+  const { generation, chatKey, random, kept, commits, damaged, report } = options
   const key = deriveSealKey(chatKey, 'commits')
   const before = kept === null ? null : readKept(key, kept, generation)
   if (kept !== null && before === null) report('What was kept of the commits of the databases cannot be read')
@@ -46,7 +48,7 @@ export function openCommitKeeper(options: CommitKeeperOptions): CommitKeeper {
       report(
         `${name} was put back to an older copy: it has seen ${commits[name]} commits, and had seen ${before!.commits[name]}`,
       )
-  const older = DATABASES.filter((name) => before?.older.includes(name) || isOlder(name))
+  const older = DATABASES.filter((name) => before?.older.includes(name) || isOlder(name) || damaged.includes(name))
   let last = ''
   return {
     older,

@@ -75,9 +75,17 @@ export function createOrganizations(options: OrganizationsOptions): Organization
   const begin = (chat: Chat, generation: string, chatKey: Uint8Array, kept: Uint8Array | null) => {
     const { store } = chat.realm
     const report = (problem: string) => log.error('chat', problem)
-    const commits = store.commitsOfEach()
-    const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, report })
-    const keepNow = () => tell(generation, keeper, store.commitsOfEach())
+    const commits = commitsOf(chat)
+    const damaged = DATABASES.filter((name) => store.logEnds[name] === 'damaged')
+    const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, damaged, report })
+    const keepNow = () => {
+      try {
+        tell(generation, keeper, store.commitsOfEach())
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error
+        report(`the counts of commits are not kept: ${error.message}`)
+      }
+    }
     open = { chat, generation, keeper, timer: setInterval(keepNow, KEEP_INTERVAL_MS).unref() }
     keepNow()
   }
@@ -153,6 +161,16 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     },
     take,
     close,
+  }
+}
+
+/** One that cannot say it is closed again. Throws `storage`. */
+function commitsOf(chat: Chat): Commits {
+  try {
+    return chat.realm.store.commitsOfEach()
+  } catch (error) {
+    chat.close()
+    throw error
   }
 }
 

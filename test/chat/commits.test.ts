@@ -7,12 +7,13 @@ import { systemRandom } from '../../firmware/crypto/random.ts'
 import { CHAT_KEY } from './support/chat.ts'
 
 const GENERATION = '0123456789abcdef'
+const KEEPER = { generation: GENERATION, chatKey: CHAT_KEY, random: systemRandom, damaged: [] }
 
 function keeper(kept: Uint8Array | null, chat: number, files: number, values: object = {}) {
   const said: string[] = []
   const commits = { 'chat.db': chat, 'files.db': files }
   const report = (problem: string) => void said.push(problem)
-  const options = { generation: GENERATION, chatKey: CHAT_KEY, random: systemRandom, kept, commits, report, ...values }
+  const options = { ...KEEPER, kept, commits, report, ...values }
   const opened = openCommitKeeper(options)
   return { said, opened, kept: opened.seal(commits) }
 }
@@ -25,6 +26,8 @@ test('each database that has seen fewer commits is named, also by the starts aft
   const older = keeper(first.kept, 9, 6)
   assert.deepEqual(older.opened.older, ['files.db'])
   assert.match(older.said.join(), /^files\.db was put back to an older copy: it has seen 6 commits, and had seen 7$/)
+  const damaged = keeper(first.kept, 5, 7, { damaged: ['chat.db'] })
+  assert.deepEqual(damaged.opened.older, ['chat.db'])
   const after = keeper(older.kept, 99, 99)
   assert.deepEqual([after.said, after.opened.older], [[], ['files.db']])
 })

@@ -3,7 +3,7 @@
 import { streamReply } from '../../http/reply.ts'
 import { badRequest, type ChatError, notFound } from '../error.ts'
 import type { Request } from '../http/declaration.ts'
-import { raw } from '../http/envelope.ts'
+import { failureReply, raw } from '../http/envelope.ts'
 import { integer } from '../http/parameters.ts'
 import { attachmentView, findUpload } from '../realm/uploads/claims.ts'
 import { asPathId } from '../realm/uploads/path.ts'
@@ -70,15 +70,19 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check'>
+type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check' | 'log'>
 
-function fileAnswer({ realm, exchange, check }: AnyRequest, upload: UploadRow | undefined, download = false) {
+function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: UploadRow | undefined, download = false) {
   if (upload === undefined) throw noSuchFile()
   const isHead = exchange.method === 'HEAD'
   const range = isHead ? undefined : exchange.header('range') // RFC 9110 section 14.2: of GET alone
   const { status, headers, chunks } = sendUpload(realm, upload, { range, download, isHead, check })
   const { 'content-type': type = 'application/octet-stream', ...others } = headers
-  return raw(streamReply(status, chunks, type, others, () => exchange.cut()))
+  const onFailure = (error: unknown) => {
+    failureReply(error, log) // for what it logs: another answer is under way
+    exchange.cut()
+  }
+  return raw(streamReply(status, chunks, type, others, onFailure))
 }
 
 /** The bytes, outside the base path: by one's rights, or by a signed URL whoever has it. */

@@ -10,6 +10,7 @@ import Sqlite from 'better-sqlite3-multiple-ciphers'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { onDisk } from '../../store/failure.ts'
+import { endOfLog, type LogEnd, readFrames } from './log-end.ts'
 import { type Migration, migrate, readVersion } from './schema.ts'
 
 const AUTOCHECKPOINT_PAGES = 1000 // SQLite's own
@@ -28,6 +29,7 @@ export interface SealedDatabase {
   readonly database: Database
   /** False when whoever had it last did not come to close it: killed, or without power. */
   readonly wasClosed: boolean
+  readonly logEnd: LogEnd
   /** How many transactions it has seen in its life. */
   readonly commits: number
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
@@ -47,13 +49,15 @@ export function openDatabase(options: DatabaseOptions): SealedDatabase {
       if (existsSync(`${path}-wal`)) throw new CofferError('storage', 'The chat is missing, but its log is still there')
       create(options)
     }
-    const wasClosed = !existsSync(`${path}-wal`)
+    const log = `${path}-wal`
+    const frames = existsSync(log) ? readFrames(log) : null
     const database = open(options)
     try {
+      const logEnd = frames === null ? 'whole' : endOfLog(frames, framesTaken(database))
       if (readVersion(database) > migrations.length)
         throw new CofferError('storage', 'The chat was written by a newer version of Coffer')
       migrate(database, migrations)
-      return sealedDatabase(database, wasClosed)
+      return sealedDatabase(database, frames === null, logEnd)
     } catch (error) {
       database.close()
       throw error
@@ -106,7 +110,13 @@ const SETTINGS: readonly string[] = [
   'cache_size = -16000', // kibibytes
 ]
 
-function sealedDatabase(database: Database, wasClosed: boolean): SealedDatabase {
+/** Of the log that it has been opened with. */
+function framesTaken(database: Database): number {
+  const [{ log }] = database.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+  return log
+}
+
+function sealedDatabase(database: Database, wasClosed: boolean, logEnd: LogEnd): SealedDatabase {
   let pending: NodeJS.Timeout | undefined
   let held = false
   const changesSoFar = database.prepare<[], number>('SELECT total_changes()').pluck()
@@ -131,8 +141,9 @@ function sealedDatabase(database: Database, wasClosed: boolean): SealedDatabase 
   return {
     database,
     wasClosed,
+    logEnd,
     get commits() {
-      return commits.get() ?? 0
+      return onDisk(() => commits.get() ?? 0)
     },
     transaction(changes) {
       return onDisk(() => {

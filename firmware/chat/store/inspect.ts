@@ -7,7 +7,8 @@ import type { Database } from 'better-sqlite3'
  * `integrity_check` reads each page, and a page that was changed under its seal cannot be read.
  */
 export function inspectInSlices(database: Database, report: (problem: string) => void): void {
-  const tables = database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+  const named = database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+  const tables = ['sqlite_schema', ...named] // with the first of them SQLite looks through the unused pages
   const next = (): void => {
     const table = tables.pop()
     if (table === undefined || !database.open) return

@@ -8,6 +8,7 @@ import { openDatabase, type SealedDatabase } from './database.ts'
 import { FILE_MIGRATIONS, type Files, prepareFiles } from './files.ts'
 import { type Flags, prepareFlags } from './flags.ts'
 import { inspectInSlices } from './inspect.ts'
+import type { LogEnd } from './log-end.ts'
 import { type Messages, prepareMessages } from './messages.ts'
 import { prepareQueues, type SavedQueues } from './queues.ts'
 import { MIGRATIONS, type Migration } from './schema.ts'
@@ -38,6 +39,8 @@ export interface ChatStore {
   /** The same of each database. */
   commitsOfEach(): Commits
   readonly copying: Copying
+  /** Of each database, as it was opened. */
+  readonly logEnds: Record<DatabaseName, LogEnd>
   /** Looks through all of it, in turns of its own, if it was not closed the last time. `report` hears of the first damage. */
   inspectAfterKill(report: (problem: string) => void): void
   close(): void
@@ -78,6 +81,7 @@ export function openStore(options: StoreOptions): ChatStore {
     },
     commitsOfEach: () => ({ 'chat.db': chat.sealed.commits, 'files.db': files.sealed.commits }),
     copying,
+    logEnds: { 'chat.db': chat.sealed.logEnd, 'files.db': files.sealed.logEnd },
     inspectAfterKill(report) {
       for (const { sealed } of [chat, files]) if (!sealed.wasClosed) inspectInSlices(sealed.database, report)
     },

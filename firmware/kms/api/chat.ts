@@ -69,7 +69,10 @@ const status = z
     messages: z.int().optional(),
     bytes: z.int().optional(),
     queues: z.int().optional(),
-    olderCopies: z.array(z.string()).optional().meta({ description: 'Databases that were put back to an older copy.' }),
+    olderCopies: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Databases that were put back to an older copy, or lost changes to damage of their logs.' }),
   })
   .meta({ id: 'Chat' })
 

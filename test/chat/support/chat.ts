@@ -47,7 +47,7 @@ export interface Client {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   put(path: string, values?: Values): Promise<any>
   /** As a multipart form; the file comes last. */
-  upload(method: string, path: string, file: Uint8Array, values?: Values): Promise<Answer>
+  upload(method: string, path: string, file: Uint8Array, values?: Values, fileName?: string): Promise<Answer>
   /** Fails unless it is refused with that code. */
   refused(code: string, method: string, path: string, values?: Values): Promise<Answer>
   register(values?: Values): Promise<RegisteredQueue>
@@ -155,11 +155,11 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
       patch: well('PATCH'),
       delete: well('DELETE'),
       put: well('PUT'),
-      async upload(method, path, file, values = {}) {
+      async upload(method, path, file, values = {}, fileName = 'picture.png') {
         const form = new FormData()
         for (const [name, value] of Object.entries(values))
           form.append(name, typeof value === 'string' ? value : JSON.stringify(value))
-        form.append('file', new Blob([Uint8Array.from(file)]), 'picture.png')
+        form.append('file', new Blob([Uint8Array.from(file)]), fileName)
         const headers = { host: 'chat.example', authorization, 'user-agent': 'test/1.0' }
         const response = await chat.api.request(`http://chat.example/api/v1${path}`, { method, headers, body: form })
         return { status: response.status, headers: response.headers, body: await response.json() }

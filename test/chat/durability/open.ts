@@ -1,0 +1,25 @@
+/** Opens a chat over files that may be damaged. */
+
+import assert from 'node:assert/strict'
+import { CofferError } from '../../../firmware/base/error.ts'
+import type { Log } from '../../../firmware/base/log.ts'
+import { type Chat, createChat } from '../../../firmware/chat/chat.ts'
+import { CHAT_KEY } from '../support/chat.ts'
+
+/** What it logs goes to `logged`. Throws as createChat does. */
+export function openQuietly(directory: string, chatKey = CHAT_KEY, logged: string[] = []): Chat {
+  const write = (level: string) => (source: string, message: string) =>
+    void logged.push(`${level} ${source}: ${message}`)
+  const log = { error: write('error'), warning: write('warning'), info: write('info'), debug: write('debug') }
+  return createChat({ directory, chatKey, log: log as unknown as Log, derive: async () => new Uint8Array(32) })
+}
+
+/** Null when it is refused, for nothing but the disk. */
+export function openUnlessRefused(directory: string, logged: string[]): Chat | null {
+  try {
+    return openQuietly(directory, CHAT_KEY, logged)
+  } catch (error) {
+    assert.ok(error instanceof CofferError && error.code === 'storage', String(error))
+    return null
+  }
+}
