@@ -154,6 +154,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       ...this.#services,
       dataDirectory: options.dataDirectory,
       deviceId: this.deviceId,
+      records,
       cost,
       inTurn: (task) => this.#derivations.run(INSIDE, task),
       openStore: () => {

@@ -5,9 +5,10 @@ import type { Clock } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
+import { type DeviceRecords, readText } from '../configuration/device-records.ts'
 import type { Random } from '../crypto/random.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
+import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
 import type { StoreFile } from '../store/store.ts'
@@ -39,6 +40,7 @@ export interface BackupServices {
   cost: ScryptCost
   /** Runs what derives a key, one after the other. */
   inTurn: <T>(task: () => Promise<T>) => Promise<T>
+  records: DeviceRecords
   /** Throws `unavailable` unless Unprovisioned or Operational. */
   openStore(): OpenStore
   /**
@@ -101,6 +103,24 @@ export class Backups {
    * our own form where the unlock passphrase was not given since older software ran: `format` says so.
    */
   async make(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
+    const { stream, format } = await this.#begin(wanted)
+    return { stream: this.#noted(stream), format }
+  }
+
+  /** When the last one was sent to its end, in milliseconds since 1970; null for never. */
+  get lastMs(): number | null {
+    const text = readText(this.#services.records, LAST_BACKUP)
+    return text == null ? null : Number(text)
+  }
+
+  async *#noted(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    const madeAtMs = this.#services.clock.now()
+    yield* stream
+    const bytes = new TextEncoder().encode(`${madeAtMs}`)
+    this.#services.records.keep('keeping the time of the backup', (area) => area.put(LAST_BACKUP, bytes))
+  }
+
+  async #begin(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {
     const { session } = this.#open()
     await session.domain.flush(true) // counters are part of it
     const { device } = this.#open(session)

@@ -1,6 +1,6 @@
 /** The TLS key, its certificates and the cluster's authority. Contract sections 3.4, 6.5 and 6.6. */
 
-import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { CofferError } from '../base/error.ts'
 import { createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import { wipe } from '../base/secret.ts'
@@ -39,6 +39,7 @@ export class TlsSettings {
   readonly #services: TlsServices
   readonly #changes = createFairQueue(CHANGES_MAX)
   #identity: TlsIdentity | undefined
+  #end: { cert: string; ms: number } | undefined
 
   constructor(services: TlsServices) {
     this.#services = services
@@ -63,6 +64,13 @@ export class TlsSettings {
       area.readTlsIdentity(this.#services.name),
     )
     if (identity) this.use(identity)
+  }
+
+  /** When the certificate ends, in milliseconds since 1970. */
+  get endMs(): number {
+    const { cert } = this.identity
+    if (this.#end?.cert !== cert) this.#end = { cert, ms: new X509Certificate(cert).validToDate.getTime() }
+    return this.#end.ms
   }
 
   publicPem(): string {

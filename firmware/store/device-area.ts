@@ -27,6 +27,8 @@ export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const CONSOLE = 'console'
 export const TIME_OFFSET = 'time offset'
+/** When a backup was made last: milliseconds since 1970, as text. */
+export const LAST_BACKUP = 'last backup'
 /** JSON, see last-start.ts. */
 export const LAST_START = 'last start'
 

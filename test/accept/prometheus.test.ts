@@ -92,13 +92,20 @@ describe('metrics for Prometheus', () => {
       coffer_heap_bytes: 'gauge',
       coffer_gc_collections: 'counter',
       coffer_key_operations: 'counter',
+      coffer_state: 'gauge',
+      coffer_keys: 'gauge',
+      coffer_users: 'gauge',
+      coffer_tls_certificate_end_timestamp_seconds: 'gauge',
+      coffer_last_backup_timestamp_seconds: 'gauge',
+      coffer_http_response_duration_seconds: 'histogram',
     }
     assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), types)
     for (const { name, type, help, samples } of families.values()) {
       assert.match(help, /^[A-Z].*\.$/, name)
       assert(samples.length > 0, name)
       for (const sample of samples) {
-        assert.equal(sample.name, type === 'counter' ? `${name}_total` : name)
+        if (type === 'histogram') assert.match(sample.name.slice(name.length), /^_(bucket|sum|count)$/)
+        else assert.equal(sample.name, type === 'counter' ? `${name}_total` : name)
         assert(Number.isFinite(sample.value) && sample.value >= 0, name)
       }
     }

@@ -7,18 +7,29 @@ export interface Traffic {
   readonly byStatus: ReadonlyMap<number, number>
   /** Smoothed, in seconds. */
   readonly responseSeconds: number
+  /** How many responses took at most so many seconds and more than the bound before; the last bound is infinite. */
+  readonly durations: readonly { boundSeconds: number; count: number }[]
+  /** Of all responses together. */
+  readonly totalSeconds: number
 }
 
 const OLD_WEIGHT = 0.7
+
+/** From a hash to a passphrase that is derived on a small device, and a restore. */
+const BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, Infinity]
 
 export function createTraffic(): Traffic {
   const byStatus = new Map<number, number>()
   let total = 0
   let responseSeconds = 0
+  let totalSeconds = 0
+  const durations = BOUNDS_SECONDS.map((boundSeconds) => ({ boundSeconds, count: 0 }))
   return {
     record: (status, seconds) => {
       responseSeconds = total === 0 ? seconds : OLD_WEIGHT * responseSeconds + (1 - OLD_WEIGHT) * seconds
       total++
+      totalSeconds += seconds
+      durations.find(({ boundSeconds }) => seconds <= boundSeconds)!.count++
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
     },
     get total() {
@@ -27,6 +38,10 @@ export function createTraffic(): Traffic {
     byStatus,
     get responseSeconds() {
       return responseSeconds
+    },
+    durations,
+    get totalSeconds() {
+      return totalSeconds
     },
   }
 }

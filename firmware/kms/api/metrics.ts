@@ -1,6 +1,9 @@
 /** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
 import * as z from 'zod'
+import { STATES } from '../../base/states.ts'
+import type { Traffic } from '../../http/server/traffic.ts'
+import type { Caller } from '../domain/roles.ts'
 import { type Family, type Metric, PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
 
@@ -16,13 +19,24 @@ const LOG_ENTRIES = family('log_entries_total', 'counter', 'Warnings and errors 
 const HEAP = family('heap_bytes', 'gauge', 'Managed memory in use.')
 const COLLECTIONS = family('gc_collections_total', 'counter', 'Collections of the managed memory.')
 const OPERATIONS = family('key_operations_total', 'counter', 'Successful operations with keys.')
+const STATE = family('state', 'gauge', 'Whether the appliance is in this state.')
+const KEYS = family('keys', 'gauge', "Keys; for users of a namespace, the namespace's.")
+const USERS = family('users', 'gauge', "Users; for users of a namespace, the namespace's.")
+const CERTIFICATE_END = family('tls_certificate_end_timestamp_seconds', 'gauge', 'End of the TLS certificate.')
+const LAST_BACKUP = family('last_backup_timestamp_seconds', 'gauge', 'When the last backup was made; 0 for never.')
+const DURATIONS = family('http_response_duration_seconds', 'histogram', 'Times of responses.')
+
+/** One of the JSON, under its name there. */
+interface NamedMetric extends Metric {
+  name: string
+}
 
 /** In the order of the answer. Sums and repetitions, which Prometheus makes for itself, are of no family. */
-function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Metric[] {
-  const byStatus = [...traffic.byStatus].map(([status, value]): Metric => {
+function metricsOf({ appliance, log, traffic, activity, runtime }: Services): NamedMetric[] {
+  const byStatus = [...traffic.byStatus].map(([status, value]): NamedMetric => {
     return { name: `http response ${status}`, value, family: RESPONSES, label: ['status', `${status}`] }
   })
-  const operations = Object.entries(activity).map(([name, value]): Metric => {
+  const operations = Object.entries(activity).map(([name, value]): NamedMetric => {
     return { name, value, family: OPERATIONS, label: ['operation', name] }
   })
   const { majorCollections, minorCollections } = runtime
@@ -43,8 +57,38 @@ function metricsOf({ appliance, log, traffic, activity, runtime }: Services): Me
   ]
 }
 
+/** What the JSON, which is that of the reference, has no place for. */
+function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Metric[] {
+  const { users, keys } = appliance.open()
+  const now = appliance.state
+  return [
+    ...STATES.map((state): Metric => ({ value: Number(state === now), family: STATE, label: ['state', state] })),
+    { value: keys.size(namespace), family: KEYS },
+    { value: users.size(namespace), family: USERS },
+    { value: appliance.configuration.tls.endMs / 1000, family: CERTIFICATE_END },
+    { value: (appliance.backups.lastMs ?? 0) / 1000, family: LAST_BACKUP },
+    ...histogramOf(traffic),
+  ]
+}
+
+/** Each bucket counts those of the ones before, too. */
+function histogramOf({ durations, total, totalSeconds }: Traffic): Metric[] {
+  let sum = 0
+  const buckets = durations.map(({ boundSeconds, count }): Metric => {
+    sum += count
+    const bound = Number.isFinite(boundSeconds) ? `${boundSeconds}` : '+Inf'
+    return { value: sum, family: DURATIONS, label: ['le', bound], suffix: '_bucket' }
+  })
+  return [
+    ...buckets,
+    { value: Number(totalSeconds.toFixed(DECIMALS)), family: DURATIONS, suffix: '_sum' },
+    { value: total, family: DURATIONS, suffix: '_count' },
+  ]
+}
+
 /** Numbers as text, the response time with all of its decimals. */
-const textOf = ({ value, family }: Metric): string => (family === RESPONSE_TIME ? value.toFixed(DECIMALS) : `${value}`)
+const textOf = ({ value, family }: NamedMetric): string =>
+  family === RESPONSE_TIME ? value.toFixed(DECIMALS) : `${value}`
 
 export const metricsDeclarations = [
   declare({
@@ -59,10 +103,10 @@ export const metricsDeclarations = [
       json: z.record(z.string(), z.string()).meta({ id: 'Metrics' }),
       textType: PROMETHEUS_TYPE,
     },
-    handle: ({ services }) => {
+    handle: ({ services, caller }) => {
       const metrics = metricsOf(services)
       const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
-      return { status: 200, json, text: () => prometheusText(metrics) }
+      return { status: 200, json, text: () => prometheusText([...metrics, ...figuresOf(services, caller)]) }
     },
   }),
 ]

@@ -4,18 +4,18 @@ export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
 export interface Family {
   name: string
-  type: 'counter' | 'gauge'
+  type: 'counter' | 'gauge' | 'histogram'
   help: string
 }
 
 export interface Metric {
-  /** In `GET /metrics`. */
-  name: string
   value: number
   /** None: it is not told to Prometheus. */
   family?: Family
   /** Tells it from others of its family. */
   label?: readonly [name: string, value: string]
+  /** What of a histogram it is. */
+  suffix?: '_bucket' | '_sum' | '_count'
 }
 
 export function prometheusText(metrics: readonly Metric[]): string {
@@ -29,7 +29,7 @@ export function prometheusText(metrics: readonly Metric[]): string {
 }
 
 /** No label of ours has a character that wants escaping. */
-function sampleOf({ family, label, value }: Metric): string {
+function sampleOf({ family, label, suffix, value }: Metric): string {
   const labels = label === undefined ? '' : `{${label[0]}="${label[1]}"}`
-  return `${family!.name}${labels} ${value}`
+  return `${family!.name}${suffix ?? ''}${labels} ${value}`
 }

@@ -41,6 +41,11 @@ export class KeyDirectory {
     this.index = new KeyIndex(context, namespaces, counts)
   }
 
+  /** How many keys there are; for callers outside any namespace, in all of those that exist. */
+  size(namespace: Namespace): number {
+    return this.index.size(namespace)
+  }
+
   /** Throws `notFound`; `storage` when the key's record is damaged. */
   get(namespace: Namespace, id: string): Readonly<KeyEntry> {
     return this.entry(namespace, id)

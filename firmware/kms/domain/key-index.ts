@@ -56,6 +56,12 @@ export class KeyIndex {
     return known(this.#namespaces, namespace, newKeys)
   }
 
+  /** How many keys there are; for callers outside any namespace, in all of those that exist. */
+  size(namespace: Namespace): number {
+    if (namespace !== '') return this.#namespaces.get(namespace)?.entries.size ?? 0
+    return this.#namespaces.values().reduce((sum, { entries }) => sum + entries.size, 0)
+  }
+
   /** False once the namespace was deleted, even if one of the same name was created since. */
   holds(namespaceKeys: NamespaceKeys): boolean {
     return this.#namespaces.get(namespaceKeys.namespace) === namespaceKeys

@@ -91,6 +91,11 @@ export class Users {
     return this.#ids.startingWith(userPrefix(namespace))
   }
 
+  /** How many `list` shows. */
+  size(namespace: Namespace): number {
+    return namespace === '' ? this.#users.size : this.list(namespace).length
+  }
+
   version(id: string): string | null {
     const held = this.#users.get(id)
     return held === undefined ? null : this.#context.versionText(held.version)
