@@ -22,6 +22,7 @@ const PACKAGES = {
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',
   openssl: 'openssl',
+  promtool: 'prometheus',
   'qemu-io': 'qemu-utils',
   rsyslogd: 'rsyslog',
   sbsign: 'sbsigntool',
