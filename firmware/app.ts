@@ -1,7 +1,6 @@
 /** The web application: every endpoint over one appliance. */
 
 import type { Appliance } from './appliance/appliance.ts'
-import type { AttemptLimiter } from './base/attempts.ts'
 import { formatTime } from './base/clock.ts'
 import type { Log } from './base/log.ts'
 import type { BootManager } from './channel/boot-manager.ts'
@@ -43,8 +42,6 @@ import { createStager } from './release/stager.ts'
 export interface AppOptions {
   appliance: Appliance
   log: Log
-  /** Shared with the console prompt: both count wrong unlock passphrases. */
-  limiter: AttemptLimiter
   info: ProductInfo
   /** Filled by the listener. */
   traffic?: Traffic
@@ -91,7 +88,7 @@ export const DECLARATIONS: readonly Declaration<Services>[] = [
 const ON_ITS_OWN: BootManager = { request: async () => {}, slot: async () => {}, receive: () => {} }
 
 export function createApp(options: AppOptions): Api {
-  const { appliance, log, limiter, info, releaseKey = null, consoleFiles = null } = options
+  const { appliance, log, info, releaseKey = null, consoleFiles = null } = options
   const { product, version } = info
   const bootManager = options.bootManager ?? ON_ITS_OWN
   const services: Services = {
@@ -123,7 +120,7 @@ export function createApp(options: AppOptions): Api {
     onEra: (listener) => appliance.onEra(listener),
     isCurrent: (caller) => appliance.open().users.isCurrent(caller),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
-    limiter,
+    limiter: appliance.limiter,
     log,
     audit: options.auditor ?? auditorOf(appliance),
   })

@@ -6,11 +6,10 @@ import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { createApp } from './app.ts'
 import { type Appliance, openAppliance } from './appliance/appliance.ts'
-import { type AttemptLimiter, createAttemptLimiter, UNLOCK_USER } from './base/attempts.ts'
-import { type Clock, createClock, formatTime } from './base/clock.ts'
+import { CONSOLE } from './appliance/unlocking.ts'
+import { type Clock, createClock } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
-import type { Place } from './base/fair-queue.ts'
 import { wipeGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
@@ -40,7 +39,6 @@ import { forgetExtensions } from './store/sqlite/file.ts'
 
 const BUILD_DIGITS = 12
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
-const CONSOLE = 'console' // stands for the client's address in the limit on unlock attempts
 
 /**
  * Ends with `stop`, or when the boot manager is gone and the channel with it. `program` is the file that was started.
@@ -89,7 +87,6 @@ async function start(
   exitOnBugs(log)
   if (software.fallback !== null) log.warning('general', software.fallback)
   const pool = createPool({ entry: workerOf(program), startLater: true })
-  const limiter = createAttemptLimiter()
   const { dataDirectory, host, port, httpPort } = settings
   const appliance = await openAppliance({
     dataDirectory,
@@ -128,7 +125,7 @@ async function start(
   const app = createApp({
     appliance,
     log,
-    limiter,
+
     traffic,
     info,
     bootManager,
@@ -206,7 +203,7 @@ async function start(
   })
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
-    unlock: (passphrase) => unlockFromConsole(appliance, limiter, passphrase),
+    unlock: (passphrase) => unlockFromConsole(appliance, passphrase),
     keepStart: (start) => {
       const kept = appliance.keepStart(start)
       if (start.count !== null && typeof kept === 'number') tell({ type: 'kept', count: kept })
@@ -290,45 +287,24 @@ function buildOf(program: URL): string {
   return hash.digest('hex').slice(0, BUILD_DIGITS)
 }
 
-/** `POST /unlock` for the console, under the same limit. Wipes the passphrase. */
+/** What the prompt is told of an attempt. Wipes the passphrase. */
 async function unlockFromConsole(
   appliance: Appliance<Operational>,
-  limiter: AttemptLimiter,
   passphrase: Uint8Array,
 ): Promise<Extract<ToBoot, { type: 'unlockResult' }>> {
   const answer = (result: 'unlocked' | 'wrong' | 'tooManyAttempts' | 'notLocked') =>
     ({ type: 'unlockResult', result }) as const
   try {
     if (appliance.state !== 'Locked') return answer('notLocked')
-    const unlocked = await limiter.attempt(CONSOLE, UNLOCK_USER, ({ prefix }) =>
-      isRight(appliance, passphrase, { rank: 'console', prefix }),
-    )
-    await recordUnlock(appliance, unlocked !== null)
-    return answer(unlocked ? 'unlocked' : 'wrong')
+    await appliance.unlock(passphrase, CONSOLE)
+    return answer('unlocked')
   } catch (error) {
     if (!(error instanceof CofferError)) throw error
+    if (error.code === 'forbidden') return answer('wrong')
     if (error.code === 'tooManyAttempts') return answer('tooManyAttempts')
     return { type: 'unlockResult', result: 'failed', message: error.message }
   } finally {
     wipe(passphrase)
-  }
-}
-
-/** As if it had come through the API, which is where every other line comes from. */
-async function recordUnlock({ audit, clock }: Appliance<Operational>, isRight: boolean): Promise<void> {
-  const event = { user: '', address: CONSOLE, action: 'POST /unlock', key: '', namespace: '' }
-  const time = formatTime(clock.now())
-  if (isRight) await audit?.record({ time, ...event, result: 204 }, 'change')
-  else await audit?.record({ time, ...event, result: 403 }, 'refusal')
-}
-
-async function isRight(appliance: Appliance<Operational>, passphrase: Uint8Array, place: Place): Promise<true | null> {
-  try {
-    await appliance.unlock(passphrase, place)
-    return true
-  } catch (error) {
-    if (error instanceof CofferError && error.code === 'forbidden') return null
-    throw error
   }
 }
 

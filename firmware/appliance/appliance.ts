@@ -5,6 +5,7 @@ import { Backups } from '../backup/backups.ts'
 import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/waiting.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
+import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
 import { type Clock, createClock } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import { ANYBODY, createFairQueue, INSIDE, type Place } from '../base/fair-queue.ts'
@@ -15,78 +16,31 @@ import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import { Configuration } from '../configuration/configuration.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
-import { type Random, systemRandom } from '../crypto/random.ts'
+import { systemRandom } from '../crypto/random.ts'
 import { deriveSealKey, equalBytes } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
-import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
-import { ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
+import { ATTENDED, UNATTENDED } from '../store/device-area.ts'
 import { newDomainKey, UNLOCK_COST } from '../store/key-slots.ts'
-import type { Change, RecordStore, StoreFile } from '../store/store.ts'
+import type { StoreFile } from '../store/store.ts'
 import { holdsRecords, openVault, type Vault } from '../store/vault.ts'
 import { deviceIdOf } from './device-id.ts'
-import { type Disk, openDisk, restoreClock } from './disk.ts'
+import { DeviceStore } from './device-store.ts'
+import type { Disk } from './disk.ts'
 import { DomainKeySlot } from './domain-key.ts'
-import { checkLastStart, keepLastStart } from './last-start.ts'
-import { States, TRANSITIONS, type Trigger } from './states.ts'
+import type { ApplianceOptions, DomainServices, OpenDomain } from './options.ts'
+import { Sessions } from './sessions.ts'
+import { States, TRANSITIONS, type Trigger, unavailable } from './states.ts'
 import { describe, Tolerance } from './tolerance.ts'
+import { createUnlocking, type Unlock, type UnlockOrigin } from './unlocking.ts'
 
-const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
-
-/** What the appliance must know of the domain it opens. */
-export interface OpenDomain {
-  /** Persists the operation counters: all of it begins in this turn, or, `slowly`, one change after the other. */
-  flush(slowly?: boolean): Promise<void> | void
-  /** Wipes what is remembered. */
-  close(): void
-}
-
-export interface DomainServices {
-  pool: CryptoPool
-  random: Random
-  log: Log
-  clock: Clock
-  /** The name under which this device counts operations. */
-  member: string
-}
-
-export interface ApplianceOptions<D extends OpenDomain = Operational> {
-  dataDirectory: string
-  /** Null when it is lost: the appliance is then Failed. The caller may wipe it afterwards. */
-  deviceKey: Uint8Array | null
-  /** Why the machine does not give the device key as it was started; the appliance then stays Locked, also unattended. */
-  withheld?: string | undefined
-  /** Of the last start that was counted; absent where nothing counts. */
-  count?: number | undefined
-  /** Of this software. */
-  version?: string
-  pool: CryptoPool
-  log: Log
-  openDomain: (records: RecordStore, services: DomainServices) => D
-  /** What the service keeps in the store. */
-  collections?: readonly string[]
-  /** The records that provisioning begins with. */
-  firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>
-  makeTlsIdentity: () => TlsIdentity | Promise<TlsIdentity>
-  clock?: Clock
-  random?: Random
-  unlockCost?: ScryptCost
-  /** Where SQLite's native code lies, when not in its package. */
-  nativeBinding?: string
-}
 
 export interface Provisioning {
   unlockPassphrase: Uint8Array
   adminPassphrase: Uint8Array
   systemTimeMs: number
-}
-
-/** All there is while Operational. */
-interface Session<D> extends Disk {
-  vault: Vault
-  domain: D
 }
 
 /**
@@ -104,64 +58,76 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** What Administrators set of the device itself. */
   readonly configuration: Configuration
   readonly backups: Backups
-  /** What the device itself can open. */
-  readonly deviceRecords: DeviceRecords
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
+  /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
+  readonly limiter: AttemptLimiter
   readonly #options: ApplianceOptions<D>
   readonly #services: DomainServices
   readonly #log: Log
-  readonly #random: Random
   readonly #collections: readonly string[]
   readonly #derivations = createFairQueue(DERIVATIONS_MAX)
   readonly #states: States
   readonly #tolerance: Tolerance
   readonly #slot: DomainKeySlot
+  readonly #store: DeviceStore
+  readonly #sessions: Sessions<D>
+  readonly #unlockFrom: Unlock
   #failure: string | undefined
   #openFailure: string | undefined
-  #disk: Disk | undefined
-  #session: Session<D> | undefined
-  #flushTimer: NodeJS.Timeout | undefined
 
   constructor(options: ApplianceOptions<D>) {
+    const { pool, log, random = systemRandom, unlockCost: cost = UNLOCK_COST, dataDirectory, deviceKey } = options
     this.#options = options
-    this.#log = options.log
-    this.#states = new States(options.log)
-    this.#tolerance = new Tolerance(options.log)
-    this.#random = options.random ?? systemRandom
+    this.#log = log
     this.#collections = options.collections ?? COLLECTION_NAMES
     this.clock = options.clock ?? createClock()
-    this.deviceId = deviceIdOf(options.deviceKey)
-    const { pool, log, unlockCost: cost = UNLOCK_COST } = options
-    this.#slot = new DomainKeySlot({ pool, random: this.#random, cost })
-    this.#services = { pool, random: this.#random, log, clock: this.clock, member: this.deviceId }
-    const records: DeviceRecords = {
-      read: <T>(what: string, read: (area: DeviceArea) => T): T | undefined =>
-        this.#tolerance.attempt(what, () => (this.#disk === undefined ? undefined : read(this.#disk.device))),
-      write: (change: (area: DeviceArea) => void): void => {
-        const { store, device } = this.#expectSession()
-        store.transaction(() => change(device))
-        this.#tolerance.attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
+    this.limiter = options.limiter ?? createAttemptLimiter()
+    this.deviceId = deviceIdOf(deviceKey)
+    this.#states = new States(log)
+    const tolerance = new Tolerance(log)
+    this.#tolerance = tolerance
+    this.#slot = new DomainKeySlot({ pool, random, cost })
+    const services: DomainServices = { pool, random, log, clock: this.clock, member: this.deviceId }
+    this.#services = services
+    this.#store = new DeviceStore({
+      ...services,
+      dataDirectory,
+      deviceKey,
+      nativeBinding: options.nativeBinding,
+      onDamage: this.#noteDamage,
+      tolerance,
+      assertOperational: () => this.#sessions.expect(),
+    })
+    this.#sessions = new Sessions({
+      openDomain: options.openDomain,
+      services,
+      tolerance,
+      onEnd: () => {
+        this.#states.endEra()
+        this.backups.sessionEnds()
       },
-      keep: (what: string, change: (area: DeviceArea) => void): void => {
-        const disk = this.#disk
-        if (disk !== undefined) this.#tolerance.attempt(what, () => disk.store.transaction(() => change(disk.device)))
-      },
-    }
-    this.deviceRecords = records
-    this.configuration = new Configuration({ ...this.#services, records })
+    })
+    this.configuration = new Configuration({ ...services, records: this.#store.records })
     this.backups = new Backups({
-      ...this.#services,
-      dataDirectory: options.dataDirectory,
+      ...services,
+      dataDirectory,
       deviceId: this.deviceId,
-      records,
+      records: this.#store.records,
       cost,
       inTurn: (task) => this.#derivations.run(INSIDE, task),
       openStore: () => {
-        if (this.#disk === undefined || this.#states.current === 'Locked') throw unavailable()
-        return { ...this.#disk, session: this.#session ?? null }
+        const { disk } = this.#store
+        if (disk === undefined || this.#states.current === 'Locked') throw unavailable()
+        return { ...disk, session: this.#sessions.current ?? null }
       },
       restart: (domainKey) => this.#restart(domainKey),
+    })
+    this.#unlockFrom = createUnlocking({
+      limiter: this.limiter,
+      clock: this.clock,
+      audit: () => this.audit,
+      open: (passphrase, place) => this.#openWith(passphrase, place),
     })
   }
 
@@ -186,32 +152,33 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Called once, by `openAppliance`. */
   async start(): Promise<void> {
+    const { withheld, version = PRODUCT.version, count, makeTlsIdentity, pool } = this.#options
     try {
-      if (this.#options.withheld) this.#stayLocked(this.#options.withheld)
+      if (withheld) this.#stayLocked(withheld)
       else {
-        const { dataDirectory, deviceKey, nativeBinding } = this.#options
-        const { random, log, clock } = this.#services
-        const onDamage = this.#noteDamage
-        this.#disk = openDisk({ dataDirectory, deviceKey, nativeBinding, random, log, clock, onDamage })
-        checkLastStart(this.#disk, this.#options.version ?? PRODUCT.version, this.#options.count)
+        const disk = this.#store.open(version, count)
         this.#tolerance.attempt('clearing up', () => this.backups.removeLeftovers())
-        const disk = this.#disk
-        this.#tolerance.attempt('restoring the time', () => restoreClock(disk, this.clock))
+        this.#store.restoreTime()
         await this.#boot(disk)
       }
     } catch (error) {
       this.#fail(error)
     }
     this.configuration.load()
-    this.configuration.tls.use(await this.#restoreTlsIdentity())
-    this.#flushTimer = setInterval(() => this.#flush(true), FLUSH_INTERVAL_MS).unref()
+    this.configuration.tls.use(await this.#store.tlsIdentity(makeTlsIdentity))
+    this.#sessions.startFlushing()
     // A thread tells it in the name of the request that it was started for, which may be over.
-    this.#options.pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
+    pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
   }
 
   /** The domain, or `unavailable` unless Operational. */
   open(): D {
-    return this.#expectSession().domain
+    return this.#sessions.expect().domain
+  }
+
+  /** What the device itself can open. */
+  get deviceRecords(): DeviceRecords {
+    return this.#store.records
   }
 
   /** The identity made at the first start, or set since; a temporary one where that cannot be read. */
@@ -234,7 +201,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     const requestedAtMs = this.clock.now()
     return this.#derivations.run(INSIDE, async () => {
       this.#expect('provision')
-      const domainKey = newDomainKey(this.#random)
+      const domainKey = newDomainKey(this.#services.random)
       try {
         const slots = await this.#slot.seal(domainKey, unlockPassphrase)
         const records = await this.#options.firstAdministrator(adminPassphrase, this.#services)
@@ -246,7 +213,7 @@ export class Appliance<D extends OpenDomain = Operational> {
           result: undefined,
           alongside: () => {
             this.#slot.put(device, slots)
-            device.putTimeOffsetMs(this.#offsetOf(timeMs))
+            this.#store.putTime(timeMs)
           },
         }))
         vault.settle()
@@ -254,13 +221,20 @@ export class Appliance<D extends OpenDomain = Operational> {
         this.clock.set(timeMs)
         this.#admit('provision', vault)
       } finally {
-        if (this.#session === undefined) wipe(domainKey)
+        if (this.#sessions.current === undefined) wipe(domainKey)
       }
     })
   }
 
-  /** Throws `forbidden` when the passphrase is wrong. */
-  unlock(passphrase: Uint8Array, place: Place = ANYBODY): Promise<void> {
+  /**
+   * The one way for HTTP and console (see unlocking.ts). Throws `forbidden` when the passphrase is wrong, `tooManyAttempts`.
+   * Without `from`, a program that has the appliance to itself opens it: nobody else tries, and nothing is recorded.
+   */
+  unlock(passphrase: Uint8Array, from?: UnlockOrigin): Promise<void> {
+    return from === undefined ? this.#openWith(passphrase, ANYBODY) : this.#unlockFrom(passphrase, from)
+  }
+
+  #openWith(passphrase: Uint8Array, place: Place): Promise<void> {
     return this.#derivations.run(place, async () => {
       if (this.#states.current === 'Locked' && this.#failure !== undefined)
         throw new CofferError('storage', this.#failure)
@@ -272,7 +246,7 @@ export class Appliance<D extends OpenDomain = Operational> {
         await this.#importRecords(disk, vault)
         this.#admit('unlock', vault)
       } finally {
-        if (this.#session === undefined) wipe(domainKey)
+        if (this.#sessions.current === undefined) wipe(domainKey)
       }
     })
   }
@@ -280,18 +254,18 @@ export class Appliance<D extends OpenDomain = Operational> {
   lock(): void {
     const { audit } = this.#expect('lock')
     this.#tolerance.attempt('writing the audit log', () => audit.flush())
-    this.#endSession()
+    this.#sessions.end()
     this.#states.enter(TRANSITIONS.lock.to)
   }
 
   /** Throws `forbidden` when the current passphrase is wrong. */
   changeUnlockPassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
     return this.#derivations.run(INSIDE, async () => {
-      const session = this.#expectSession()
+      const session = this.#sessions.expect()
       const { domainKey } = await this.#slot.open(session.device, current)
       try {
         const slots = await this.#slot.seal(domainKey, next)
-        if (this.#expectSession() !== session) throw unavailable() // locked and unlocked meanwhile
+        if (this.#sessions.expect() !== session) throw unavailable() // locked and unlocked meanwhile
         if (!equalBytes(domainKey, session.vault.domainKey)) {
           throw new CofferError('storage', 'The sealed domain key is not the one in use')
         }
@@ -305,65 +279,49 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** A key for one purpose, made of the domain key; the caller wipes it. Throws `unavailable` unless Operational. */
   deriveKey(purpose: string): Uint8Array {
-    return deriveSealKey(this.#expectSession().vault.domainKey, purpose)
+    return deriveSealKey(this.#sessions.expect().vault.domainKey, purpose)
   }
 
   /** Open in every state but Failed. */
   get audit(): AuditLog | undefined {
-    return this.#disk?.audit
+    return this.#store.disk?.audit
   }
 
   /** Write transactions since the start, for the metrics. */
   get writes(): number {
-    return this.#disk?.store.writes ?? 0
+    return this.#store.disk?.store.writes ?? 0
   }
 
   get unattendedBoot(): boolean {
-    return this.#expectSession().device.has(UNATTENDED)
+    return this.#sessions.expect().device.has(UNATTENDED)
   }
 
   setUnattendedBoot(on: boolean): void {
-    const { vault, store, device } = this.#expectSession()
+    const { vault, store, device } = this.#sessions.expect()
     store.transaction(() => (on ? device.put(UNATTENDED, vault.domainKey) : device.remove(UNATTENDED)))
     if (!on) store.checkpoint() // nothing the device key alone opens stays behind
   }
 
   setTime(timeMs: number): void {
-    const { store, device } = this.#expectSession()
-    store.transaction(() => device.putTimeOffsetMs(this.#offsetOf(timeMs)))
-    this.clock.set(timeMs)
+    this.#sessions.expect()
+    this.#store.setTime(timeMs)
   }
 
   /** The machine's clock has the time of a server: no offset to it, also after the next start. */
   followMachineClock(): void {
-    this.clock.set(this.clock.now() - this.clock.offsetMs)
-    const disk = this.#disk
-    if (disk === undefined || !disk.device.readTimeOffsetMs()) return
-    this.#tolerance.attempt('storing the time', () => disk.store.transaction(() => disk.device.putTimeOffsetMs(0)))
+    this.#store.followMachineClock()
   }
 
   /** Gives the count that the store now holds, on disk; undefined when it could not be written. */
   keepStart(start: LastStart): number | null | undefined {
-    return this.#tolerance.attempt('keeping this start in the store', () => {
-      if (this.#disk === undefined) throw unavailable()
-      return keepLastStart(this.#disk, start)
-    })
+    return this.#store.keepStart(start)
   }
 
   /** Counters flushed, log checkpointed, keys wiped. The appliance cannot be used afterwards; a second call does nothing. */
   close(): void {
-    clearInterval(this.#flushTimer)
-    if (this.#session !== undefined) this.#endSession()
-    this.#closeDisk()
-  }
-
-  #closeDisk(): void {
-    const disk = this.#disk
-    this.#disk = undefined
-    if (disk === undefined) return
-    disk.audit.close()
-    disk.device.close()
-    this.#tolerance.attempt('closing the store', () => disk.store.close())
+    this.#sessions.stopFlushing()
+    this.#sessions.end()
+    this.#store.close()
   }
 
   async #boot(disk: Disk): Promise<void> {
@@ -385,10 +343,10 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
   async #restart(domainKey: Uint8Array | null): Promise<void> {
-    const disk = this.#disk
+    const { disk } = this.#store
     if (disk === undefined) throw unavailable() // Failed meanwhile
-    const wasOpen = this.#session !== undefined
-    if (wasOpen) this.#dropSession()
+    const wasOpen = this.#sessions.current !== undefined
+    this.#sessions.drop()
     if (domainKey !== null) {
       if (waiting(disk.device) !== null) this.#states.enter('Locked')
       await this.#tolerance.attemptSlowly('opening what was restored', () => this.#admitAfterAdoption(disk, domainKey))
@@ -427,7 +385,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   #fail(error: unknown): void {
-    this.#closeDisk()
+    this.#store.close()
     this.#states.begin('Failed')
     this.#failure = error instanceof CofferError ? error.message : 'The store cannot be opened'
     this.#log.error('general', `failed: ${describe(error)}`)
@@ -438,40 +396,21 @@ export class Appliance<D extends OpenDomain = Operational> {
     if (wrong.length === 0 || this.#states.current === 'Failed') return
     this.#failure = `Signatures come out wrong (${wrong.join('; ')}): this computer or this software is broken`
     this.#log.error('general', `failed: ${this.#failure}`)
-    if (this.#session !== undefined) this.#endSession()
-    this.#closeDisk()
+    this.#sessions.end()
+    this.#store.close()
     this.#options.pool.close().catch((error) => this.#tolerance.note('ending the crypto threads', error))
     this.#states.enter('Failed')
   }
 
-  async #restoreTlsIdentity(): Promise<TlsIdentity> {
-    const stored = this.#tolerance.attempt(
-      'reading the TLS identity',
-      () => this.#disk?.device.readTlsIdentity() ?? null,
-    )
-    if (stored) return stored
-    const identity = await this.#options.makeTlsIdentity()
-    const disk = this.#disk
-    // One that cannot be read is kept as it is: this one serves until the next start.
-    if (stored === null && disk !== undefined) {
-      this.#tolerance.attempt('storing the TLS identity', () =>
-        disk.store.transaction(() => disk.device.putTlsIdentity(identity)),
-      )
-    }
-    return identity
-  }
-
   #openVault(store: StoreFile, domainKey: Uint8Array): Vault {
-    return openVault(store, domainKey, this.#random, this.#noteDamage, this.#collections)
+    return openVault(store, domainKey, this.#services.random, this.#noteDamage, this.#collections)
   }
 
   /** Opens the domain; without it the appliance is Locked. */
   #admit(trigger: Trigger, vault: Vault): void {
     try {
-      this.#session = { ...this.#disk!, vault, domain: this.#options.openDomain(vault, this.#services) }
-      void actAlone(() => vault.watch())
+      this.#sessions.begin(this.#store.disk!, vault)
     } catch (error) {
-      vault.close()
       this.#openFailure = describe(error)
       if (this.#states.current === 'Locked') this.#states.tell()
       else this.#states.enter('Locked')
@@ -481,45 +420,12 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#states.enter(TRANSITIONS[trigger].to)
   }
 
-  /** What was asked for before the end is done before it. */
-  #endSession(): void {
-    this.#flush()
-    this.#session!.vault.settle()
-    this.#dropSession()
-  }
-
-  #dropSession(): void {
-    const { vault, domain } = this.#session!
-    this.#session = undefined
-    this.#states.endEra()
-    this.backups.sessionEnds()
-    domain.close()
-    vault.close()
-    this.#options.pool.forgetAll()
-  }
-
-  #flush(slowly = false): void {
-    const what = 'persisting counters'
-    const stored = this.#tolerance.attempt(what, () => this.#session?.domain.flush(slowly))
-    stored?.catch((error) => this.#tolerance.note(what, error))
-  }
-
-  #offsetOf(timeMs: number): number {
-    return this.clock.offsetMs + timeMs - this.clock.now()
-  }
-
   #expect(trigger: Trigger): Disk {
     assertAdmitted()
-    if (this.#states.current !== TRANSITIONS[trigger].from || this.#disk === undefined) throw unavailable()
-    return this.#disk
-  }
-
-  #expectSession(): Session<D> {
-    if (this.#session === undefined) throw unavailable()
-    return this.#session
+    const { disk } = this.#store
+    if (this.#states.current !== TRANSITIONS[trigger].from || disk === undefined) throw unavailable()
+    return disk
   }
 
   readonly #noteDamage = (message: string): void => this.#log.error('general', message)
 }
-
-const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

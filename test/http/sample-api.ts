@@ -20,6 +20,8 @@ export interface Sample {
   /** Called by the handlers that leave a trace. */
   calls: string[]
   verifications: number
+  /** Counts wrong credentials, and those that unlock. */
+  limiter: AttemptLimiter
 }
 
 export interface SampleApi {
@@ -68,9 +70,19 @@ export const declarations = [
     body: { kind: 'json', schema: z.strictObject({ passphrase }).meta({ id: 'PassphraseBody' }) },
     noCache: true,
     answers: { status: 204, empty: true },
-    handle: async ({ body }) => {
-      if (Buffer.from(body.passphrase).toString() !== 'right passphrase')
-        throw new CofferError('forbidden', 'Wrong passphrase')
+    handle: async ({
+      services,
+      address,
+      body,
+    }: {
+      services: Sample
+      address: string
+      body: { passphrase: Uint8Array }
+    }) => {
+      const isRight = await services.limiter.attempt(address, UNLOCK_USER, async () =>
+        Buffer.from(body.passphrase).toString() === 'right passphrase' ? true : null,
+      )
+      if (!isRight) throw new CofferError('forbidden', 'Wrong passphrase')
       return { status: 204 }
     },
   }),
@@ -378,10 +390,17 @@ export const basic = (user: string, passphrase = PASSPHRASE): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 export function sampleApi(options: Partial<ApiOptions<Sample>> = {}): SampleApi {
-  const sample: Sample = { state: 'Operational', nowMs: 0, keys: new Map([['k', 'one']]), calls: [], verifications: 0 }
+  const limiter = createAttemptLimiter(() => sample.nowMs)
+  const sample: Sample = {
+    state: 'Operational',
+    nowMs: 0,
+    keys: new Map([['k', 'one']]),
+    calls: [],
+    verifications: 0,
+    limiter,
+  }
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
-  const limiter = createAttemptLimiter(() => sample.nowMs)
   const app = createApi<Sample>({
     declarations,
     others: documentDeclarations(declarations, { title: 'Sample', version: '1.2', vendor: 'Test' }, BASE_PATH),

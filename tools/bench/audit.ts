@@ -17,7 +17,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createApp } from '../../firmware/app.ts'
 import { openAppliance } from '../../firmware/appliance/appliance.ts'
-import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
@@ -188,7 +187,7 @@ async function serve(dataDirectory: string): Promise<void> {
     systemTimeMs: Date.now(),
   })
   const info = { vendor: 'Coffer', product: 'Coffer', version: '0' }
-  const options = { appliance, log, limiter: createAttemptLimiter(), info }
+  const options = { appliance, log, info }
   const nothing = { expectRoom: () => {}, record: () => undefined }
   const apps = [createApp(options), createApp({ ...options, auditor: nothing })]
   const identity = () => appliance.tlsIdentity()

@@ -55,9 +55,9 @@ export const lifecycleDeclarations = [
     body: { kind: 'json', schema: passphraseBody },
     answers: EMPTY,
     errors: { 400: 'The passphrase is not 10 to 200 bytes long.', 403: 'The passphrase is wrong.' },
-    handle: async ({ services, address, place, body: { passphrase } }) => {
+    handle: async ({ services, address, isRecorded, body: { passphrase } }) => {
       try {
-        await services.appliance.unlock(passphrase, place)
+        await services.appliance.unlock(passphrase, { address, onRecord: isRecorded })
         return { status: 204 }
       } catch (error) {
         if (error instanceof CofferError && error.code === 'forbidden')

@@ -1,6 +1,5 @@
 /** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
 
-import { actAdmitted, type Check } from '../../base/admission.ts'
 import type { AttemptLimiter } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Place } from '../../base/fair-queue.ts'
@@ -9,7 +8,7 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Attempt as Audited } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
-import type { Access, Declaration, Request, Result } from './endpoint.ts'
+import type { Access, Declaration, Request } from './endpoint.ts'
 
 export const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
 
@@ -38,8 +37,6 @@ export interface AccessChecks<S> {
     request: Request<S, unknown, unknown, unknown>,
     era: unknown,
   ): void
-  /** Runs the handler, in the turn in which it is checked; where attempts are limited, `forbidden` is a failed one. */
-  handle(declaration: Declaration<S>, request: Request<S, unknown, unknown, unknown>, check: Check): Promise<Result>
 }
 
 export function createAccess<S>(options: AccessOptions): AccessChecks<S> {
@@ -82,27 +79,7 @@ export function createAccess<S>(options: AccessOptions): AccessChecks<S> {
     if (options.admit?.(caller) === false) throw new CofferError('forbidden', 'Your namespace does not exist')
   }
 
-  async function handle(
-    declaration: Declaration<S>,
-    request: Request<S, unknown, unknown, unknown>,
-    check: Check,
-  ): Promise<Result> {
-    if (declaration.attemptsAs === undefined) return actAdmitted(check, () => declaration.handle(request))
-    let refused: unknown
-    const result = await options.limiter.attempt(request.address, declaration.attemptsAs, async (place) => {
-      try {
-        return await actAdmitted(check, () => declaration.handle({ ...request, place }))
-      } catch (error) {
-        if (!(error instanceof CofferError && error.code === 'forbidden')) throw error
-        refused = error
-        return null
-      }
-    })
-    if (result === null) throw refused
-    return result
-  }
-
-  return { authenticate, assertAdmitted, handle }
+  return { authenticate, assertAdmitted }
 }
 
 /** So that whoever is refused knows whom to ask. */

@@ -15,6 +15,8 @@ export interface Attempt<S> {
   caller?: Caller
   /** Checks 6 and 7 were passed. */
   isAdmitted: boolean
+  /** Somebody else has written the line, or failed to. */
+  isRecorded?: boolean
   /** With the body, present from check 15 on. */
   request?: Request<S, unknown, unknown, unknown>
   result?: Result
@@ -39,7 +41,7 @@ export const isRefused = (status: number): boolean => REFUSED.has(status)
 
 /** Of requests nobody was admitted to, only refused callers are recorded: the others tried nothing. */
 export function recordAttempt<S>(auditor: Auditor<S>, attempt: Attempt<S>, status: number): Promise<void> | undefined {
-  if (!isDeclared(attempt)) return undefined
+  if (attempt.isRecorded || !isDeclared(attempt)) return undefined
   const { declaration, isAdmitted } = attempt
   const isRecorded = isRefused(status) || (isAdmitted && auditKind(declaration) !== 'none')
   return isRecorded ? auditor.record(attempt, status) : undefined

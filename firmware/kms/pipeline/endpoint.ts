@@ -1,7 +1,6 @@
 /** An endpoint as a declaration: what the pipeline enforces, the API documents describe, and a short handler. */
 
 import type { z } from 'zod'
-import type { Place } from '../../base/fair-queue.ts'
 import type { State } from '../../base/states.ts'
 import { BODY_BYTES_MAX, type Upload } from '../../http/request/body.ts'
 import type { Part } from '../../http/request/multipart.ts'
@@ -70,8 +69,8 @@ export interface Request<S, P, Q, B> {
   address: string
   /** Aborted when the client has gone: whoever makes something long for it can stop. */
   readonly signal: AbortSignal
-  /** Of the attempt, where attempts are limited. */
-  place?: Place
+  /** Called when what the handler calls writes the line of the audit log itself: the pipeline then writes none. */
+  isRecorded: () => void
   params: P
   query: Q
   body: B
@@ -98,8 +97,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   states: readonly State[]
   access: Access | 'public'
   /**
-   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6;
-   * a body that parses but fails its schema, and `forbidden` thrown by the handler, count as failures.
+   * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6, and a
+   * body that parses but fails its schema counts as one. What the handler finds wrong, it counts itself.
    */
   attemptsAs?: string
   /**

@@ -5,7 +5,7 @@
  */
 
 import { Hono } from 'hono'
-import type { Check } from '../../base/admission.ts'
+import { actAdmitted, type Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { matchSchema } from '../../base/json.ts'
 import { wipeIn } from '../../base/secret.ts'
@@ -50,7 +50,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyReader = createBodyReader(bodyLimits)
   const bodies = createBodies(bodyReader)
   options.onEra?.(bodyReader.recheck)
-  const { authenticate, assertAdmitted, handle } = createAccess<S>(options)
+  const { authenticate, assertAdmitted } = createAccess<S>(options)
   const routes = createRoutes<Resource<S>>()
   const addAt = (path: string, declaration: Declaration<S>) =>
     add(
@@ -119,6 +119,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       params: match.params,
       query: {},
       body: undefined,
+      isRecorded: () => {
+        attempt.isRecorded = true
+      },
     }
     const check = () => assertAdmitted(declaration, access, request, era)
     check()
@@ -155,7 +158,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
         if ('status' in late) return late
       }
       attempt.request = request
-      const result = await handle(declaration, request, check)
+      const result = await actAdmitted(check, () => declaration.handle(request))
       attempt.result = result
       if (givesOut(result)) check() // nothing is told or signed for whoever may not ask for it any more
       const headers = responseHeaders(declaration, early.etag)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AppOptions, createApp } from '../../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../../firmware/appliance/appliance.ts'
-import { type AttemptLimiter, createAttemptLimiter } from '../../../firmware/base/attempts.ts'
+import { createAttemptLimiter } from '../../../firmware/base/attempts.ts'
 import { createLog, type Entry, type Log } from '../../../firmware/base/log.ts'
 import { createPool } from '../../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
@@ -41,14 +41,12 @@ export class Rig {
   readonly pool: CryptoPool
   readonly appliance: Appliance
   readonly entries: Entry[]
-  readonly limiter: AttemptLimiter
   readonly #app: ReturnType<typeof createApp>
   readonly dataDirectory: string
   readonly #passphrases = new Map([['admin', ADMIN]])
   /** Ends everything and removes the store. */
   readonly close: () => Promise<void>
-  /** What the clock of the limit on attempts shows. */
-  nowMs = 0
+  readonly #limitClock: { nowMs: number }
 
   constructor(
     pool: CryptoPool,
@@ -57,7 +55,9 @@ export class Rig {
     entries: Entry[],
     dataDirectory: string,
     more: Partial<AppOptions>,
+    limitClock: { nowMs: number },
   ) {
+    this.#limitClock = limitClock
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
@@ -67,10 +67,18 @@ export class Rig {
       await pool.close()
       rmSync(dataDirectory, { recursive: true })
     }
-    this.limiter = createAttemptLimiter(() => this.nowMs)
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
     const releaseKey = new Uint8Array(32)
-    this.#app = createApp({ appliance, log, limiter: this.limiter, info, releaseKey, ...more })
+    this.#app = createApp({ appliance, log, info, releaseKey, ...more })
+  }
+
+  /** What the clock of the limit on attempts shows. */
+  get nowMs(): number {
+    return this.#limitClock.nowMs
+  }
+
+  set nowMs(nowMs: number) {
+    this.#limitClock.nowMs = nowMs
   }
 
   async call(line: string, { as = 'admin', json, body, headers = {} }: Call = {}): Promise<Answer> {
@@ -134,6 +142,7 @@ async function makeRig(
   const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
+  const limitClock = { nowMs: 0 }
   const appliance = await openAppliance({
     dataDirectory,
     deviceKey,
@@ -143,8 +152,9 @@ async function makeRig(
     firstAdministrator: (passphrase, deps) => firstAdministrator(passphrase, { ...deps, passphraseCost: CHEAP }),
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
+    limiter: createAttemptLimiter(() => limitClock.nowMs),
   })
-  return new Rig(pool, appliance, log, entries, dataDirectory, more)
+  return new Rig(pool, appliance, log, entries, dataDirectory, more, limitClock)
 }
 
 /** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */

@@ -1,0 +1,54 @@
+/** What an appliance is made of, and what it must know of the service whose records it keeps. */
+
+import type { AttemptLimiter } from '../base/attempts.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Random } from '../crypto/random.ts'
+import type { TlsIdentity } from '../crypto/tls/identity.ts'
+import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
+import type { Operational } from '../kms/domain/operational.ts'
+import type { Change, RecordStore } from '../store/store.ts'
+
+/** What the appliance must know of the domain it opens. */
+export interface OpenDomain {
+  /** Persists the operation counters: all of it begins in this turn, or, `slowly`, one change after the other. */
+  flush(slowly?: boolean): Promise<void> | void
+  /** Wipes what is remembered. */
+  close(): void
+}
+
+export interface DomainServices {
+  pool: CryptoPool
+  random: Random
+  log: Log
+  clock: Clock
+  /** The name under which this device counts operations. */
+  member: string
+}
+
+export interface ApplianceOptions<D extends OpenDomain = Operational> {
+  dataDirectory: string
+  /** Null when it is lost: the appliance is then Failed. The caller may wipe it afterwards. */
+  deviceKey: Uint8Array | null
+  /** Why the machine does not give the device key as it was started; the appliance then stays Locked, also unattended. */
+  withheld?: string | undefined
+  /** Of the last start that was counted; absent where nothing counts. */
+  count?: number | undefined
+  /** Of this software. */
+  version?: string
+  pool: CryptoPool
+  log: Log
+  openDomain: (records: RecordStore, services: DomainServices) => D
+  /** What the service keeps in the store. */
+  collections?: readonly string[]
+  /** The records that provisioning begins with. */
+  firstAdministrator: (passphrase: Uint8Array, services: DomainServices) => Promise<Change[]>
+  makeTlsIdentity: () => TlsIdentity | Promise<TlsIdentity>
+  clock?: Clock
+  random?: Random
+  unlockCost?: ScryptCost
+  /** On failed attempts, of those who log in as of those who unlock. */
+  limiter?: AttemptLimiter
+  /** Where SQLite's native code lies, when not in its package. */
+  nativeBinding?: string
+}
