@@ -1,0 +1,57 @@
+/** The chat beside the firmware: its process, and the pipe between the two. */
+
+import type { ChildProcess } from 'node:child_process'
+import type { ToFirmware } from '../firmware/channel/protocol.ts'
+import type { Platform } from './platform.ts'
+import { type ChatProcess, createChatProcess } from './supervisor/chat-process.ts'
+import { type Command, linkOf } from './supervisor/firmware-process.ts'
+import { createJoint } from './supervisor/joint.ts'
+import { chatProgramOf } from './supervisor/own-firmware.ts'
+import type { Running } from './versions/slots.ts'
+
+export interface ChatOptions {
+  platform: Platform
+  /** The version of the firmware that runs. */
+  running: () => Running
+  send: (message: ToFirmware) => void
+  onLines: (lines: string[]) => void
+}
+
+export interface Chat extends ChatProcess {
+  /** The chat that comes is to be this firmware's. One that sends what it must not is killed. */
+  join(firmware: ChildProcess): void
+}
+
+export function createChat({ platform, running, send, onLines }: ChatOptions): Chat {
+  const joint = createJoint()
+  const chat = createChatProcess({
+    command: () => commandOf(platform, running()),
+    lock: platform.lock,
+    onLaunch: (process) => joint.joinChat(linkOf(process)),
+    onDown: (problem) => send({ type: 'chatDown', problem }),
+    onLines,
+  })
+  return {
+    ...chat,
+    join(firmware) {
+      const pipe = linkOf(firmware)
+      joint.joinFirmware(pipe, (why) => {
+        onLines([`The firmware ${why}. It is killed.`])
+        firmware.kill('SIGKILL')
+      })
+      pipe.on('close', () => chat.want('none')) // it has its key from this one
+    },
+  }
+}
+
+function commandOf(platform: Platform, running: Running): Command {
+  const { launcher, heapMegabytes, makeDirectory } = platform.chat!
+  makeDirectory()
+  return {
+    launcher,
+    program: chatProgramOf(running.program),
+    readable: running.readable,
+    storeDirectory: platform.settings.chat!.directory,
+    heapMegabytes,
+  }
+}

@@ -1,0 +1,86 @@
+/** What people at the console are told of the firmware, and asked for while it is Locked. */
+
+import { PRODUCT } from '../firmware/channel/product.ts'
+import type { Network, ToBoot } from '../firmware/channel/protocol.ts'
+import type { Console } from './console/console.ts'
+import type { Platform } from './platform.ts'
+
+type Message<T extends ToBoot['type']> = Extract<ToBoot, { type: T }>
+
+export interface Conversation {
+  /** A firmware is being started. */
+  begin(): void
+  /** What was typed at the prompt; null when it was too long. */
+  passphrase(typed: Uint8Array | null): void
+  listening(message: Message<'listening'>): void
+  network(network: Network): void
+  state(message: Message<'state'>): void
+  unlockResult(message: Message<'unlockResult'>): void
+}
+
+export interface ConversationOptions {
+  terminal: Console
+  /** Of the firmware that runs. */
+  version: () => string
+  shownAddress: Platform['shownAddress']
+  /** Hands over a passphrase and wipes it. */
+  unlock: (passphrase: Uint8Array) => void
+}
+
+export function createConversation({ terminal, version, shownAddress, unlock }: ConversationOptions): Conversation {
+  let listening: Message<'listening'> | null = null
+  let network: Network | null = null
+  /** True from the first `Locked` of a firmware on: what follows was then no unattended start. */
+  let wasLocked = false
+
+  function askAgain(notice: string): void {
+    terminal.print(notice)
+    terminal.ask()
+  }
+
+  function url(): string {
+    if (listening === null) return ''
+    const address = shownAddress(listening.address, network)
+    return `https://${address.includes(':') ? `[${address}]` : address}:${listening.port}`
+  }
+
+  /** The state in one line, where there is nothing to ask. */
+  function describe({ state, reason }: Message<'state'>): string {
+    const start = state === 'Operational' && !wasLocked ? 'started unattended, ' : ''
+    const why = state === 'Failed' || reason !== undefined ? `: ${reason ?? 'no reason given'}` : ''
+    const next = state === 'Locked' && reason === undefined ? ', waiting for the passphrase at /api/v1/unlock' : ''
+    return `${PRODUCT.product} ${version()} at ${url()}: ${start}${state}${why}${next}`
+  }
+
+  return {
+    begin() {
+      wasLocked = false
+      terminal.silence()
+    },
+    passphrase(typed) {
+      if (typed === null) askAgain('That is too long: a passphrase has at most 200 bytes.')
+      else if (typed.length === 0) terminal.ask()
+      else unlock(typed)
+    },
+    listening(message) {
+      listening = message
+    },
+    network(next) {
+      network = next
+    },
+    state(message) {
+      const { state, reason } = message
+      const asks = state === 'Locked' && reason === undefined && terminal.canAsk()
+      terminal.release()
+      terminal.print(asks ? `${PRODUCT.product}\nVersion ${version()}\n${url()}` : describe(message))
+      if (asks) terminal.ask()
+      wasLocked ||= state === 'Locked' || state === 'Unprovisioned'
+    },
+    unlockResult({ result, message }) {
+      if (result === 'wrong') askAgain('Wrong passphrase.')
+      else if (result === 'tooManyAttempts') askAgain('Too many attempts: wait a second before the next one.')
+      else if (result === 'failed') askAgain(`The unlock failed: ${message ?? 'no reason given'}.`)
+      // otherwise a state message takes the prompt away
+    },
+  }
+}
