@@ -12,6 +12,7 @@ import SealedDatabase from 'better-sqlite3-multiple-ciphers'
 import { type BundledPackage, bundle as makeBundle } from '../tools/build.ts'
 import { assembleImage, makeImage, manifestOf, rawPublicKey } from '../tools/update-image.ts'
 import { openBootPrograms } from './boot-programs.ts'
+import { TIME } from './contents.ts'
 import { makeCpio } from './cpio.ts'
 import { makeDisk } from './disk.ts'
 import { makeInitramfs } from './initramfs.ts'
@@ -28,7 +29,6 @@ import { requireTools } from './tools.ts'
 import { addHashTree } from './verity.ts'
 
 const PRODUCT = 'Coffer'
-const TIME = 1793491200 // of every file: 2026-11-01. A device whose clock says less knows that it is wrong.
 
 /** Whatever goes wrong in the kernel ends this start; seconds are those after which nothing else is believed. */
 const RESTART =

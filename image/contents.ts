@@ -2,6 +2,9 @@
 
 import type { Architecture } from './architecture.ts'
 
+/** Of every file, in seconds since 1970: 2026-11-01. A device whose clock says less knows that it is wrong. */
+export const TIME = 1_793_491_200
+
 /** Of these packages come the programs below, and the libraries that those and Node ask for. */
 export const packagesOf = ({ kernelPackage }: Architecture): readonly string[] => [
   kernelPackage,

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
+import { stripped } from './elf.ts'
 import { run } from './run.ts'
+import { withoutLanguages } from './unicode-data.ts'
 
 export interface NodeRuntime {
   name: string
@@ -41,6 +43,10 @@ export function openNodeRuntime({ npmPackage }: Architecture, cache: string): No
   }
   return { name: npmPackage, version, integrity, directory }
 }
+
+/** Node without its symbols and without the data of languages other than English, half of its size. */
+export const programOf = ({ directory }: NodeRuntime): Buffer =>
+  withoutLanguages(stripped(readFileSync(`${directory}/bin/node`)))
 
 /** The parts of Node and their versions. They are those of this very process, which runs the same version of Node. */
 export function partsOfNode({ name, version }: NodeRuntime): Record<string, string> {

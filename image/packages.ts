@@ -19,9 +19,12 @@ export interface Packages {
   library(name: string): { package: UnpackedPackage; file: string }
 }
 
-export function openPackages(architecture: Architecture, cache: string): Packages {
+/** All that are locked, or those of them with these names. */
+export function openPackages(architecture: Architecture, cache: string, names?: readonly string[]): Packages {
   const debian = openDebian(architecture, cache)
-  const all = lockedPackages(architecture).map((locked) => ({ ...locked, directory: debian.unpack(locked) }))
+  const all = lockedPackages(architecture)
+    .filter(({ name }) => names === undefined || names.includes(name))
+    .map((locked) => ({ ...locked, directory: debian.unpack(locked) }))
   const get = (name: string) => {
     const found = all.find((unpacked) => unpacked.name === name)
     if (found !== undefined) return found
@@ -31,7 +34,9 @@ export function openPackages(architecture: Architecture, cache: string): Package
   return {
     all,
     get,
-    kernel: all.find(({ name }) => /^linux-image-\d/.test(name)) ?? get(architecture.kernelPackage),
+    get kernel() {
+      return all.find(({ name }) => /^linux-image-\d/.test(name)) ?? get(architecture.kernelPackage)
+    },
     library: (name) => {
       for (const unpacked of all)
         for (const place of places) {

@@ -3,18 +3,16 @@
  * seldom changes, and Coffer in /app.
  */
 
-import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ADDONS } from '../tools/build.ts'
 import type { Architecture } from './architecture.ts'
 import { FIRMWARE_PACKAGES, NETWORK_MODULES, PROGRAMS } from './contents.ts'
-import { stripped } from './elf.ts'
 import { addLibraries } from './libraries.ts'
 import { addModules, openKernelModules } from './modules.ts'
-import type { NodeRuntime } from './node-runtime.ts'
+import { type NodeRuntime, programOf } from './node-runtime.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { bytesOf, directory, fileOf, link, type Tree } from './tree.ts'
-import { withoutLanguages } from './unicode-data.ts'
 
 const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
@@ -29,8 +27,7 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
 
   for (const { package: name, path } of PROGRAMS)
     tree.set(`usr/${path.replace(/^usr\//, '')}`, fileOf(`${packages.get(name).directory}/${path}`, name, true))
-  const program = withoutLanguages(stripped(readFileSync(`${node.directory}/bin/node`)))
-  tree.set('usr/bin/node', bytesOf(program, node.name, true))
+  tree.set('usr/bin/node', bytesOf(programOf(node), node.name, true))
   tree.set('usr/sbin/init', fileOf(fileURLToPath(new URL('sbin-init', import.meta.url)), COFFER, true))
   const { name, directory: e2fsprogs } = packages.get('e2fsprogs')
   tree.set('etc/mke2fs.conf', fileOf(`${e2fsprogs}/etc/mke2fs.conf`, name))
