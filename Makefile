@@ -4,12 +4,14 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run image qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
+.PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: firmware/configuration/README.md)'
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
+	@echo 'make deb        package for Debian and its like in dist/, with a service of systemd; ARCH=arm64'
+	@echo 'make oci        image for Docker, Podman and Kubernetes in dist/, made without them; ARCH=arm64'
 	@echo 'make qemu       run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test       run the tests that take minutes; what lacks a program is skipped with the words that install it'
 	@echo 'make test-all   run every test, also those that take long, and all of the image under QEMU (an hour)'
@@ -36,6 +38,9 @@ image: node_modules/.package-lock.json $(RELEASE_KEY)
 	$(NODE) image/build.ts --arch $(ARCH) --release-$(if $(filter %.pub,$(RELEASE_KEY)),,signing-)key $(RELEASE_KEY) \
 	  $(if $(RELEASE),--release $(RELEASE)) \
 	  $(if $(SECURE_BOOT_KEYS),--secure-boot-keys $(SECURE_BOOT_KEYS)) --output $(IMAGE)
+
+deb oci: node_modules/.package-lock.json
+	$(NODE) image/host/build.ts $@ --arch $(ARCH) --output dist
 
 var/development.key:
 	@mkdir -p var
@@ -73,7 +78,7 @@ test-long: node_modules/.package-lock.json
 	$(SUITES) $(LONG)
 
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
-QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,parts packages tools write-log quick))
+QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools write-log quick))
 test-image-quick: node_modules/.package-lock.json
 	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
 

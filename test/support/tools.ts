@@ -16,6 +16,7 @@ const PACKAGES = {
   bsdcpio: 'libarchive-tools',
   cpio: 'cpio',
   curl: 'curl',
+  'dpkg-deb': 'dpkg',
   e2fsck: 'e2fsprogs',
   'fsck.fat': 'dosfstools',
   mcopy: 'mtools',
@@ -29,9 +30,12 @@ const PACKAGES = {
   script: 'bsdutils',
   sfdisk: 'fdisk',
   sgdisk: 'gdisk',
+  skopeo: 'skopeo',
   swtpm: 'swtpm',
+  'systemd-analyze': 'systemd',
   tmux: 'tmux',
   tpm2_getcap: 'tpm2-tools',
+  umoci: 'umoci',
   veritysetup: 'cryptsetup-bin',
 } as const
 
