@@ -4,6 +4,7 @@
  * the count of a key is that in its record, what all nodes have stored, and what this one has not. Contract section 6.2.
  */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import type { Change } from './collections.ts'
 import type { Context } from './context.ts'
@@ -12,6 +13,7 @@ import type { KeyEntry } from './key-index.ts'
 
 const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
+const GROUP = 4 // buckets in a transaction: each is a page or two, and all of them write the same few again
 
 export class KeyCounts {
   readonly #context: Context
@@ -69,21 +71,34 @@ export class KeyCounts {
   }
 
   /**
-   * Stores what is not stored yet: all of it is on its way in this turn, or, `slowly`, one record after the other. Throws
+   * Stores what is not stored yet: all of it is on its way in this turn, or, `slowly`, some records after others. Throws
    * `storage` when the disk fails.
    */
   async store(slowly: boolean): Promise<void> {
-    const writes: Promise<void>[] = []
-    for (const [bucket, unstored] of this.#unstored.entries()) {
-      if (unstored.size === 0) continue
-      const write = this.#storeBucket(bucket)
-      if (slowly) await write
-      else writes.push(write)
-    }
-    await Promise.all(writes)
+    const buckets = this.#inOrderOfRows()
+    if (!slowly) await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket)))
+    else for (let at = 0; at < buckets.length; at += GROUP) await this.#storeGroup(buckets.slice(at, at + GROUP))
   }
 
-  #storeBucket(bucket: number): Promise<void> {
+  /** Of those that have anything to store: neighbours share pages of the disk. */
+  #inOrderOfRows(): number[] {
+    const { records, member } = this.#context
+    const used = [...this.#unstored.keys()].filter((bucket) => this.#unstored[bucket]!.size > 0)
+    const slots = new Map(used.map((bucket) => [bucket, records.slotOf('counts', nameOf(member, bucket))]))
+    return used.sort((a, b) => (slots.get(a)! < slots.get(b)! ? -1 : 1))
+  }
+
+  /** In one transaction. The slots of keys, which take the time, are computed before it, one bucket in each turn. */
+  async #storeGroup(buckets: readonly number[]): Promise<void> {
+    const slots = new Map<string, bigint>()
+    for (const bucket of buckets) {
+      for (const entry of this.#unstored[bucket]!.keys()) slots.set(nameOfKey(entry), this.#slotOf(entry))
+      await nextTurn()
+    }
+    await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket, slots)))
+  }
+
+  #storeBucket(bucket: number, slots?: ReadonlyMap<string, bigint>): Promise<void> {
     const { records, member } = this.#context
     return records.change(() => {
       const unstored = this.#unstored[bucket]!
@@ -93,7 +108,7 @@ export class KeyCounts {
       const counts = adds.size === 0 ? null : this.#read(name)
       if (counts === null) return { changes: [], result: undefined }
       for (const [entry, count] of adds) {
-        const slot = this.#slotOf(entry)
+        const slot = slots?.get(nameOfKey(entry)) ?? this.#slotOf(entry)
         counts.set(slot, (counts.get(slot) ?? 0) + count)
       }
       const value = encodeBucket({ bucket, member, counts })
@@ -137,8 +152,8 @@ export class KeyCounts {
     return this.#context.records.isDamaged('counts', name) ? null : this.#context.records.get('counts', name)
   }
 
-  #slotOf({ namespace, id }: Readonly<KeyEntry>): bigint {
-    return this.#context.records.slotOf('keys', keyName(namespace, id))
+  #slotOf(entry: Readonly<KeyEntry>): bigint {
+    return this.#context.records.slotOf('keys', nameOfKey(entry))
   }
 
   #owe(counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
@@ -155,6 +170,8 @@ export function bucketOf({ namespace, id }: { namespace: Namespace; id: string }
     for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return ((hash >>> 24) ^ (hash >>> 16) ^ (hash >>> 8) ^ hash) & (BUCKETS - 1)
 }
+
+const nameOfKey = ({ namespace, id }: Readonly<KeyEntry>): string => keyName(namespace, id)
 
 const nameOf = (member: string, bucket: number): string => `${member}/${bucket}`
 
