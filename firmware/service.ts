@@ -10,7 +10,6 @@ import { CONSOLE } from './appliance/unlocking.ts'
 import { type Clock, createClock } from './base/clock.ts'
 import { refuseNativeCode } from './base/confinement.ts'
 import { CofferError } from './base/error.ts'
-import { wipeGarbage } from './base/garbage.ts'
 import { createLog, type Log, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
 import { wipe } from './base/secret.ts'
@@ -24,18 +23,19 @@ import { type ChatHost, createChatHost } from './chat/host.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { consoleFiles } from './console-files.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
-import { wipeStack } from './crypto/engine/stack.ts'
 import { createPool } from './crypto/pool/pool.ts'
 import { systemRandom } from './crypto/random.ts'
-import { fingerprintOf, makeTlsIdentity } from './crypto/tls/identity.ts'
-import { refusal } from './http/errors.ts'
-import { toResponse } from './http/reply.ts'
+import { makeTlsIdentity } from './crypto/tls/identity.ts'
+import type { CryptoPool } from './crypto/types.ts'
 import { listenTls } from './http/server/listener.ts'
-import { wipeParserBuffer } from './http/server/parser-buffer.ts'
 import { listenRedirect } from './http/server/redirect.ts'
-import { createTraffic } from './http/server/traffic.ts'
+import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { firstAdministrator, type Operational, openDomain } from './kms/domain/operational.ts'
+import type { Api } from './kms/pipeline/pipeline.ts'
+import { wipeLeftoversOfLocks } from './leftovers.ts'
+import { reportToBoot } from './reports.ts'
 import { forgetExtensions } from './store/sqlite/file.ts'
+import { createTrialGate } from './trial-gate.ts'
 
 const BUILD_DIGITS = 12
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
@@ -72,152 +72,44 @@ interface Service {
 
 type Start = Extract<ToFirmware, { type: 'start' }>
 
-async function start(
-  { settings, deviceKey, withheld, count, software }: Start,
-  channel: BootChannel,
-  program: URL,
-): Promise<Service> {
+async function start(start: Start, channel: BootChannel, program: URL): Promise<Service> {
+  const { settings, software } = start
+  const send = (message: ToBoot) => channel.send(message)
   let chat: ChatHost | undefined
-  const clock = tellingClock(() => chat?.clockSet())
+  const clock = observedClock(() => chat?.clockSet())
   const syslog = createSyslog(clock.now)
-  const log = createLog(settings.logLevel, (entry) => {
-    writeToConsole(entry)
-    syslog.send(entry)
-  })
-  exitOnBugs(log)
-  if (software.fallback !== null) log.warning('general', software.fallback)
+  const log = openLog(start, syslog)
   const pool = createPool({ entry: workerOf(program), startLater: true })
-  const { dataDirectory, host, port, httpPort } = settings
-  const appliance = await openAppliance({
-    dataDirectory,
-    deviceKey,
-    withheld,
-    count,
-    pool,
-    log,
-    openDomain,
-    firstAdministrator,
-    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
-    clock,
-  })
-  forgetExtensions()
-  refuseNativeCode()
-  applyLogging(appliance, log, syslog)
-  wipe(deviceKey)
+  const appliance = await openStore(start, { pool, log, clock })
+  followLogging(appliance, log, syslog)
   const traffic = createTraffic()
-  const tell = (message: ToBoot) => channel.send(message)
-  const bootManager = createBootManager(tell)
+  const bootManager = createBootManager(send)
   channel.on('message', bootManager.receive)
-  const { releaseKey } = settings
-  const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
-  if (settings.chat !== undefined)
-    chat = createChatHost({
-      appliance,
-      place: settings.chat,
-      host,
-      pipe: new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true }),
-      want: (wanted) => tell({ type: 'chat', wanted }),
-      log,
-      onTrial: software.trial,
-    })
-  appliance.backups.chat = chat?.backups ?? null
+  chat = openChat(start, { appliance, log, send })
   channel.on('message', (message) => chat?.receive(message))
-  const app = createApp({
-    appliance,
-    log,
-
-    traffic,
-    info,
-    bootManager,
-    releaseKey,
-    chat,
-    consoleFiles,
-    console: settings.console,
-  })
-  let { trial } = software
-  const trialOver = Promise.withResolvers<void>()
-  const duringTrial: typeof app.fetch = async (request, env) => {
-    const isLocked = () => appliance.state === 'Locked'
-    if (isForPeople(request)) return app.fetch(request, env)
-    if (!isLocked()) return toResponse(onTrial())
-    const response = await app.fetch(request, env)
-    if (!isLocked()) await trialOver.promise // who unlocks it is told so when it stays
-    return isLocked() || !trial ? response : toResponse(onTrial())
-  }
-  const gate: typeof app.fetch = (request, env) => (trial ? duringTrial : app.fetch)(request, env)
-  const identity = () => appliance.tlsIdentity()
-  const listener = await listenTls({
-    app: { fetch: gate },
-    host,
-    port,
-    identity,
-    log,
-    now: clock.now,
-    traffic,
-  }).catch((error) => refuse(channel, error, 'COFFER_PORT'))
-  const redirect =
-    httpPort === null
-      ? null
-      : await listenRedirect({ host, port: httpPort, tlsPort: listener.port, log, now: clock.now }).catch((error) =>
-          refuse(channel, error, 'COFFER_HTTP_PORT'),
-        )
-  if (redirect !== null) log.info('general', `port ${redirect.port} redirects to the TLS port`)
-
-  const { configuration } = appliance
-  let fingerprint = ''
-  const tellTlsKey = () => {
-    const current = fingerprintOf(identity())
-    if (current === fingerprint) return // another certificate for the same key
-    fingerprint = current
-    log.info('general', `TLS key ${fingerprint}`)
-    tell({ type: 'tlsKey', fingerprint })
-  }
-  const tellNetwork = () => tell({ type: 'network', network: configuration.network })
-  const tellNtp = () => tell({ type: 'ntp', ntp: configuration.ntp })
-  configuration.onChange((part) => {
-    if (part === 'tls') {
-      listener.renewIdentity()
-      tellTlsKey()
-    }
-    if (part === 'network') tellNetwork()
-    if (part === 'ntp') tellNtp()
-    if (part === 'logging') applyLogging(appliance, log, syslog)
-  })
-  tellNetwork()
-  tellNtp()
-  tellTlsKey()
-
-  let told = ''
-  const tellState = () => {
-    const { state } = appliance
-    const reason = appliance.failure ?? (trial ? problemOf(appliance) : undefined)
-    if (told === `${state} ${reason}`) return
-    told = `${state} ${reason}`
-    tell({ type: 'state', state, ...(reason !== undefined && { reason }) })
-  }
-  tell({ type: 'listening', address: host, port: listener.port })
-  tellState()
-  appliance.onState(tellState)
-  appliance.onState((state) => {
-    if (state === 'Locked') setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
-  })
+  const { releaseKey, console } = settings
+  const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
+  const app = createApp({ appliance, log, traffic, info, bootManager, releaseKey, chat, consoleFiles, console })
+  const gate = createTrialGate(app, appliance, software.trial)
+  const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
+  reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
+  wipeLeftoversOfLocks(appliance, log)
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, passphrase),
     keepStart: (start) => {
       const kept = appliance.keepStart(start)
-      if (start.count !== null && typeof kept === 'number') tell({ type: 'kept', count: kept })
+      if (start.count !== null && typeof kept === 'number') send({ type: 'kept', count: kept })
     },
     followMachine: () => appliance.followMachineClock(),
     endTrial: () => {
-      trial = false
+      gate.end()
       chat?.endTrial()
-      trialOver.resolve()
     },
     close: async () => {
-      trialOver.resolve()
+      gate.close()
       clearTimeout(poolStart)
-      await Promise.all([listener.close(), redirect?.close()])
+      await closeServers()
       await chat?.close()
       appliance.close()
       await pool.close()
@@ -226,8 +118,91 @@ async function start(
   }
 }
 
+/** To the boot manager, which shows it, and to the log host if there is one. */
+function openLog({ settings, software }: Start, syslog: Syslog): Log {
+  const log = createLog(settings.logLevel, (entry) => {
+    writeToConsole(entry)
+    syslog.send(entry)
+  })
+  exitOnBugs(log)
+  if (software.fallback !== null) log.warning('general', software.fallback)
+  return log
+}
+
+/** From then on, no native code is loaded any more. */
+async function openStore(
+  { settings: { dataDirectory }, deviceKey, withheld, count }: Start,
+  services: { pool: CryptoPool; log: Log; clock: Clock },
+): Promise<Appliance<Operational>> {
+  const appliance = await openAppliance({
+    ...services,
+    dataDirectory,
+    deviceKey,
+    withheld,
+    count,
+    openDomain,
+    firstAdministrator,
+    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+  })
+  forgetExtensions()
+  refuseNativeCode()
+  wipe(deviceKey)
+  return appliance
+}
+
+/** Undefined where there is no place for a chat. */
+function openChat(
+  { settings: { chat: place, host }, software }: Start,
+  { appliance, log, send }: { appliance: Appliance<Operational>; log: Log; send: (message: ToBoot) => void },
+): ChatHost | undefined {
+  if (place === undefined) return undefined
+  const chat = createChatHost({
+    appliance,
+    place,
+    host,
+    pipe: new Socket({ fd: LINK_DESCRIPTOR, readable: true, writable: true }),
+    want: (wanted) => send({ type: 'chat', wanted }),
+    log,
+    onTrial: software.trial,
+  })
+  appliance.backups.chat = chat.backups
+  return chat
+}
+
+interface ServerOptions {
+  app: Pick<Api, 'fetch'>
+  appliance: Appliance<Operational>
+  log: Log
+  clock: Clock
+  traffic: Traffic
+}
+
+/** The TLS port, and the one of plain HTTP that redirects to it, where that is set. */
+async function listen(
+  { settings: { host, port, httpPort } }: Start,
+  channel: BootChannel,
+  { app, appliance, log, clock: { now }, traffic }: ServerOptions,
+): Promise<{ port: number; close: () => Promise<void> }> {
+  const identity = () => appliance.tlsIdentity()
+  const listener = await listenTls({ app, host, port, identity, log, now, traffic }).catch((error) =>
+    refuse(channel, error, 'COFFER_PORT'),
+  )
+  appliance.configuration.onChange((part) => {
+    if (part === 'tls') listener.renewIdentity()
+  })
+  if (httpPort === null) return { port: listener.port, close: () => listener.close() }
+  const redirect = await listenRedirect({ host, port: httpPort, tlsPort: listener.port, log, now }).catch((error) =>
+    refuse(channel, error, 'COFFER_HTTP_PORT'),
+  )
+  log.info('general', `port ${redirect.port} redirects to the TLS port`)
+  const close = async () => {
+    await Promise.all([listener.close(), redirect.close()])
+  }
+  return { port: listener.port, close }
+}
+
 /** Calls `onSet` whenever it has been set. */
-function tellingClock(onSet: () => void): Clock {
+function observedClock(onSet: () => void): Clock {
   const clock = createClock()
   return {
     now: clock.now,
@@ -241,39 +216,18 @@ function tellingClock(onSet: () => void): Clock {
   }
 }
 
-/** When the answer has been sent, and the requests that were refused are gone. */
-const LEFTOVERS_MS = 500
-
-/** What requests and keys have left on stack and heap, and in the buffer of Node's parsers. */
-async function wipeLeftovers(log: Log): Promise<void> {
-  await wipeParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
-    log.error('general', `what requests left in a buffer was not overwritten: ${code}`),
-  )
-  wipeStack()
-  wipeGarbage()
-}
-
 /** What an Administrator has set outranks the level that the boot manager gives. */
-function applyLogging({ configuration }: Appliance<Operational>, log: Log, syslog: Syslog): void {
-  const { ipAddress: address, port, logLevel } = configuration.logging
-  log.setLevel(logLevel)
-  syslog.setTarget(address === NO_LOG_HOST ? null : { address, port })
+function followLogging({ configuration }: Appliance<Operational>, log: Log, syslog: Syslog): void {
+  const apply = () => {
+    const { ipAddress: address, port, logLevel } = configuration.logging
+    log.setLevel(logLevel)
+    syslog.setTarget(address === NO_LOG_HOST ? null : { address, port })
+  }
+  configuration.onChange((part) => {
+    if (part === 'logging') apply()
+  })
+  apply()
 }
-
-/** What tells that this version cannot read the store, although it is right: a trial then ends. */
-function problemOf(appliance: Appliance<Operational>): string | undefined {
-  if (appliance.state === 'Operational' && appliance.open().users.list('').length === 0) return 'No user can be read'
-  return appliance.openFailure
-}
-
-/**
- * Until the boot manager has marked this version good, nothing is promised to anybody: the trial may be undone. Where it is
- * Locked, somebody has to unlock it for that.
- */
-const onTrial = () => refusal('busy', 'A new version is being tried')
-
-/** The page for browsers says what is going on; it and the API documents are the same whatever the trial comes to. */
-const isForPeople = ({ url }: Request): boolean => /^\/($|docs\/?$|console\/)/.test(new URL(url).pathname)
 
 const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
 

@@ -1,0 +1,25 @@
+/** After a lock, what requests and keys have left on stack and heap, and in the buffer of Node's parsers, is overwritten. */
+
+import type { Appliance } from './appliance/appliance.ts'
+import { wipeGarbage } from './base/garbage.ts'
+import type { Log } from './base/log.ts'
+import { wipeStack } from './crypto/engine/stack.ts'
+import { wipeParserBuffer } from './http/server/parser-buffer.ts'
+import type { Operational } from './kms/domain/operational.ts'
+
+/** When the answer has been sent, and the requests that were refused are gone. */
+const LEFTOVERS_MS = 500
+
+export function wipeLeftoversOfLocks(appliance: Appliance<Operational>, log: Log): void {
+  appliance.onState((state) => {
+    if (state === 'Locked') setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
+  })
+}
+
+async function wipeLeftovers(log: Log): Promise<void> {
+  await wipeParserBuffer().catch(({ code }: NodeJS.ErrnoException) =>
+    log.error('general', `what requests left in a buffer was not overwritten: ${code}`),
+  )
+  wipeStack()
+  wipeGarbage()
+}
