@@ -112,7 +112,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/appliance.ts
 	$(NODE) tools/bench/softhsm2.ts
 	$(NODE) tools/bench/growth.ts
-	$(NODE) tools/bench/audit.ts
+	$(NODE) tools/bench/audit-cost.ts
 	$(NODE) tools/bench/chat.ts
 	$(NODE) tools/bench/start.ts
 	$(NODE) tools/bench/versions.ts $(if $(BEFORE),--before=$(BEFORE))

@@ -1,9 +1,9 @@
 /** The story of a start: firmware on a platform, and what becomes of what it says. */
 
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
-import { type Chat, createChat } from './chat.ts'
 import { type Console, openConsole } from './console/console.ts'
 import { type Conversation, createConversation } from './conversation.ts'
+import { type Chat, createChat } from './joined-chat.ts'
 import type { Action, Platform } from './platform.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
 import type { Command } from './supervisor/firmware-process.ts'

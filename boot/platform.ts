@@ -31,7 +31,7 @@ export interface Platform {
   readonly starts: Starts | null
   /** Gives the machine this address, where it can; called at each start of the firmware and after each change. */
   applyNetwork(network: Network): void
-  /** Has the clock follow this server, where it can; `onTime` hears when it does. Called like `applyNetwork`. */
+  /** Has the clock follow this server, where it can; `onTime` is called when it does. Called like `applyNetwork`. */
   applyNtp(ntp: Ntp, onTime: () => void): void
   /** Prints lines of the firmware's log, maybe not all of them, where the console is slow. */
   logTo(print: (text: string) => void): (lines: string[]) => void

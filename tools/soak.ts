@@ -30,7 +30,7 @@ import {
   startCoffer,
   UNLOCK_PASSPHRASE,
   writeResults,
-} from './bench/rig.ts'
+} from './bench/harness.ts'
 
 const CLIENTS = 16
 const WARM_UP_SHARE = 0.15 // of the time, at full speed: the second half of it tells the maximum
@@ -115,7 +115,7 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
 
   const pacedMs = performance.now()
   const doneBefore = user.done()
-  const turn = pace(maximum / 2)
+  const turn = rateLimit(maximum / 2)
   const locking = (async () => {
     const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / LOCKS_MIN - 2 * LOCKED_MS_MIN))
     while (!isOver()) {
@@ -160,7 +160,7 @@ function everyClient(work: () => Promise<void>): Promise<unknown> {
 }
 
 /** Lets its callers through, so many a second all together. */
-function pace(perSecond: number): () => Promise<void> {
+function rateLimit(perSecond: number): () => Promise<void> {
   const intervalMs = 1000 / perSecond
   let nextMs = performance.now()
   return async () => {

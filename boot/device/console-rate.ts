@@ -15,7 +15,7 @@ export function limitLines(print: Print, now: () => number = () => performance.n
   let creditAtMs = now()
   let leftOut = 0
 
-  const tell = () => {
+  const report = () => {
     print(leftOut === 1 ? '1 line of the log is not shown here.' : `${leftOut} lines of the log are not shown here.`)
     leftOut = 0
   }
@@ -24,7 +24,7 @@ export function limitLines(print: Print, now: () => number = () => performance.n
     credit = Math.min(BURST_LINES, credit + ((atMs - creditAtMs) * LINES_PER_SECOND) / 1000)
     creditAtMs = atMs
     if (credit < 1) {
-      if (leftOut === 0) setTimeout(tell, NOTICE_MS).unref()
+      if (leftOut === 0) setTimeout(report, NOTICE_MS).unref()
       leftOut++
     } else {
       credit--

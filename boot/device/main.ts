@@ -6,5 +6,5 @@ import { launchFirmware } from './early.ts'
 preventCoreFiles()
 const early = launchFirmware()
 const { run } = await import('../manager.ts')
-const { openDevice } = await import('./platform.ts')
+const { openDevice } = await import('./device-platform.ts')
 run(await openDevice(early, (text) => console.log(text)))

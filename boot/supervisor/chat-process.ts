@@ -10,7 +10,7 @@ export interface ChatProcessOptions {
   command: () => Command
   /** Inherited, see lock.ts. */
   lock: number | null
-  /** Hears of each process when it begins. */
+  /** Called with each process when it begins. */
   onLaunch: (process: ChildProcess) => void
   /** It is not started again until it is wanted again. */
   onDown: (problem: string) => void

@@ -86,12 +86,12 @@ export interface Early {
 
 export function launchEarly(command: Command): Early {
   const process = launch(command, null)
-  process.on('error', () => {}) // adopt sees that it does not run
+  process.on('error', () => {}) // reuse sees that it does not run
   return { command, process }
 }
 
 /** Null when there is none that runs and was started so; one that was started otherwise is ended. */
-export function adopt(early: Early | null, command: Command): ChildProcess | null {
+export function reuse(early: Early | null, command: Command): ChildProcess | null {
   if (early === null) return null
   const { process } = early
   if (process.pid !== undefined && process.exitCode === null && process.signalCode === null) {

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { ToBoot, ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
-import { adopt, type Command, type Early, launch } from './firmware-process.ts'
+import { type Command, type Early, launch, reuse } from './firmware-process.ts'
 import { type Patience, supervise } from './supervise.ts'
 
 export type { Patience } from './supervise.ts'
@@ -16,7 +16,7 @@ export interface SupervisorOptions {
   lock: number | null
   /** Taken for the first start, if it is what that asks for. */
   early?: Early | null
-  /** Hears of each process before it is sent anything. */
+  /** Called with each process before it is sent anything. */
   onLaunch?: (process: ChildProcess) => void
   /** The first message; its secrets are wiped once it is sent. */
   startMessage: () => Extract<ToFirmware, { type: 'start' }>
@@ -45,7 +45,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     name: 'firmware',
     launch: () => {
       const command = options.command()
-      const process = adopt(early, command) ?? launch(command, lock)
+      const process = reuse(early, command) ?? launch(command, lock)
       early = null
       onLaunch(process)
       return process

@@ -1,4 +1,4 @@
-/** The versions of the firmware that a machine has, and which of them runs: on a host (host/slots.ts) and on the device (device/slots.ts). */
+/** The versions of the firmware that a machine has, and which of them runs: on a host (host/host-slots.ts) and on the device (device/device-slots.ts). */
 
 import type { SlotStep } from '../../firmware/channel/protocol.ts'
 import type { Firmware } from '../supervisor/own-firmware.ts'
@@ -38,5 +38,5 @@ export interface SlotsOptions {
 
 export const NOT_READY = 'it did not become ready'
 
-/** What a fallback is told as, for the log, the console and the system information. */
-export const tellLeft = (name: string, problem: string): string => `${name} was tried and abandoned: ${problem}`
+/** What a fallback is described as, for the log, the console and the system information. */
+export const describeFallback = (name: string, problem: string): string => `${name} was tried and abandoned: ${problem}`

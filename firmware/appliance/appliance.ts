@@ -31,8 +31,8 @@ import type { Disk } from './disk.ts'
 import { DomainKeySlot } from './domain-key.ts'
 import type { ApplianceOptions, DomainServices, OpenDomain } from './options.ts'
 import { Sessions } from './sessions.ts'
-import { States, TRANSITIONS, type Trigger, unavailable } from './states.ts'
 import { describe, Tolerance } from './tolerance.ts'
+import { States, TRANSITIONS, type Trigger, unavailable } from './transitions.ts'
 import { createUnlocking, type Unlock, type UnlockOrigin } from './unlocking.ts'
 
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
@@ -337,7 +337,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   async #startUnattended(disk: Disk): Promise<void> {
     await this.#tolerance.attemptSlowly('starting unattended', async () => {
       const domainKey = disk.device.get(UNATTENDED)
-      if (domainKey !== null) await this.#admitAfterAdoption(disk, domainKey)
+      if (domainKey !== null) await this.#admitAfterImport(disk, domainKey)
     })
   }
 
@@ -349,7 +349,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#sessions.drop()
     if (domainKey !== null) {
       if (waiting(disk.device) !== null) this.#states.enter('Locked')
-      await this.#tolerance.attemptSlowly('opening what was restored', () => this.#admitAfterAdoption(disk, domainKey))
+      await this.#tolerance.attemptSlowly('opening what was restored', () => this.#admitAfterImport(disk, domainKey))
       return
     }
     this.#states.enter('Locked')
@@ -359,7 +359,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** Without waiting where nothing is to be imported. Takes over the domain key. */
-  #admitAfterAdoption(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
+  #admitAfterImport(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
     const vault = this.#openVault(disk.store, domainKey)
     if (waiting(disk.device) === null) return this.#admit('unlock', vault)
     return this.#importRecords(disk, vault).then(() => this.#admit('unlock', vault))
@@ -412,7 +412,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       this.#sessions.begin(this.#store.disk!, vault)
     } catch (error) {
       this.#openFailure = describe(error)
-      if (this.#states.current === 'Locked') this.#states.tell()
+      if (this.#states.current === 'Locked') this.#states.notify()
       else this.#states.enter('Locked')
       throw error
     }

@@ -7,8 +7,8 @@ import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import { type Disk, type DiskOptions, openDisk, restoreClock } from './disk.ts'
 import { checkLastStart, keepLastStart } from './last-start.ts'
-import { unavailable } from './states.ts'
 import type { Tolerance } from './tolerance.ts'
+import { unavailable } from './transitions.ts'
 
 export interface DeviceStoreOptions extends DiskOptions {
   tolerance: Tolerance

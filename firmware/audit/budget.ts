@@ -6,7 +6,7 @@
 
 const BURST = 100 // a person's mistakes, and a first look at an attack
 const INTERVAL_MS = 10_000 // then a line each: twelve days until one user has filled the default ring
-const USERS_MAX = 10_000 // that are remembered at a time; those beyond share the budget of strangers
+const USERS_MAX = 10_000 // that are remembered at a time; those beyond share one budget
 
 export interface Budgets {
   /** True when one more may be written of this user; null stands for everybody who did not sign in. */
@@ -15,19 +15,19 @@ export interface Budgets {
 
 /** `nowMs` must never jump. */
 export function createBudgets(nowMs: () => number): Budgets {
-  const strangers = createBudget(nowMs)
+  const unknown = createBudget(nowMs)
   const users = new Map<string, Budget>()
 
   const budgetOf = (user: string): Budget => {
     const known = users.get(user)
     if (known !== undefined) return known
     if (users.size >= USERS_MAX) for (const [other, budget] of users) if (budget.isFull()) users.delete(other)
-    if (users.size >= USERS_MAX) return strangers
+    if (users.size >= USERS_MAX) return unknown
     const budget = createBudget(nowMs)
     users.set(user, budget)
     return budget
   }
-  return { take: (user) => (user === null ? strangers : budgetOf(user)).take() }
+  return { take: (user) => (user === null ? unknown : budgetOf(user)).take() }
 }
 
 interface Budget {

@@ -29,7 +29,7 @@ export interface Access extends Derivation {
   /** Null where the current backup key shall do. */
   passphrase: Uint8Array | null
   current: BackupKey | null
-  /** Hears of what is left out. */
+  /** Called for what is left out. */
   warn: (message: string) => void
 }
 

@@ -1,4 +1,4 @@
-/** Tasks that run one at a time, and whose turn is next where strangers wait beside the owner. Contract section 7.1. */
+/** Tasks that run one at a time, and whose turn is next where unauthenticated clients wait beside the owner. Contract section 7.1. */
 
 import { ofThisRequest } from './admission.ts'
 import { CofferError } from './error.ts'

@@ -55,11 +55,11 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   }
 }
 
-// Of what is written for strangers: enough to see what they do, and little of what a disk or a network takes.
+// Of what is written for unauthenticated clients: enough to see what they do, and little of what a disk or a network takes.
 const SHARE_BURST = 200
 const SHARE_PER_SECOND = 20
 
-/** What strangers cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
+/** What unauthenticated clients cause to be written must not bury the rest, so they have a share, and a line counts what it leaves out. */
 export interface Share {
   /** Where to write of one event, or nowhere. */
   lines(): Log | undefined

@@ -16,7 +16,7 @@ export interface BootManager {
   receive(message: ToFirmware): void
 }
 
-export function createBootManager(tell: (message: ToBoot) => void): BootManager {
+export function createBootManager(send: (message: ToBoot) => void): BootManager {
   const waiting: ((answer: SlotAnswer) => void)[] = []
   const requesting: ((problem: string | null) => void)[] = []
   return {
@@ -24,7 +24,7 @@ export function createBootManager(tell: (message: ToBoot) => void): BootManager 
       assertAdmitted()
       const { promise, resolve } = Promise.withResolvers<string | null>()
       requesting.push(resolve)
-      tell({ type: 'request', action })
+      send({ type: 'request', action })
       const problem = await promise
       if (problem !== null) throw new CofferError('storage', problem)
     },
@@ -32,7 +32,7 @@ export function createBootManager(tell: (message: ToBoot) => void): BootManager 
       if (step.do === 'finish' || step.do === 'activate') assertAdmitted() // what clears up must not be stopped
       const { promise, resolve } = Promise.withResolvers<SlotAnswer>()
       waiting.push(resolve)
-      tell({ type: 'slot', step })
+      send({ type: 'slot', step })
       const { problem, conflict } = await promise
       if (problem !== null) throw new CofferError(conflict ? 'conflict' : 'invalid', problem)
     },

@@ -49,14 +49,14 @@ export class Configuration {
 
   constructor({ records, pool, random, log }: ConfigurationServices) {
     this.#records = records
-    this.tls = new TlsSettings({ records, pool, random, onChange: () => this.#tell('tls') })
+    this.tls = new TlsSettings({ records, pool, random, onChange: () => this.#notify('tls') })
     this.chatTls = new TlsSettings({
       records,
       pool,
       random,
       name: CHAT_TLS_IDENTITY,
       ofCluster: false,
-      onChange: () => this.#tell('chatTls'),
+      onChange: () => this.#notify('chatTls'),
     })
     this.#defaultLogging = { ipAddress: NO_LOG_HOST, port: SYSLOG_PORT, logLevel: log.level }
     this.#logging = this.#defaultLogging
@@ -75,7 +75,7 @@ export class Configuration {
   reload(): void {
     this.load()
     this.tls.reload()
-    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#tell(part)
+    for (const part of ['network', 'ntp', 'logging', 'vocabulary', 'console'] as const) this.#notify(part)
   }
 
   /** `listener` applies what has changed; it is called after it is stored. */
@@ -90,7 +90,7 @@ export class Configuration {
   setNetwork(network: Network): void {
     writeText(this.#records, NETWORK, JSON.stringify(network))
     this.#network = network
-    this.#tell('network')
+    this.#notify('network')
   }
 
   get ntp(): Ntp {
@@ -100,7 +100,7 @@ export class Configuration {
   setNtp(ntp: Ntp): void {
     writeText(this.#records, NTP, JSON.stringify(ntp))
     this.#ntp = ntp
-    this.#tell('ntp')
+    this.#notify('ntp')
   }
 
   /** Whose names the members of answers have. */
@@ -111,7 +111,7 @@ export class Configuration {
   setMembers(members: Members): void {
     writeText(this.#records, VOCABULARY, JSON.stringify({ members }))
     this.#members = members
-    this.#tell('vocabulary')
+    this.#notify('vocabulary')
   }
 
   /** Whether the page for browsers is served. */
@@ -122,7 +122,7 @@ export class Configuration {
   setConsole(enabled: boolean): void {
     writeText(this.#records, CONSOLE, JSON.stringify({ enabled }))
     this.#console = enabled
-    this.#tell('console')
+    this.#notify('console')
   }
 
   /** Until it is set nothing is sent, and the level is that of the start. */
@@ -133,10 +133,10 @@ export class Configuration {
   setLogging(logging: Logging): void {
     writeText(this.#records, LOGGING, JSON.stringify(logging))
     this.#logging = logging
-    this.#tell('logging')
+    this.#notify('logging')
   }
 
-  #tell(part: Part): void {
+  #notify(part: Part): void {
     for (const listener of this.#listeners) listener(part)
   }
 }

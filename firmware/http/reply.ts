@@ -35,7 +35,7 @@ export const emptyReply = (status: number, headers?: Readonly<Record<string, str
 })
 
 /**
- * A body of unknown length; the client is held back while it does not read. `onFailure` hears why it broke off and cuts
+ * A body of unknown length; the client is held back while it does not read. `onFailure` is given the reason why it broke off and cuts
  * the connection, which is how HTTP/1.1 tells the client: RFC 9112 section 8.
  */
 export function streamReply(

@@ -27,7 +27,7 @@ export function createCollectionTable(
 ): CollectionTable {
   const table = createSealedTable(store, collection, domainKey, random, onDamage)
   const hash = createSetHash(collection, domainKey)
-  const tell = (from: Replacement['before'], to: Replacement['after']): void => {
+  const notify = (from: Replacement['before'], to: Replacement['after']): void => {
     if (self.applied === null) return
     if (from?.record || to?.record) self.applied(from?.record ?? null, to?.record ?? null)
   }
@@ -40,11 +40,11 @@ export function createCollectionTable(
       const { slot, before, after } = replacement
       if (before !== null) hash.remove(set, slot, before.sealed)
       if (after !== null) hash.add(set, slot, after.sealed)
-      tell(before, after)
+      notify(before, after)
       if (self.applied === null && before?.record) wipe(before.record.value)
       return replacement
     },
-    takeBack: ({ before, after }) => tell(after, before),
+    takeBack: ({ before, after }) => notify(after, before),
     close() {
       table.close()
       hash.close()

@@ -20,7 +20,7 @@ export interface Inspection {
   /** As it is stored; made from what there is where there is none. */
   head(): Head
   /** Tells of every intact record. Throws `storage` when the collection is not that of the last change. */
-  admit(collection: string, tell: (record: StoredRecord) => void): void
+  admit(collection: string, load: (record: StoredRecord) => void): void
   /** Throws `storage` once records were found that are not those of the last change. */
   assertTrusted(): void
   /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
@@ -58,17 +58,17 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   const tableOf = (collection: string): CollectionTable => tables.get(collection)!
 
   /** A store from before there were heads, or the backup of one: what lies there is taken as it is. */
-  function adopt(): Head {
-    const adopted: Head = { n: 0, sets: new Map() }
+  function computeHead(): Head {
+    const computed: Head = { n: 0, sets: new Map() }
     for (const [collection, { table, hash }] of tables) {
-      const set = setOf(adopted, collection)
+      const set = setOf(computed, collection)
       for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(row.slot))
         hash.add(set, row.slot, row.sealed)
     }
-    return adopted
+    return computed
   }
 
-  function admit(collection: string, tell: (record: StoredRecord) => void): void {
+  function admit(collection: string, load: (record: StoredRecord) => void): void {
     const stored = head.read()
     if (stored === null) isAdopting = true
     const set = emptySet()
@@ -78,7 +78,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       hash.add(set, slot, sealed)
       if (record === null) damaged++
       else if (stored === null && record.n > 0) throw refused(collection, 'what says which there must be is missing')
-      else tell(record)
+      else load(record)
     }
     admitted.add(collection)
     if (stored !== null) judge(collection, setOf(stored, collection), set, damaged)
@@ -105,7 +105,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   function settle(): void {
     if (!isAdopting && residues.size === 0) return
     store.transaction(() => {
-      const current = head.read() ?? adopt()
+      const current = head.read() ?? computeHead()
       for (const [collection, residue] of residues) merge(setOf(current, collection), residue)
       head.put(current)
     })
@@ -117,7 +117,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     for (const collection of tables.keys()) {
       if (admitted.has(collection)) continue
       const found = await walkThrough(collection)
-      const expected = setOf(head.read() ?? adopt(), collection)
+      const expected = setOf(head.read() ?? computeHead(), collection)
       if (isSameSet(expected, found)) continue
       const residue = differenceOf(found, expected)
       judge(collection, emptySet(), residue, await countDamaged(collection))
@@ -163,7 +163,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   }
 
   return {
-    head: () => head.read() ?? adopt(),
+    head: () => head.read() ?? computeHead(),
     admit,
     assertTrusted() {
       if (distrust !== null) throw new CofferError('storage', distrust)

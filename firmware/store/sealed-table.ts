@@ -10,7 +10,7 @@ import { createRowSealer, type OpenedRow, slotOf } from './sealed-row.ts'
 import { databaseOf } from './sqlite/file.ts'
 import type { Row, StoredRecord, StoreFile } from './store.ts'
 
-const ROOM_BYTES = 4096 // of records that are lent; longer ones are rare
+const ROOM_BYTES = 4096 // of records that are borrowed; longer ones are rare
 const PAGE_ROWS = 64 // read at once when listing: bounds memory where records are large, leaves the database free between
 /** Below every slot: an edited one may be negative. */
 export const BEFORE_FIRST = -(2n ** 63n)
@@ -35,7 +35,7 @@ export interface SealedTable {
   get(name: string): Uint8Array | null
   /** Every intact value, in no order. */
   list(): Generator<Uint8Array>
-  /** Every row, in the order of their slots. Records are lent until the next one. */
+  /** Every row, in the order of their slots. Each record is valid until the next one. */
   rows(): Generator<SealedRecord & { slot: bigint }>
   /** The first row, or the next one after a slot, as it lies there. */
   rowAfter(slot: bigint | null): Row | undefined
@@ -51,7 +51,7 @@ export interface SealedTable {
   close(): void
 }
 
-/** `onDamage` hears of each damaged row that is met while listing. */
+/** `onDamage` is called for each damaged row that is met while listing. */
 export function createSealedTable(
   store: StoreFile,
   table: string,
@@ -106,7 +106,7 @@ export function createSealedTable(
   }
 
   /** Thousands of records need no memory of their own each. */
-  function* lend(): Generator<SealedRecord & { slot: bigint }> {
+  function* borrow(): Generator<SealedRecord & { slot: bigint }> {
     const room = newSecret(ROOM_BYTES)
     try {
       yield* survey(room)
@@ -164,7 +164,7 @@ export function createSealedTable(
       return value
     },
     list,
-    rows: lend,
+    rows: borrow,
     rowAfter(slot) {
       expectOpen()
       return onDisk(() => rows.after(slot ?? BEFORE_FIRST))

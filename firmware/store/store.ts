@@ -34,7 +34,7 @@ export interface StoredRecord {
   readonly slot: bigint
 }
 
-/** Hears of a record that came (`before` is null, or one that was damaged), was replaced, or went (`after` is null). */
+/** Called for a record that came (`before` is null, or one that was damaged), was replaced, or went (`after` is null). */
 export type Applied = (before: StoredRecord | null, after: StoredRecord | null) => void
 
 /** `C`: the collections that its user knows. */
@@ -46,8 +46,8 @@ export interface RecordStore<C extends string = string> {
   /** Every intact record of a collection, in no order. Damaged ones are logged and remembered for `isDamaged`. */
   list(collection: C): Iterable<Uint8Array>
   /**
-   * Tells of every intact record of a collection, in no order, whose value is lent for the call, and from then on of every
-   * change, in the turn in which it is made. A change that does not reach the disk is told backwards, with the same objects,
+   * Calls `applied` with every intact record of a collection, in no order, whose value is valid for the call, and then on every
+   * change, in the turn in which it is made. A change that does not reach the disk is applied backwards, with the same objects,
    * before anybody has seen it. Throws `storage` when the records are not those of the last change.
    */
   follow(collection: C, applied: Applied): void

@@ -27,7 +27,7 @@ export interface Vault extends RecordStore {
   close(): void
 }
 
-/** Takes over the domain key: it is wiped on close. `onDamage` hears of whatever is not as it was written. */
+/** Takes over the domain key: it is wiped on close. `onDamage` is told whatever is not as it was written. */
 export function openVault(
   store: StoreFile,
   domainKey: Uint8Array,

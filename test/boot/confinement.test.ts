@@ -5,7 +5,7 @@ import { chmodSync, closeSync, existsSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openHost } from '../../boot/host/platform.ts'
+import { openHost } from '../../boot/host/host-platform.ts'
 import { launch } from '../../boot/supervisor/firmware-process.ts'
 import { ownFirmware } from '../../boot/supervisor/own-firmware.ts'
 import { buildForTests, makeDataDirectory, provision, startCoffer } from './coffer.ts'

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { openSlots } from '../../boot/host/slots.ts'
+import { openSlots } from '../../boot/host/host-slots.ts'
 import { explain } from '../../boot/versions/slot-error.ts'
 import type { Slots } from '../../boot/versions/slots.ts'
 import { CofferError } from '../../firmware/base/error.ts'

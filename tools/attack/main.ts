@@ -32,7 +32,7 @@ try {
   await bundle(programs)
   const backup = await strangersBackup()
   await withTarget('fresh', (target) => attempt(target, takeover(backup, BACKUP_PASSPHRASE)))
-  await withTarget('furnished', async (target) => {
+  await withTarget('provisioned', async (target) => {
     await provision(target)
     await fillStore(target)
     const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }

@@ -9,7 +9,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { heapFor } from '../../boot/device/early.ts'
 import { createSupervisor } from '../../boot/supervisor/supervisor.ts'
 import type { ToBoot } from '../../firmware/channel/protocol.ts'
-import { residentMib } from '../bench/rig.ts'
+import { residentMib } from '../bench/harness.ts'
 
 const DEVICE_BYTES = 512 * 1024 * 1024
 const START_MS_MAX = 30_000
@@ -69,7 +69,7 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
   mkdirSync(storeDirectory, { recursive: true })
   const messages: ToBoot[] = []
   let crashes = 0
-  let heardCrashes = 0
+  let crashesSeen = 0
   let port = 0 // another one after each start
   const supervisor = createSupervisor({
     command: () => ({
@@ -103,7 +103,7 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
     onLines: () => {},
   })
   supervisor.start()
-  const hear = async <T extends ToBoot['type']>(type: T): Promise<Extract<ToBoot, { type: T }>> => {
+  const received = async <T extends ToBoot['type']>(type: T): Promise<Extract<ToBoot, { type: T }>> => {
     for (let ms = 0; ms < START_MS_MAX; ms += 10) {
       const at = messages.findIndex((message) => message.type === type)
       if (at !== -1) return messages.splice(at, 1)[0] as Extract<ToBoot, { type: T }>
@@ -111,7 +111,7 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
     }
     throw new Error(`The firmware has not said: ${type}`)
   }
-  await hear('listening')
+  await received('listening')
   return {
     get port() {
       return port
@@ -121,10 +121,10 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
     },
     call: (method, path, ask) => call(port, method, path, ask),
     unlockAtConsole: async (passphrase) => {
-      if (heardCrashes < crashes) await hear('listening')
-      heardCrashes = crashes
+      if (crashesSeen < crashes) await received('listening')
+      crashesSeen = crashes
       supervisor.unlock(new TextEncoder().encode(passphrase))
-      return (await hear('unlockResult')).result
+      return (await received('unlockResult')).result
     },
     residentMib: () => residentMib(firmwareOf(storeDirectory)),
     raw: (from) => openRaw(port, from),

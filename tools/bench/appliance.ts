@@ -28,7 +28,7 @@ import {
   startBare,
   startCoffer,
   writeResults,
-} from './rig.ts'
+} from './harness.ts'
 import { load, warmUp } from './wrk.ts'
 
 /**

@@ -8,7 +8,7 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
-import { OPERATOR } from './rig.ts'
+import { OPERATOR } from './harness.ts'
 
 const SIGNATURE_BYTES = 64
 

@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { KEYS, root } from './rig.ts'
+import { KEYS, root } from './harness.ts'
 
 /** What the chart takes of appliance.json. */
 export interface Results {

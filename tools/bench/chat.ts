@@ -26,7 +26,7 @@ import {
   signRequest,
   startBare,
   writeResults,
-} from './rig.ts'
+} from './harness.ts'
 
 const WARM_UP = 50 // requests
 const POLLS_WOKEN = 500

@@ -30,7 +30,7 @@ import {
   startCoffer,
   UNLOCK_PASSPHRASE,
   writeResults,
-} from './rig.ts'
+} from './harness.ts'
 
 const SIZES = [1, 1_000, 10_000, 100_000]
 const UNLOCK_MS_MAX = 3_000

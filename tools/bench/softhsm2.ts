@@ -23,7 +23,7 @@ import {
   root,
   startCoffer,
   writeResults,
-} from './rig.ts'
+} from './harness.ts'
 import { load, warmUp } from './wrk.ts'
 
 const CONNECTIONS = 64

@@ -17,7 +17,7 @@ import { missingPackages } from '../qemu/arguments.ts'
 import { flash } from '../qemu/flash.ts'
 import { startMachine } from '../qemu/machine.ts'
 import { makeReleaseKey } from '../release-key.ts'
-import { createClient, median, othersShare, root, writeResults } from './rig.ts'
+import { createClient, median, othersShare, root, writeResults } from './harness.ts'
 
 const VERSION = '1.0.0'
 const MEGABYTES = 256

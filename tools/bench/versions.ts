@@ -28,7 +28,7 @@ import {
   type Server,
   startCoffer,
   writeResults,
-} from './rig.ts'
+} from './harness.ts'
 import { load, warmUp } from './wrk.ts'
 
 const RATIO_MIN = 0.97

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BenchKey, createClient, expectSuccess, OPERATOR, type Server, signRequest } from './rig.ts'
+import { type BenchKey, createClient, expectSuccess, OPERATOR, type Server, signRequest } from './harness.ts'
 
 export interface Load {
   requestsPerSecond: number

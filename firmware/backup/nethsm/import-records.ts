@@ -28,7 +28,7 @@ export interface ImportServices {
   device: DeviceArea
   records: Records & { readonly domainKey: Uint8Array }
   pool: CryptoPool
-  /** Hears of each entry that is no record of ours. */
+  /** Called for each entry that is no record of ours. */
   onDamage: (message: string) => void
 }
 
@@ -66,13 +66,17 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
   }
 }
 
-interface Adopted {
+interface Imported {
   changes: Change[]
   clusterCa: Uint8Array | null
 }
 
 /** One entry that cannot be read must not keep all others away. */
-function accepted(outcome: PromiseSettledResult<Adopted>, { path }: Entry, onDamage: (text: string) => void): Adopted {
+function accepted(
+  outcome: PromiseSettledResult<Imported>,
+  { path }: Entry,
+  onDamage: (text: string) => void,
+): Imported {
   if (outcome.status === 'fulfilled') return outcome.value
   const { reason } = outcome
   if (!(reason instanceof CofferError && reason.code === 'invalid')) throw reason
@@ -81,8 +85,8 @@ function accepted(outcome: PromiseSettledResult<Adopted>, { path }: Entry, onDam
 }
 
 /** What an entry becomes; the caller wipes it. Throws `invalid`. */
-export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: Imports): Promise<Adopted> {
-  const only = (...changes: Change[]): Adopted => ({ changes, clusterCa: null })
+export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: Imports): Promise<Imported> {
+  const only = (...changes: Change[]): Imported => ({ changes, clusterCa: null })
   const version = BACKUP_PLACES.indexOf(path as (typeof BACKUP_PLACES)[number])
   if (version >= 0) return only(backupKeyOf(value, version === 0 ? null : keys.config))
   const place = placeOf(path, '')

@@ -83,7 +83,7 @@ interface Reading {
 export function createBodyReader(limits: BodyLimits): BodyReader {
   const readings = new Set<Reading>()
   let totalBytes = 0
-  let pace: NodeJS.Timeout | undefined
+  let paceTimer: NodeJS.Timeout | undefined
 
   async function read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>> {
     let whole = new Uint8Array()
@@ -209,15 +209,15 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     const account = { receivedBytes: 0, creditMs: limits.graceMs, reckonedMs: 0, reckonedBytes: 0 }
     const reading = { terms, elapsedMs, refuse, ...account }
     readings.add(reading)
-    pace ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
+    paceTimer ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
     return reading
   }
 
   /** One timer for all: it runs while there is anything to watch. */
   function checkPace(): void {
     if (readings.size === 0) {
-      clearInterval(pace)
-      pace = undefined
+      clearInterval(paceTimer)
+      paceTimer = undefined
     }
     for (const reading of readings) {
       if (isLate(reading, limits)) reading.refuse(new CofferError('timeout', 'The request body came too slowly'))

@@ -1,6 +1,6 @@
 /**
  * Which connections there is room for. While there is enough, anybody may have as many as he likes: a load balancer is one
- * address. When it is scarce, whoever comes anew gets the place of the stranger's oldest one from the prefix that holds
+ * address. When it is scarce, whoever comes anew gets the place of the oldest unauthenticated one from the prefix that holds
  * most. A connection on which somebody has logged in is never given up for another.
  */
 
@@ -118,10 +118,10 @@ const onLogin = new WeakMap<Duplex, () => void>()
 
 /** Somebody has logged in on this connection. */
 export function markAuthenticated(socket: Duplex): void {
-  const tell = onLogin.get(socket)
-  if (tell === undefined) return
+  const notify = onLogin.get(socket)
+  if (notify === undefined) return
   onLogin.delete(socket)
-  tell()
+  notify()
 }
 
 /** Files and sockets that the process may have open: getrlimit(2). */

@@ -8,7 +8,7 @@ import { createOnceServer, secureUri } from './redirect.ts'
 
 export interface DetectorOptions extends Pick<OnceOptions, 'now'> {
   limits: ListenerLimits
-  /** Hears of each answer to a client of plain HTTP. */
+  /** Called for each answer to a client of plain HTTP. */
   onPlain: (asked: { method: string; target: string }, status: number) => void
   shakeHands: (socket: Socket) => void
 }

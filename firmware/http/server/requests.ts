@@ -49,7 +49,7 @@ export function createRequests({ app, log, traffic, limits, commonHeaders, watch
     errorHandler: () => toResponse(refusal('invalid', 'The request target or the host is malformed')),
   })
 
-  /** Those of strangers have a share of the log only. */
+  /** Those of unauthenticated clients have a share of the log only. */
   const linesFor = (socket: Duplex): Log | undefined => (clientOf(socket).isUser ? log : anonymous.lines())
 
   function record(lines: Log | undefined, status: number, seconds: number): void {

@@ -11,7 +11,7 @@ import type { User } from './user-record.ts'
 import type { Users } from './users.ts'
 
 const REMEMBERED_MS = 300_000 // after the last use: clients send credentials with each request
-const REMEMBERED_MS_MAX = 12 * 3_600_000 // since the last derivation: one in a working day waits beside those of strangers
+const REMEMBERED_MS_MAX = 12 * 3_600_000 // since the last derivation: one in a working day waits beside those of unauthenticated clients
 const RENEWED_MS = 60_000 // from here on a use extends it: each request would be too often
 const REMEMBERED_MAX = 10_000 // users; about 3 MB
 const WAITING_MAX = 128 // for one another at a tenth of a second each

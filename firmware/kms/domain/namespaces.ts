@@ -37,7 +37,7 @@ export class Namespaces {
     for (const listener of this.#listeners) listener(id, state)
   }
 
-  /** `listener` hears of each that is created or deleted, in the turn of the change. */
+  /** `listener` is called for each that is created or deleted, in the turn of the change. */
   onChange(listener: (namespace: Namespace, became: NamespaceState) => void): void {
     this.#listeners.push(listener)
   }

@@ -15,7 +15,7 @@ export const UNAVAILABLE = 'Service not available' // clients look for this text
 export interface AccessOptions {
   /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
   era: () => unknown
-  /** Null when the user is unknown or the passphrase wrong. The passphrase is only lent, until this returns. */
+  /** Null when the user is unknown or the passphrase wrong. The passphrase is wiped when this has returned. */
   authenticate: (userId: string, passphrase: Uint8Array, place: Place) => Caller | null | Promise<Caller | null>
   /** The same where it is remembered from a time before, else null. */
   recall?: (userId: string, passphrase: Uint8Array) => Caller | null

@@ -1,4 +1,4 @@
-/** Which requests the audit log hears of. Contract section 7.6. */
+/** Which requests are recorded in the audit log. Contract section 7.6. */
 
 import type { Caller } from '../domain/roles.ts'
 import type { Declaration, Request, Result } from './endpoint.ts'

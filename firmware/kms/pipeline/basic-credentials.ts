@@ -5,7 +5,7 @@ import { USER_ID_PATTERN } from '../domain/identifiers.ts'
 
 export interface Credentials {
   userId: string
-  /** Lends the passphrase until `use` returns; then it is wiped. Decodes it anew, for attempts may wait for each other. */
+  /** Gives `use` the passphrase, which is wiped when it returns. Decodes it anew, for attempts may wait for each other. */
   withPassphrase<T>(use: (passphrase: Uint8Array) => T): T
 }
 

@@ -37,7 +37,7 @@ export interface ApiOptions<S> extends AccessOptions {
   state: () => State
   /** Calls `listener` when an era ends, so that no body has to be waited for that came in it. */
   onEra?: (listener: () => void) => void
-  /** Hears of every administrative change, use of a key, and refused caller. */
+  /** Records every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
   bodyLimits?: Partial<BodyLimits>
 }

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, uti
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { keepTime, type SystemClock } from '../../../boot/device/clock.ts'
 import { heapFor } from '../../../boot/device/early.ts'
 import { hardenKernel } from '../../../boot/device/hardening.ts'
+import { keepTime, type SystemClock } from '../../../boot/device/machine-clock.ts'
 import { mustRun, ProgramError, runProgram } from '../../../boot/device/system/programs.ts'
 
 function makeDirectory(t: TestContext): string {

@@ -4,8 +4,8 @@
  */
 
 import { existsSync } from 'node:fs'
+import { openDevice } from '../../../boot/device/device-platform.ts'
 import { launchFirmware } from '../../../boot/device/early.ts'
-import { openDevice } from '../../../boot/device/platform.ts'
 import { run } from '../../../boot/manager.ts'
 import { tryOnceMore } from './once-more.ts'
 import { SECRETS } from './secrets.ts'

@@ -10,10 +10,10 @@ import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { chooseFirmwareUser, giveTo, HOST_CHAT_ID, HOST_FIRMWARE_ID, letAllRead } from './firmware-user.ts'
+import { openSlots } from './host-slots.ts'
 import { lockDirectory } from './lock.ts'
 import { checkPermissions } from './permissions.ts'
 import type { HostSettings } from './settings.ts'
-import { openSlots } from './slots.ts'
 
 // A sign request may carry 67 MiB; as JSON text, as base64 and as bytes it is held several times over.
 const HEAP_MEGABYTES = 1024

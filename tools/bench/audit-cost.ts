@@ -4,7 +4,7 @@
  * below 0.9. Beside it the processor time of the server's main thread for one signature, which other load on the machine
  * disturbs less.
  *
- * node tools/bench/audit.ts [--rounds=40]
+ * node tools/bench/audit-cost.ts [--rounds=40]
  */
 
 import assert from 'node:assert/strict'
@@ -23,7 +23,7 @@ import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
-import { quantile, writeResults } from './rig.ts'
+import { quantile, writeResults } from './harness.ts'
 
 const RATIO_MIN = 0.9
 const ROUND_MS = 1_000

@@ -1,4 +1,4 @@
-/** The state the appliance is in, and who hears of its changes. Contract section 2. */
+/** The state the appliance is in, and who is notified of its changes. Contract section 2. */
 
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
@@ -53,11 +53,11 @@ export class States {
     this.#current = state
     this.endEra()
     this.#log.info('general', `state ${state}`)
-    this.tell()
+    this.notify()
   }
 
   /** Something else about the state is new. */
-  tell(): void {
+  notify(): void {
     for (const listener of this.#listeners) listener(this.#current)
   }
 

@@ -13,7 +13,14 @@ import { openRecord } from '../base/record.ts'
 import { verifyVersion } from '../versions/files.ts'
 import { createIncoming } from '../versions/incoming.ts'
 import { explain, SlotError } from '../versions/slot-error.ts'
-import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft, type Version } from '../versions/slots.ts'
+import {
+  describeFallback,
+  NOT_READY,
+  type Running,
+  type Slots,
+  type SlotsOptions,
+  type Version,
+} from '../versions/slots.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 
 const TRIES = 3
@@ -68,7 +75,7 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
   /** Ends the trial in favour of the version before. */
   function leave(problem: string): null {
     storeCopy.restore()
-    const fallback = tellLeft(nameOf(record.value.trial!.slot), problem)
+    const fallback = describeFallback(nameOf(record.value.trial!.slot), problem)
     record.saveIfPossible({ ...record.value, trial: null, fallback })
     return null
   }

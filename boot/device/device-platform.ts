@@ -9,9 +9,9 @@ import { readReleaseKey } from '../base/release-key.ts'
 import type { Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
-import { keepTime } from './clock.ts'
 import { limitLines } from './console-rate.ts'
 import { createDataPartition } from './data-partition.ts'
+import { openDeviceSlots } from './device-slots.ts'
 import { chatHeapFor } from './early.ts'
 import { readBootLoader } from './esp/boot-count.ts'
 import { efiVariables } from './esp/efi-variables.ts'
@@ -21,10 +21,10 @@ import { readSecureBoot } from './esp/secure-boot.ts'
 import { hardenKernel } from './hardening.ts'
 import { eraseDeviceKey, openDeviceKeys } from './key/device-key.ts'
 import { CHAT_ID, FIRMWARE_ID, launcherForChat } from './launcher.ts'
+import { keepTime } from './machine-clock.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { createNetwork } from './network.ts'
 import { readRelease } from './release.ts'
-import { openDeviceSlots } from './slots.ts'
 import { DiskError, findDisk } from './system/disk.ts'
 import { CHAT, DATA, ESP, mountEfiVariables, mountEsp, remountEsp, STORE } from './system/mounts.ts'
 import { createTimeKeeper } from './time.ts'
@@ -101,8 +101,8 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     minimum,
   })
   const network = createNetwork({ say })
-  let tellTime = () => {}
-  const time = createTimeKeeper({ say, onTime: () => tellTime() })
+  let reportTime = () => {}
+  const time = createTimeKeeper({ say, onTime: () => reportTime() })
   return {
     settings: {
       dataDirectory: storeDirectory,
@@ -135,7 +135,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     starts: minimum,
     applyNetwork: network.apply,
     applyNtp: (ntp, onTime) => {
-      tellTime = onTime
+      reportTime = onTime
       time.apply(ntp)
     },
     logTo: limitLines,

@@ -12,8 +12,9 @@ import { isNewer } from '../../firmware/release/version.ts'
 import { openRecord } from '../base/record.ts'
 import type { Incoming } from '../versions/incoming.ts'
 import { explain, SlotConflict, SlotError } from '../versions/slot-error.ts'
-import { NOT_READY, type Running, type Slots, type SlotsOptions, tellLeft } from '../versions/slots.ts'
+import { describeFallback, NOT_READY, type Running, type Slots, type SlotsOptions } from '../versions/slots.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
+import { createDeviceIncoming, isTried, kernelMemberOf, othersThan, refuseWithoutRoom } from './device-incoming.ts'
 import {
   ALL_TRIES,
   type BootEntry,
@@ -27,7 +28,6 @@ import {
 import type { Esp } from './esp/esp.ts'
 import type { Architecture } from './esp/kernel-image.ts'
 import type { SecureBoot } from './esp/secure-boot.ts'
-import { createDeviceIncoming, isTried, kernelMemberOf, othersThan, refuseWithoutRoom } from './incoming.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
@@ -112,17 +112,18 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
         tried.forEach(remove)
         if (changes) recount(entry, counted ? ALL_TRIES : null)
       })
-    const fallback = left === null ? tellTried(tried) : tellLeft(`Version ${left.version}`, left.problem ?? NOT_READY)
+    const fallback =
+      left === null ? describeTried(tried) : describeFallback(`Version ${left.version}`, left.problem ?? NOT_READY)
     record.saveIfPossible({ active: own.version, trial: null, fallback: fallback ?? record.value.fallback })
     raiseMinimum()
     return { ...own, trial: false, counted, fallback: record.value.fallback }
   }
 
   /** For versions that never got as far as to leave a record. */
-  function tellTried([entry]: BootEntry[]): string | null {
+  function describeTried([entry]: BootEntry[]): string | null {
     if (entry === undefined) return null
     const untouched = entry.counter?.done === 0
-    return tellLeft(`Version ${entry.version}`, untouched ? 'the boot loader did not start it' : NOT_READY)
+    return describeFallback(`Version ${entry.version}`, untouched ? 'the boot loader did not start it' : NOT_READY)
   }
 
   /** When the disk is full, the next start raises it. */
