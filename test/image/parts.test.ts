@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
+import { buildConsole } from '../../tools/console.ts'
 import { findPartition, readBytes } from './replay.ts'
 import { buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
 
@@ -141,19 +142,31 @@ test('every file listed for a Debian package is in the package of that version, 
   }
 })
 
-test('the npm packages of the list are those whose modules are in the programs', onMachines(), (t) => {
-  const { root } = unpack(makeDirectory(t))
-  const names = ['device.js', 'firmware.js', 'chat.js', 'worker.js']
-  const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
-  const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
-  const bundled = new Set([...modules].map((match) => match[1]!))
-  const npm = parts.components.filter(({ type, purl }) => type === 'library' && purl?.startsWith('pkg:npm/'))
-  assert.deepEqual(npm.map(({ name }) => name).sort(), [...bundled].sort())
-  for (const { name, version } of npm) {
-    const manifest = readFileSync(join(import.meta.dirname, `../../node_modules/${name}/package.json`), 'utf8')
-    assert.equal(version, (JSON.parse(manifest) as { version: string }).version, name)
-  }
-})
+test(
+  'the npm packages of the list are those whose modules are in the programs and in the page',
+  onMachines(),
+  async (t) => {
+    const { root } = unpack(makeDirectory(t))
+    const names = ['device.js', 'firmware.js', 'chat.js', 'worker.js']
+    const programs = names.map((name) => readFileSync(join(root, 'app', name), 'utf8')).join('\n')
+    const modules = programs.matchAll(/^\s*(?:\/\/ |")(?:\S*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//gm)
+    const bundled = new Set([...modules].map((match) => match[1]!))
+    // The page is minified, without a word of where what came from.
+    const { js, metafile } = await buildConsole()
+    assert.ok(programs.includes(js.name))
+    for (const { inputs } of Object.values(metafile.outputs))
+      for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
+        const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? []
+        if (name !== undefined && bytesInOutput > 0) bundled.add(name)
+      }
+    const npm = parts.components.filter(({ type, purl }) => type === 'library' && purl?.startsWith('pkg:npm/'))
+    assert.deepEqual(npm.map(({ name }) => name).sort(), [...bundled].sort())
+    for (const { name, version } of npm) {
+      const manifest = readFileSync(join(import.meta.dirname, `../../node_modules/${name}/package.json`), 'utf8')
+      assert.equal(version, (JSON.parse(manifest) as { version: string }).version, name)
+    }
+  },
+)
 
 test('the parts of Node and SQLite are those that the programs on the image say they have', onMachines(), (t) => {
   const { root } = unpack(makeDirectory(t))
