@@ -1,9 +1,14 @@
 /** What must agree in a database, whatever happened to it. */
 
 import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Realm } from '../../../firmware/chat/realm/realm.ts'
+import type { ChatStore } from '../../../firmware/chat/store/store.ts'
 
-export function expectConsistent({ store }: Realm): void {
+const TURNS_MAX = 10_000 // of the event loop, in which what is left of uploads goes
+
+/** Just after it was opened, when no upload is under way. */
+export async function expectConsistent({ store }: Realm): Promise<void> {
   assert.deepEqual(store.select('PRAGMA integrity_check', []), [{ integrity_check: 'ok' }])
   const none = (sql: string, what: string): void => assert.deepEqual(store.select(sql, []), [], what)
   none(
@@ -23,4 +28,21 @@ export function expectConsistent({ store }: Realm): void {
     "SELECT id FROM messages WHERE ordinal > (SELECT value FROM counters WHERE name = 'ordinal ' || birth)",
     'no ordinal will be given again',
   )
+  none(
+    'SELECT * FROM claims WHERE upload NOT IN (SELECT id FROM uploads) OR message NOT IN (SELECT id FROM messages)',
+    'each message that shows a file is there, and the file, too',
+  )
+  const uploads = store.select<{ id: number; size: number }>('SELECT id, size FROM uploads', [])
+  for (const { id, size } of uploads) assert.equal(fileIn(store, id).length, size, `file ${id} is whole`)
+  const known = new Set(uploads.map(({ id }) => id))
+  const orphans = () => store.files.all().filter((id) => !known.has(id))
+  for (let waited = 0; waited < TURNS_MAX && orphans().length > 0; waited++) await turn()
+  assert.deepEqual(orphans(), [], 'nothing is left of files that are none')
+}
+
+export function fileIn({ files }: ChatStore, upload: number): Buffer {
+  const chunks: Uint8Array[] = []
+  for (let chunk = files.read(upload, 0); chunk !== undefined; chunk = files.read(upload, chunks.length))
+    chunks.push(chunk)
+  return Buffer.concat(chunks)
 }

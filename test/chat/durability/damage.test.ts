@@ -1,8 +1,7 @@
 /** What was changed on the disk is not taken for ours, and is said, in both databases and their logs. Design 4. */
 
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -10,7 +9,7 @@ import { type Commits, DATABASES, type DatabaseName } from '../../../firmware/ch
 import { type Answer, CHAT_KEY, openTestChat, type TestChat } from '../support/chat.ts'
 import { expectConsistent } from './consistency.ts'
 import { aDay } from './day.ts'
-import { openQuietly, openUnlessRefused } from './open.ts'
+import { openQuietly, openUnlessRefused, scratchDirectory } from './open.ts'
 
 const SLOW = process.env.COFFER_SLOW !== undefined
 const PAGE_BYTES = 4096
@@ -21,13 +20,6 @@ const FRAME_HEADER_BYTES = 24
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES
 const FRAMES_TRIED = SLOW ? Number.POSITIVE_INFINITY : 12
 const TURNS_MAX = 200 // of the event loop: the look through a database takes one for each table
-
-/** In memory where there is such a disk: these are opened again and again. */
-function scratchDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'coffer-damage-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
 
 /** A copy of the directory in which one file is other bytes. */
 function changed(t: TestContext, sound: string) {
@@ -92,7 +84,7 @@ for (const name of DATABASES)
       const bytes = swapped(sound, page * PAGE_BYTES, (page + 1) * PAGE_BYTES, PAGE_BYTES)
       await expectFound(copy(name, bytes), `pages ${page} and ${page + 1} swapped`)
     }
-    expectConsistent(rig.chat.realm)
+    await expectConsistent(rig.chat.realm)
   })
 
 /** Everything is in the files, which are as a kill would leave them. */

@@ -10,6 +10,7 @@ import { openTestChat } from '../support/chat.ts'
 import { expectConsistent } from './consistency.ts'
 
 const DISK_BYTES = 4 * 1024 * 1024
+const UPLOAD_BYTES = 200_000
 
 test('a full disk answers 500, loses nothing, and all goes on when there is room', async (t) => {
   const disk = mkdtempSync(join(tmpdir(), 'coffer-disk-'))
@@ -45,6 +46,15 @@ test('a full disk answers 500, loses nothing, and all goes on when there is room
   )
   assert.equal(conversation.size, before, 'memory is as the disk')
   assert.equal((await rig.owner.get(`/messages/${id}`)).message.content, '<p>before</p>')
+  const marking = { messages: [id], op: 'add', flag: 'starred' }
+  const ways = [
+    () => rig.owner.upload('POST', '/user_uploads', new Uint8Array(UPLOAD_BYTES)),
+    () => rig.owner.call('PATCH', `/messages/${id}`, { content: 'x'.repeat(9000) }),
+    () => rig.owner.call('POST', '/messages/flags', marking),
+  ]
+  for (const way of ways) assert.equal((await way()).status, 500)
+  assert.deepEqual((await rig.owner.get('/attachments')).attachments, [])
+  assert.deepEqual((await rig.owner.get(`/messages/${id}`)).message.flags, [])
   const told = (await queue.events()).filter(({ type }) => type === 'message').length
 
   rmSync(ballast)
@@ -54,5 +64,7 @@ test('a full disk answers 500, loses nothing, and all goes on when there is room
   assert.deepEqual(others, [])
   assert.equal(event.message.id, next.id)
   assert.ok(told < 50)
-  expectConsistent(rig.chat.realm)
+  for (const way of ways) assert.equal((await way()).status, 200)
+  assert.equal((await rig.owner.get('/attachments')).attachments.length, 1)
+  await expectConsistent(rig.chat.realm)
 })

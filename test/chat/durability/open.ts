@@ -1,6 +1,10 @@
-/** Opens a chat over files that may be damaged. */
+/** Opens a chat over files that may be damaged, again and again. */
 
 import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
 import type { Log } from '../../../firmware/base/log.ts'
 import { type Chat, createChat } from '../../../firmware/chat/chat.ts'
@@ -22,4 +26,11 @@ export function openUnlessRefused(directory: string, logged: string[]): Chat | n
     assert.ok(error instanceof CofferError && error.code === 'storage', String(error))
     return null
   }
+}
+
+/** In memory where there is such a disk. */
+export function scratchDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'coffer-chat-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
 }
