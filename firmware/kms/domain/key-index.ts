@@ -73,8 +73,8 @@ export class KeyIndex {
   }
 
   /** What is left of a namespace that was deleted. */
-  doomed(namespace: Namespace): readonly KeyEntry[] {
-    return [...(this.#doomed.get(namespace)?.entries.values() ?? [])]
+  doomed(namespace: Namespace): Iterable<KeyEntry> {
+    return this.#doomed.get(namespace)?.entries.values() ?? []
   }
 
   #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
@@ -98,6 +98,7 @@ export class KeyIndex {
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
     entry.version = record.n
     keys.entries.set(entry.id, entry)
+    if (this.#isDoomed(keys)) return
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
   }
@@ -150,11 +151,18 @@ export class KeyIndex {
     const keys = this.#keysOf(namespace)
     const entry = keys.entries.get(id)!
     keys.entries.delete(id)
-    keys.ids.remove(id)
-    keys.version.toggle(id, entry.version)
+    if (!this.#isDoomed(keys)) {
+      keys.ids.remove(id)
+      keys.version.toggle(id, entry.version)
+    }
     this.#context.pool.forget(entry.ref)
     this.#gone.set(record, entry)
     this.#lastGone = entry
+  }
+
+  /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */
+  #isDoomed(keys: NamespaceKeys): boolean {
+    return this.#doomed.get(keys.namespace) === keys
   }
 
   #keysOf(namespace: Namespace): NamespaceKeys {

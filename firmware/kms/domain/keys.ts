@@ -1,5 +1,6 @@
 /** Keys: made, imported, labelled, restricted, moved, deleted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { type KeyTypeName, type MechanismName, resolveGenerate, sortMechanisms } from '../../crypto/algorithms.ts'
@@ -32,7 +33,9 @@ export interface NewKey {
 /** `POST /keys/generate` has the path of a key of this name. Contract 1.2. */
 const RESERVED_ID = 'generate'
 
-const REMOVED_MAX = 100 // keys in one change: bounds the time the server stands still
+const REMOVED_WHOLE_MAX = 100 // keys of a namespace that goes in one change
+const REMOVED_MAX = 50 // keys in one of several changes: bounds the time that the server stands still for those who wait
+const SEEN_MAX = 5000 // entries looked at in one turn: a few milliseconds
 
 export class Keys extends KeyDirectory {
   readonly #namespaces: Namespaces
@@ -142,12 +145,20 @@ export class Keys extends KeyDirectory {
   /** What removes every key of a namespace; null when these are too many for one change. */
   removalOfAll(namespace: Namespace): Change[] | null {
     const { entries } = this.index.of(namespace)
-    return entries.size > REMOVED_MAX ? null : this.removalOf([...entries.values()])
+    return entries.size > REMOVED_WHOLE_MAX ? null : this.removalOf([...entries.values()])
   }
 
   /** The keys that are left of a namespace that was deleted, in pieces for one change each. Those of few buckets go together. */
-  piecesOfDoomed(namespace: Namespace): KeyEntry[][] {
-    const entries = [...Map.groupBy(this.index.doomed(namespace), bucketOf).values()].flat()
+  async piecesOfDoomed(namespace: Namespace): Promise<KeyEntry[][]> {
+    const buckets = new Map<number, KeyEntry[]>()
+    let seen = 0
+    for (const entry of this.index.doomed(namespace)) {
+      const bucket = buckets.get(bucketOf(entry))
+      if (bucket === undefined) buckets.set(bucketOf(entry), [entry])
+      else bucket.push(entry)
+      if (++seen % SEEN_MAX === 0) await nextTurn()
+    }
+    const entries = [...buckets.values()].flat()
     return Array.from({ length: Math.ceil(entries.length / REMOVED_MAX) }, (_, piece) =>
       entries.slice(piece * REMOVED_MAX, (piece + 1) * REMOVED_MAX),
     )

@@ -97,7 +97,7 @@ export class Namespaces {
 
   async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
-    const pieces = keys.piecesOfDoomed(id)
+    const pieces = await keys.piecesOfDoomed(id)
     for (let piece = 0; ; ) {
       try {
         const isLast = piece >= pieces.length
