@@ -1,18 +1,17 @@
 /** Users: roles, tags, passphrases, and who may manage whom. Contract sections 3.3, 4.3, 7.3 to 7.5. */
 
 import { CofferError } from '../../base/error.ts'
-import { equalBytes } from '../../crypto/seal.ts'
-import type { Decision, StoredRecord } from '../../store/store.ts'
+import type { Decision } from '../../store/store.ts'
 import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
-import { generatedId, namespaceOf, userPrefix } from './identifiers.ts'
-import { ListVersion } from './list-version.ts'
+import { generatedId, userPrefix } from './identifiers.ts'
 import type { Namespaces } from './namespaces.ts'
 import { digestPassphrase, type PassphraseDigest } from './passphrase.ts'
 import type { Caller, Role } from './roles.ts'
-import { SortedIds } from './sorted-ids.ts'
-import { decodeUser, encodeUser, type User } from './user-record.ts'
+import { isSameDigest, UserIndex } from './user-index.ts'
+import { encodeUser, type User } from './user-record.ts'
+import { authorizeChange, authorizeRead } from './user-rights.ts'
 
 export interface NewUser {
   realName: string
@@ -20,63 +19,32 @@ export interface NewUser {
   passphrase: Uint8Array
 }
 
-interface Held {
-  readonly user: User
-  /** The number of the change that wrote his record. */
-  readonly version: number
-  /** The same object as long as his passphrase is the same. */
-  readonly caller: Caller
-}
-
 export class Users {
   readonly #context: Context
   readonly #namespaces: Namespaces
-  readonly #users = new Map<string, Held>()
-  readonly #ids = new SortedIds()
-  readonly #listVersion = new ListVersion()
-  /** What was held, by the record that was replaced: where that is taken back it is the same again. */
-  readonly #replaced = new WeakMap<StoredRecord, Held>()
+  readonly #index: UserIndex
 
   constructor(context: Context, namespaces: Namespaces) {
     this.#context = context
     this.#namespaces = namespaces
-    context.records.follow('users', (before, after) => this.#applied(before, after))
-    this.#ids.sort()
-  }
-
-  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
-    const { id } = decodeUser((after ?? before)!.value)
-    const held = this.#users.get(id)
-    if (held !== undefined) {
-      this.#listVersion.toggle(id, held.version)
-      if (before !== null) this.#replaced.set(before, held)
-    }
-    const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
-    if (next === null) {
-      this.#users.delete(id)
-      this.#ids.remove(id)
-      return
-    }
-    this.#users.set(id, next)
-    this.#listVersion.toggle(id, next.version)
-    if (held === undefined) this.#ids.insert(id)
+    this.#index = new UserIndex(context.records)
   }
 
   /** Throws `storage` when the user's record is damaged. */
   find(id: string): User | undefined {
-    const held = this.#users.get(id)
+    const held = this.#index.get(id)
     if (held === undefined && this.#context.records.isDamaged('users', id)) throw damaged('user')
     return held?.user
   }
 
   /** Whoever has shown the passphrase of a user. */
   caller(id: string): Caller | null {
-    return this.#users.get(id)?.caller ?? null
+    return this.#index.get(id)?.caller ?? null
   }
 
   /** False once he was deleted, even if another one of his name was made, or has another passphrase than he came with. */
   isCurrent(caller: Caller): boolean {
-    return this.#users.get(caller.userId)?.caller === caller
+    return this.#index.get(caller.userId)?.caller === caller
   }
 
   /** Throws `notFound`. */
@@ -88,35 +56,31 @@ export class Users {
 
   /** The users a caller may see: all for a root user, else those of the own namespace. */
   list(namespace: Namespace): string[] {
-    return this.#ids.startingWith(userPrefix(namespace))
+    return this.#index.ids.startingWith(userPrefix(namespace))
   }
 
   /** How many `list` shows. */
   size(namespace: Namespace): number {
-    return namespace === '' ? this.#users.size : this.list(namespace).length
+    return namespace === '' ? this.#index.size : this.list(namespace).length
   }
 
   version(id: string): string | null {
-    const held = this.#users.get(id)
+    const held = this.#index.get(id)
     return held === undefined ? null : this.#context.versionText(held.version)
   }
 
   get listVersion(): string {
-    return this.#context.versionText(this.#listVersion)
+    return this.#context.versionText(this.#index.listVersion)
   }
 
   /** Reading a user or his tags. Throws `forbidden`. */
   authorizeRead(caller: Caller, id: string): void {
-    if (caller.role !== 'Administrator') authorizeSelf(caller, id)
-    else if (caller.namespace !== '' && caller.namespace !== namespaceOf(id)) throw otherNamespace()
+    authorizeRead(caller, id)
   }
 
-  /** Creating, deleting or changing a user: a namespace that exists is managed from inside only. Throws `forbidden`. */
+  /** Creating, deleting or changing a user. Throws `forbidden`. */
   authorizeChange(caller: Caller, id: string): void {
-    const namespace = namespaceOf(id)
-    if (caller.role !== 'Administrator') authorizeSelf(caller, id)
-    else if (caller.namespace === namespace) return
-    else if (caller.namespace !== '' || this.#namespaces.exists(namespace)) throw otherNamespace()
+    authorizeChange(caller, id, this.#namespaces)
   }
 
   /** Throws `forbidden` (namespace), `conflict` (id taken). */
@@ -228,27 +192,3 @@ const putting = (user: User): Decision<undefined, Collection> => ({
   changes: [{ collection: 'users', name: user.id, value: encodeUser(user) }],
   result: undefined,
 })
-
-/** Where the passphrase is the same, so is the caller, and the object that its digest is known by. */
-function nextHeld(held: Held | undefined, { value, n }: StoredRecord): Held {
-  const user = decodeUser(value)
-  if (held === undefined) return { user, version: n, caller: callerOf(user) }
-  const former = held.user.passphrase
-  if (isSameDigest(former, user.passphrase))
-    return { user: { ...user, passphrase: former }, version: n, caller: held.caller }
-  const isSame = former.cost === 'hmac' && user.passphrase.isRenewed === true
-  return { user, version: n, caller: isSame ? held.caller : callerOf(user) }
-}
-
-const isSameDigest = (a: PassphraseDigest, b: PassphraseDigest): boolean =>
-  equalBytes(a.salt, b.salt) && equalBytes(a.digest, b.digest)
-
-const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })
-
-const otherNamespace = (): CofferError =>
-  new CofferError('forbidden', "Only users with role Administrator in the user's namespace may do this")
-
-function authorizeSelf(caller: Caller, id: string): void {
-  if (caller.userId !== id)
-    throw new CofferError('forbidden', 'Only users with role Administrator may do this to another account')
-}

@@ -1,0 +1,74 @@
+/** The index of users: what every request finds without opening a record. It follows the records and nothing else. */
+
+import { equalBytes } from '../../crypto/seal.ts'
+import type { StoredRecord } from '../../store/store.ts'
+import type { Records } from './collections.ts'
+import { namespaceOf } from './identifiers.ts'
+import { ListVersion } from './list-version.ts'
+import type { PassphraseDigest } from './passphrase.ts'
+import type { Caller } from './roles.ts'
+import { SortedIds } from './sorted-ids.ts'
+import { decodeUser, type User } from './user-record.ts'
+
+export interface HeldUser {
+  readonly user: User
+  /** The number of the change that wrote his record. */
+  readonly version: number
+  /** The same object as long as his passphrase is the same. */
+  readonly caller: Caller
+}
+
+export class UserIndex {
+  readonly #users = new Map<string, HeldUser>()
+  readonly ids = new SortedIds()
+  readonly listVersion = new ListVersion()
+  /** What was held, by the record that was replaced: where that is taken back it is the same again. */
+  readonly #replaced = new WeakMap<StoredRecord, HeldUser>()
+
+  constructor(records: Records) {
+    records.follow('users', (before, after) => this.#applied(before, after))
+    this.ids.sort()
+  }
+
+  get(id: string): HeldUser | undefined {
+    return this.#users.get(id)
+  }
+
+  get size(): number {
+    return this.#users.size
+  }
+
+  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
+    const { id } = decodeUser((after ?? before)!.value)
+    const held = this.#users.get(id)
+    if (held !== undefined) {
+      this.listVersion.toggle(id, held.version)
+      if (before !== null) this.#replaced.set(before, held)
+    }
+    const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
+    if (next === null) {
+      this.#users.delete(id)
+      this.ids.remove(id)
+      return
+    }
+    this.#users.set(id, next)
+    this.listVersion.toggle(id, next.version)
+    if (held === undefined) this.ids.insert(id)
+  }
+}
+
+/** Where the passphrase is the same, so is the caller, and the object that its digest is known by. */
+function nextHeld(held: HeldUser | undefined, { value, n }: StoredRecord): HeldUser {
+  const user = decodeUser(value)
+  if (held === undefined) return { user, version: n, caller: callerOf(user) }
+  const former = held.user.passphrase
+  if (isSameDigest(former, user.passphrase))
+    return { user: { ...user, passphrase: former }, version: n, caller: held.caller }
+  const isSame = former.cost === 'hmac' && user.passphrase.isRenewed === true
+  return { user, version: n, caller: isSame ? held.caller : callerOf(user) }
+}
+
+export const isSameDigest = (a: PassphraseDigest, b: PassphraseDigest): boolean =>
+  equalBytes(a.salt, b.salt) && equalBytes(a.digest, b.digest)
+
+const callerOf = ({ id, role }: User): Caller => ({ userId: id, namespace: namespaceOf(id), role })
