@@ -104,6 +104,9 @@ test('what orchestrators tell a container of a service named coffer is no settin
     COFFER_NAME: '/app/coffer',
     COFFER_ENV_NODE_VERSION: '24',
     COFFER_QEMU_ACCEL: 'kvm',
+    COFFER_PROFILE: 'office',
+    COFFER_PASSPHRASE: 'words of somebody',
+    COFFER_ASKPASS: '/usr/bin/ask',
   }
   assert.deepEqual(readSettings(injected), readSettings({}))
 })
