@@ -42,7 +42,7 @@ type Place = State['active']
 
 export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsOptions): Slots {
   const incomingPath = `${directory}/incoming`
-  const slotPath = (slot: Place) => `${directory}/${slot}`
+  const { slotPath, look, nameOf } = createPlaces({ directory, own, releaseKey })
   const storeCopy = createStoreCopy(storeDirectory)
   const initial: State = { own: own.version, active: OWN, previous: OWN, trial: null, fallback: null }
   const record = openRecord({
@@ -60,34 +60,12 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
     },
   })
 
-  /** The version in a place, or why it cannot run. */
-  function look(slot: Place): Version | { problem: string } {
-    if (slot === OWN) return own
-    if (releaseKey === null) return { problem: 'there is no release key to verify it with' }
-    try {
-      const { version } = verifyVersion(slotPath(slot), releaseKey)
-      return { version, program: `${slotPath(slot)}/firmware.js`, readable: [`${slotPath(slot)}/`] }
-    } catch (error) {
-      return { problem: `it is damaged (${explain(error)})` }
-    }
-  }
-
   /** Ends the trial in favour of the version before. */
   function leave(problem: string): null {
     storeCopy.restore()
     const fallback = describeFallback(nameOf(record.value.trial!.slot), problem)
     record.saveIfPossible({ ...record.value, trial: null, fallback })
     return null
-  }
-
-  /** From its manifest, if that can be read at all. */
-  function nameOf(slot: Place): string {
-    try {
-      const { version } = JSON.parse(readFileSync(`${slotPath(slot)}/manifest.json`, 'utf8')) as { version: unknown }
-      return `Version ${String(version)}`
-    } catch {
-      return 'A version'
-    }
   }
 
   function tryTrial(): Running | null {
@@ -179,4 +157,33 @@ export function openSlots({ directory, storeDirectory, own, releaseKey }: SlotsO
 function checkRunnable(names: readonly string[]): void {
   for (const needed of ['firmware.js', `linux-${process.arch}.node`])
     if (!names.includes(needed)) throw new SlotError(`The image does not contain ${needed}`)
+}
+
+/** The places of versions, and what is in them. */
+function createPlaces({ directory, own, releaseKey }: Pick<SlotsOptions, 'directory' | 'own' | 'releaseKey'>) {
+  const slotPath = (slot: Place) => `${directory}/${slot}`
+
+  /** The version in a place, or why it cannot run. */
+  function look(slot: Place): Version | { problem: string } {
+    if (slot === OWN) return own
+    if (releaseKey === null) return { problem: 'there is no release key to verify it with' }
+    try {
+      const { version } = verifyVersion(slotPath(slot), releaseKey)
+      return { version, program: `${slotPath(slot)}/firmware.js`, readable: [`${slotPath(slot)}/`] }
+    } catch (error) {
+      return { problem: `it is damaged (${explain(error)})` }
+    }
+  }
+
+  /** From its manifest, if that can be read at all. */
+  function nameOf(slot: Place): string {
+    try {
+      const { version } = JSON.parse(readFileSync(`${slotPath(slot)}/manifest.json`, 'utf8')) as { version: unknown }
+      return `Version ${String(version)}`
+    } catch {
+      return 'A version'
+    }
+  }
+
+  return { slotPath, look, nameOf }
 }

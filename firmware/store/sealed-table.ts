@@ -6,7 +6,7 @@ import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import { onDisk } from './failure.ts'
-import { createRowSealer, type OpenedRow, slotOf } from './sealed-row.ts'
+import { createRowSealer, type OpenedRow, type RowSealer, slotOf } from './sealed-row.ts'
 import { databaseOf } from './sqlite/file.ts'
 import type { Row, StoredRecord, StoreFile } from './store.ts'
 
@@ -61,58 +61,16 @@ export function createSealedTable(
 ): SealedTable {
   const rows = createRows(store, table)
   const sealer = createRowSealer(table, secret, random)
-  /** Slots whose record lies elsewhere. Complete once `surveyed`. */
-  const displaced = new Set<bigint>()
-  const reported = new Set<bigint>()
-  let surveyed = false
   let open = true
 
   const expectOpen = (): void => {
     if (!open) throw new CofferError('unavailable', 'Service not available')
   }
+  const { survey, borrow, read, former } = createReadings({ rows, sealer, table, onDamage, expectOpen })
 
   const markOf = (name: string): Uint8Array => {
     expectOpen()
     return sealer.markOf(name)
-  }
-
-  const openRow = ({ slot, sealed }: Row, room?: Uint8Array): OpenedRow | Damage => {
-    const opened = sealer.open(sealed, room)
-    if (opened === null) return 'damaged'
-    if (opened.place === slot) return opened
-    // A record whose slot was edited is missing where it belongs; only it knows where that is.
-    displaced.add(opened.place)
-    wipe(opened.value)
-    return 'not in its place'
-  }
-
-  const report = (slot: bigint, damage: Damage): void => {
-    if (reported.has(slot)) return
-    reported.add(slot)
-    onDamage(`a stored record of ${table} is ${damage}`)
-  }
-
-  function* survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }> {
-    for (const row of rows.all()) {
-      expectOpen()
-      const { slot, sealed } = row
-      const opened = openRow(row, room)
-      if (typeof opened === 'string') {
-        report(slot, opened)
-        yield { slot, sealed, record: null }
-      } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
-    }
-    surveyed = true
-  }
-
-  /** Thousands of records need no memory of their own each. */
-  function* borrow(): Generator<SealedRecord & { slot: bigint }> {
-    const room = newSecret(ROOM_BYTES)
-    try {
-      yield* survey(room)
-    } finally {
-      wipe(room)
-    }
   }
 
   function* list(): Generator<Uint8Array> {
@@ -121,34 +79,6 @@ export function createSealedTable(
       if (record !== null) yield record.value
       expectOpen()
     }
-  }
-
-  /** What is wrong with a slot that has no row. */
-  const damageOfMissing = (slot: bigint): Damage | null => {
-    if (!surveyed) for (const value of list()) wipe(value)
-    return displaced.has(slot) ? 'not in its place' : null
-  }
-
-  const read = (mark: Uint8Array): Uint8Array | Damage | null => {
-    const slot = slotOf(mark)
-    const row = onDisk(() => rows.at(slot))
-    if (row === undefined) return damageOfMissing(slot)
-    const opened = openRow(row)
-    if (typeof opened === 'string') return opened
-    if (equalBytes(opened.mark, mark)) return opened.value
-    wipe(opened.value)
-    return null // another name has the same slot
-  }
-
-  /** What lies where this name belongs; `taken` by another name: at a million records a chance of 10^-7. */
-  const former = (mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken' => {
-    const row = rows.at(slot)
-    if (row === undefined) return null
-    const opened = openRow(row)
-    if (typeof opened === 'string') return { sealed: row.sealed, record: null }
-    if (equalBytes(opened.mark, mark)) return { sealed: row.sealed, record: { slot, n: opened.n, value: opened.value } }
-    wipe(opened.value)
-    return 'taken'
   }
 
   const inspect = (name: string): 'intact' | 'damaged' | 'missing' => {
@@ -194,6 +124,101 @@ export function createSealedTable(
       sealer.close()
     },
   }
+}
+
+/** Records as they lie on disk, intact or not. */
+interface Readings {
+  /** Every row; each that is damaged is reported once. What is intact lies in `room`, where that is given and large enough. */
+  survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }>
+  /** The same without memory for each: every record is valid until the next one. */
+  borrow(): Generator<SealedRecord & { slot: bigint }>
+  /** The value of a name, what is wrong with it, or null. */
+  read(mark: Uint8Array): Uint8Array | Damage | null
+  /** What lies where this name belongs; `taken` by another name: at a million records a chance of 10^-7. */
+  former(mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken'
+}
+
+interface ReadingsOptions {
+  rows: Rows
+  sealer: RowSealer
+  table: string
+  onDamage: (message: string) => void
+  expectOpen: () => void
+}
+
+function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsOptions): Readings {
+  /** Slots whose record lies elsewhere. Complete once `surveyed`. */
+  const displaced = new Set<bigint>()
+  const reported = new Set<bigint>()
+  let surveyed = false
+
+  const openRow = ({ slot, sealed }: Row, room?: Uint8Array): OpenedRow | Damage => {
+    const opened = sealer.open(sealed, room)
+    if (opened === null) return 'damaged'
+    if (opened.place === slot) return opened
+    // A record whose slot was edited is missing where it belongs; only it knows where that is.
+    displaced.add(opened.place)
+    wipe(opened.value)
+    return 'not in its place'
+  }
+
+  const report = (slot: bigint, damage: Damage): void => {
+    if (reported.has(slot)) return
+    reported.add(slot)
+    onDamage(`a stored record of ${table} is ${damage}`)
+  }
+
+  function* survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }> {
+    for (const row of rows.all()) {
+      expectOpen()
+      const { slot, sealed } = row
+      const opened = openRow(row, room)
+      if (typeof opened === 'string') {
+        report(slot, opened)
+        yield { slot, sealed, record: null }
+      } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
+    }
+    surveyed = true
+  }
+
+  /** Thousands of records need no memory of their own each. */
+  function* borrow(): Generator<SealedRecord & { slot: bigint }> {
+    const room = newSecret(ROOM_BYTES)
+    try {
+      yield* survey(room)
+    } finally {
+      wipe(room)
+    }
+  }
+
+  /** What is wrong with a slot that has no row. */
+  const damageOfMissing = (slot: bigint): Damage | null => {
+    if (!surveyed) for (const { record } of survey()) if (record !== null) wipe(record.value)
+    return displaced.has(slot) ? 'not in its place' : null
+  }
+
+  const read = (mark: Uint8Array): Uint8Array | Damage | null => {
+    const slot = slotOf(mark)
+    const row = onDisk(() => rows.at(slot))
+    if (row === undefined) return damageOfMissing(slot)
+    const opened = openRow(row)
+    if (typeof opened === 'string') return opened
+    if (equalBytes(opened.mark, mark)) return opened.value
+    wipe(opened.value)
+    return null // another name has the same slot
+  }
+
+  const former = (mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken' => {
+    const row = rows.at(slot)
+    if (row === undefined) return null
+    const opened = openRow(row)
+    if (typeof opened === 'string') return { sealed: row.sealed, record: null }
+    if (equalBytes(opened.mark, mark)) return { sealed: row.sealed, record: { slot, n: opened.n, value: opened.value } }
+    wipe(opened.value)
+    return 'taken'
+  }
+
+  return { survey, borrow, read, former }
 }
 
 interface Rows {
