@@ -143,7 +143,7 @@ export const userDeclarations = [
     exists,
     version,
     answers: EMPTY,
-    errors: { 400: 'Not a user ID, or the own account.', 404: 'No such user.' },
+    errors: { 400: 'Not a user ID, or your own account.', 404: 'No such user.' },
     handle: async (request) => {
       await domainOf(request).users.remove(request.caller, request.params.user)
       return { status: 204 }
