@@ -4,8 +4,8 @@
  * without its hashes; the head that ends an export is signed (Ed25519, RFC 8032). Contract section 3.9.
  */
 
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
+import { fromHex, toHex } from './bytes.ts'
+import { sha256 } from './sha2.ts'
 
 /** Changes that were made, what was refused or had no effect, and uses of keys. */
 export const KINDS = ['change', 'refusal', 'use'] as const
@@ -191,23 +191,18 @@ function judgeRings({ rings }: AuditHead, spans: Partial<Record<Kind, Span>>): s
 async function isWellSigned(head: AuditHead): Promise<boolean> {
   try {
     const { subtle } = globalThis.crypto
-    const key = await subtle.importKey('raw', new Uint8Array(hexToBytes(head.key)), 'Ed25519', false, ['verify'])
-    return await subtle.verify(
-      'Ed25519',
-      key,
-      new Uint8Array(hexToBytes(head.signature)),
-      new Uint8Array(headBytes(head)),
-    )
+    const key = await subtle.importKey('raw', fromHex(head.key), 'Ed25519', false, ['verify'])
+    return await subtle.verify('Ed25519', key, fromHex(head.signature), headBytes(head))
   } catch {
     return false
   }
 }
 
 /** What is signed. */
-function headBytes({ first, sequence, hash, time, rings }: AuditHead): Uint8Array {
-  if (rings === undefined) return utf8ToBytes(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
+function headBytes({ first, sequence, hash, time, rings }: AuditHead): Uint8Array<ArrayBuffer> {
+  if (rings === undefined) return utf8(`coffer audit head\n${first}\n${sequence}\n${hash}\n${time}\n`)
   const ends = KINDS.map((kind) => `${kind} ${rings[kind].first} ${rings[kind].sequence} ${rings[kind].hash}\n`)
-  return utf8ToBytes(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
+  return utf8(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
 }
 
 function parse(text: string): AuditLine | { head: AuditHead } | null {
@@ -229,8 +224,7 @@ const isHash = (value: unknown): boolean => typeof value === 'string' && /^[0-9a
 
 /** The members come back in the order they have in the file, which is that in which they were hashed. */
 function hashOf({ previous, previousOfKind = '', hash: _, ...rest }: AuditLine): string {
-  const hash = sha256.create().update(hexToBytes(previous)).update(hexToBytes(previousOfKind))
-  return bytesToHex(hash.update(utf8ToBytes(JSON.stringify(rest))).digest())
+  return toHex(sha256(fromHex(previous), fromHex(previousOfKind), utf8(JSON.stringify(rest))))
 }
 
 type Gap = [from: number, to: number]
@@ -255,3 +249,6 @@ function createGaps() {
     },
   }
 }
+
+const encoder = new TextEncoder()
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => encoder.encode(text)

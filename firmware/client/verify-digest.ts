@@ -1,0 +1,238 @@
+/**
+ * Verifies signatures over a digest that was made elsewhere, which WebCrypto cannot: RSA PKCS #1 v1.5 and PSS (RFC 8017)
+ * and ECDSA (FIPS 186-5) on the curves of NIST and secp256k1. Only public numbers are computed with, so that time does
+ * not matter; nothing here is for secrets.
+ */
+
+import { fromHex, toHex } from './bytes.ts'
+import { createSha2, type Sha2Name } from './sha2.ts'
+
+export interface RsaPublic {
+  modulus: Uint8Array
+  publicExponent: Uint8Array
+}
+
+/** Null for curves that are not known here. The curve's name is a type of key; `point` is 0x04, X, Y; `signature` is DER. */
+export function verifyEcdsa(
+  curveName: string,
+  point: Uint8Array,
+  digest: Uint8Array,
+  signature: Uint8Array,
+): boolean | null {
+  const curve = CURVES[curveName]
+  const numbers = readSignature(signature)
+  if (curve === undefined) return null
+  if (numbers === null || point[0] !== 4) return false
+  const { p, a, b, n, x, y } = curve
+  const [r, s] = numbers
+  if (r < 1n || r >= n || s < 1n || s >= n) return false
+  const half = (point.length - 1) / 2
+  const key = { x: toNumber(point.subarray(1, 1 + half)), y: toNumber(point.subarray(1 + half)), z: 1n }
+  if (modulo(key.y * key.y - key.x ** 3n - a * key.x - b, p) !== 0n) return false
+  // The leftmost bits of the digest, as many as the order has: FIPS 186-5 section 6.4.2.
+  const surplus = BigInt(Math.max(0, digest.length * 8 - n.toString(2).length))
+  const e = toNumber(digest) >> surplus
+  const w = inverse(s, n)
+  const sum = add(multiply({ x, y, z: 1n }, (e * w) % n, curve), multiply(key, (r * w) % n, curve), curve)
+  if (sum.z === 0n) return false
+  const i = inverse(sum.z, p)
+  return modulo(sum.x * i * i, p) % n === r
+}
+
+/** EMSA-PKCS1-v1_5 with the DigestInfo of the hash: RFC 8017 section 8.2.2. */
+export function verifyPkcs1(key: RsaPublic, hash: Sha2Name, digest: Uint8Array, signature: Uint8Array): boolean {
+  const encoded = recover(key, signature)
+  if (encoded === null) return false
+  const info = DIGEST_INFO[hash] + toHex(digest)
+  const padding = encoded.length - info.length / 2 - 3
+  return padding >= 8 && toHex(encoded) === `0001${'ff'.repeat(padding)}00${info}`
+}
+
+/** EMSA-PSS with MGF1 of the same hash and a salt as long as the digest: RFC 8017 section 9.1.2. */
+export function verifyPss(key: RsaPublic, hash: Sha2Name, digest: Uint8Array, signature: Uint8Array): boolean {
+  const bits = toNumber(key.modulus).toString(2).length - 1
+  const whole = recover(key, signature)
+  if (whole === null) return false
+  const length = Math.ceil(bits / 8)
+  const encoded = whole.subarray(whole.length - length)
+  const size = digest.length
+  if (length < 2 * size + 2 || encoded[length - 1] !== 0xbc) return false
+  if (whole.subarray(0, whole.length - length).some((byte) => byte !== 0)) return false
+  const masked = encoded.subarray(0, length - size - 1)
+  const seed = encoded.subarray(length - size - 1, length - 1)
+  const unused = 8 * length - bits
+  if (masked[0]! >> (8 - unused) !== 0) return false
+  const block = maskOf(hash, seed, masked.length).map((byte, at) => byte ^ masked[at]!)
+  block[0]! &= 0xff >> unused
+  const separator = block.length - size - 1
+  if (block[separator] !== 1 || block.subarray(0, separator).some((byte) => byte !== 0)) return false
+  const salt = block.subarray(separator + 1)
+  const check = createSha2(hash).update(new Uint8Array(8)).update(digest).update(salt).digest()
+  return toHex(check) === toHex(seed)
+}
+
+/** What stands before the digest: RFC 8017 section 9.2 note 1. */
+const DIGEST_INFO: Readonly<Record<Sha2Name, string>> = {
+  SHA224: '302d300d06096086480165030402040500041c',
+  SHA256: '3031300d060960864801650304020105000420',
+  SHA384: '3041300d060960864801650304020205000430',
+  SHA512: '3051300d060960864801650304020305000440',
+}
+
+function maskOf(hash: Sha2Name, seed: Uint8Array, length: number): Uint8Array {
+  const mask: number[] = []
+  for (let counter = 0; mask.length < length; counter++)
+    mask.push(
+      ...createSha2(hash)
+        .update(seed)
+        .update(Uint8Array.of(0, 0, counter >> 8, counter & 255))
+        .digest(),
+    )
+  return new Uint8Array(mask.slice(0, length))
+}
+
+/** RSAVP1: as many bytes as the modulus has. */
+function recover({ modulus, publicExponent }: RsaPublic, signature: Uint8Array): Uint8Array | null {
+  const n = toNumber(modulus)
+  const s = toNumber(signature)
+  if (s >= n) return null
+  let result = 1n
+  for (const bit of toNumber(publicExponent).toString(2)) {
+    result = (result * result) % n
+    if (bit === '1') result = (result * s) % n
+  }
+  const length = Math.ceil(n.toString(2).length / 8)
+  if (signature.length !== length) return null
+  const hex = result.toString(16).padStart(2 * length, '0')
+  return fromHex(hex)
+}
+
+const toNumber = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigInt(`0x${toHex(bytes)}`))
+
+/** Two INTEGERs in a SEQUENCE, and nothing behind them; null otherwise. */
+function readSignature(der: Uint8Array): [bigint, bigint] | null {
+  let at = 0
+  const length = (tag: number): number => {
+    if (der[at++] !== tag) return -1
+    const first = der[at++] ?? -1
+    return first === 0x81 ? (der[at++] ?? -1) : first < 0x80 ? first : -1
+  }
+  const integer = (): bigint | null => {
+    const size = length(0x02)
+    if (size < 1 || at + size > der.length || der[at]! >= 0x80) return null
+    at += size
+    return toNumber(der.subarray(at - size, at))
+  }
+  if (length(0x30) !== der.length - at) return null
+  const r = integer()
+  const s = integer()
+  return r === null || s === null || at !== der.length ? null : [r, s]
+}
+
+/** In Jacobian coordinates: x/z², y/z³; z is 0 for the point at infinity. */
+interface Point {
+  x: bigint
+  y: bigint
+  z: bigint
+}
+
+interface Curve {
+  p: bigint
+  a: bigint
+  b: bigint
+  n: bigint
+  x: bigint
+  y: bigint
+}
+
+const INFINITY: Point = { x: 1n, y: 1n, z: 0n }
+
+const modulo = (value: bigint, p: bigint): bigint => ((value % p) + p) % p
+
+/** By Fermat's little theorem: the modulus is prime. */
+function inverse(value: bigint, p: bigint): bigint {
+  let result = 1n
+  let base = modulo(value, p)
+  for (let exponent = p - 2n; exponent > 0n; exponent >>= 1n) {
+    if (exponent & 1n) result = (result * base) % p
+    base = (base * base) % p
+  }
+  return result
+}
+
+function multiply(point: Point, scalar: bigint, curve: Curve): Point {
+  let result = INFINITY
+  for (const bit of scalar.toString(2)) {
+    result = double(result, curve)
+    if (bit === '1') result = add(result, point, curve)
+  }
+  return result
+}
+
+function double({ x, y, z }: Point, { p, a }: Curve): Point {
+  if (z === 0n || y === 0n) return INFINITY
+  const yy = (y * y) % p
+  const s = (4n * x * yy) % p
+  const m = (3n * x * x + a * z ** 4n) % p
+  const x3 = modulo(m * m - 2n * s, p)
+  return { x: x3, y: modulo(m * (s - x3) - 8n * yy * yy, p), z: (2n * y * z) % p }
+}
+
+function add(left: Point, right: Point, curve: Curve): Point {
+  if (left.z === 0n) return right
+  if (right.z === 0n) return left
+  const { p } = curve
+  const u1 = modulo(left.x * right.z ** 2n, p)
+  const u2 = modulo(right.x * left.z ** 2n, p)
+  const s1 = modulo(left.y * right.z ** 3n, p)
+  const s2 = modulo(right.y * left.z ** 3n, p)
+  if (u1 === u2) return s1 === s2 ? double(left, curve) : INFINITY
+  const h = modulo(u2 - u1, p)
+  const r = modulo(s2 - s1, p)
+  const hh = (h * h) % p
+  const hhh = (h * hh) % p
+  const v = (u1 * hh) % p
+  const x = modulo(r * r - hhh - 2n * v, p)
+  return { x, y: modulo(r * (v - x) - s1 * hhh, p), z: (h * left.z * right.z) % p }
+}
+
+/** `p` and `a` as they are defined, the rest in hex: SEC 2 version 2 section 2. */
+function curve(p: bigint, a: bigint, ...hex: [b: string, n: string, x: string, y: string]): Curve {
+  const [b, n, x, y] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint, bigint, bigint]
+  return { p, a, b, n, x, y }
+}
+
+const CURVES: Readonly<Record<string, Curve>> = {
+  EC_P256: curve(
+    2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
+    -3n,
+    '5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b',
+    'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551',
+    '6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296',
+    '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
+  ),
+  EC_P384: curve(
+    2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
+    -3n,
+    'b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef',
+    'ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973',
+    'aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7',
+    '3617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f',
+  ),
+  EC_P521: curve(
+    2n ** 521n - 1n,
+    -3n,
+    '51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00',
+    '1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409',
+    'c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66',
+    '11839296a789a3bc0045c8a5fb42c7d1bd998f54449579b446817afbd17273e662c97ee72995ef42640c550b9013fad0761353c7086a272c24088be94769fd16650',
+  ),
+  EC_P256K1: curve(
+    2n ** 256n - 2n ** 32n - 977n,
+    0n,
+    '7',
+    'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141',
+    '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
+    '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8',
+  ),
+}
