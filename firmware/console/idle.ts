@@ -1,0 +1,83 @@
+/**
+ * When nobody is there any more: ten minutes without a key, click or touch, and eight hours in all. One minute before, a
+ * line counts down. What runs for long, a backup, a restore or an update, suspends the ten minutes.
+ */
+
+import { signal } from '@preact/signals'
+
+export const IDLE_MINUTES_MAX = 10
+export const SESSION_HOURS_MAX = 8
+const WARNING_SECONDS = 60
+const SETTING = 'coffer-idle' // {"minutes", "hours"}: nothing secret is ever stored
+
+/** Seconds until the accounts are dropped, while there is a minute or less. */
+export const secondsLeft = signal<number | null>(null)
+
+/** May only shorten what the page comes with. */
+export const limits = signal(readLimits())
+
+let active = Date.now()
+let signedIn = 0 // time of the first account, 0 while there is none
+let running = 0
+
+export function setLimits(minutes: number, hours: number): void {
+  limits.value = bounded(minutes, hours)
+  localStorage.setItem(SETTING, JSON.stringify(limits.value))
+}
+
+/** Called with each account that signs in. */
+export function beginSession(): void {
+  if (signedIn === 0) signedIn = Date.now()
+  active = Date.now()
+}
+
+export function endSession(): void {
+  signedIn = 0
+  secondsLeft.value = null
+}
+
+/** While `work` runs nobody is idle. */
+export async function suspendIdle<T>(work: () => Promise<T>): Promise<T> {
+  running++
+  try {
+    return await work()
+  } finally {
+    running--
+    active = Date.now()
+  }
+}
+
+export function watchIdle(drop: (reason: 'idle' | 'long') => void): void {
+  const note = () => {
+    active = Date.now()
+  }
+  for (const event of ['keydown', 'pointerdown', 'touchstart']) addEventListener(event, note, { passive: true })
+  const look = () => {
+    if (signedIn === 0) return
+    const now = Date.now()
+    if (running > 0) active = now
+    const idleLeft = active + limits.value.minutes * 60_000 - now
+    const sessionLeft = running > 0 ? Number.POSITIVE_INFINITY : signedIn + limits.value.hours * 3_600_000 - now
+    const left = Math.min(idleLeft, sessionLeft)
+    if (left <= 0) return drop(idleLeft <= 0 ? 'idle' : 'long')
+    secondsLeft.value = left <= WARNING_SECONDS * 1000 ? Math.ceil(left / 1000) : null
+  }
+  setInterval(look, 1000)
+  // A computer that slept shows nothing of before.
+  addEventListener('visibilitychange', look)
+  addEventListener('focus', look)
+}
+
+function readLimits(): { minutes: number; hours: number } {
+  try {
+    const { minutes, hours } = JSON.parse(localStorage.getItem(SETTING) ?? '{}') as Record<string, unknown>
+    return bounded(Number(minutes ?? IDLE_MINUTES_MAX), Number(hours ?? SESSION_HOURS_MAX))
+  } catch {
+    return bounded(IDLE_MINUTES_MAX, SESSION_HOURS_MAX)
+  }
+}
+
+function bounded(minutes: number, hours: number): { minutes: number; hours: number } {
+  const within = (value: number, max: number) => (value >= 1 && value <= max ? Math.floor(value) : max)
+  return { minutes: within(minutes, IDLE_MINUTES_MAX), hours: within(hours, SESSION_HOURS_MAX) }
+}

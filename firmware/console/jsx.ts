@@ -1,0 +1,3 @@
+/** What elements become in the bundle: `tools/console.ts` puts it before every file. */
+
+export { createElement, Fragment } from 'preact'

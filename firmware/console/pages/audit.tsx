@@ -1,0 +1,315 @@
+/** The audit log: read, exported, and verified here. Contract section 3.9. */
+
+import { useComputed, useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import {
+  type AuditHead,
+  type AuditLine,
+  type Expectations,
+  type Verdict,
+  verifyExport,
+} from '../../client/audit-verify.ts'
+import type { Api } from '../api.ts'
+import { fileTime, time } from '../format.ts'
+import { suspendIdle } from '../idle.ts'
+import { Action, Code, Field, FileDrop, member, saveFile } from '../parts/controls.tsx'
+import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { Form, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { keepQuery, route } from '../routes.ts'
+import { apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
+import * as words from '../words.ts'
+import { WithAccount } from './sign-in.tsx'
+
+const PAGE_LINES = 50
+const FILTERS = ['user', 'action', 'key', 'from', 'to'] as const
+
+interface Page {
+  lines: AuditLine[]
+  next?: number
+  head: AuditHead
+}
+
+export function AuditPage() {
+  return (
+    <>
+      <Title>{words.auditTitle}</Title>
+      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
+        {(account) => (
+          <>
+            <Lines key={account.id} api={apiOf(account)} />
+            <Export api={apiOf(account)} />
+            <Verify api={apiOf(account)} />
+          </>
+        )}
+      </WithAccount>
+    </>
+  )
+}
+
+function Lines({ api }: { api: Api }) {
+  const older = useSignal<AuditLine[]>([])
+  const next = useSignal<number | undefined>(undefined)
+  const query = useComputed(() => `${route.value.query}`)
+  const path = (before?: number) => {
+    const values = new URLSearchParams(query.value)
+    for (const name of ['from', 'to']) {
+      const value = values.get(name)
+      // The browser's field has no zone and perhaps no seconds.
+      if (value) values.set(name, `${value.length === 16 ? `${value}:00` : value}Z`)
+    }
+    values.set('limit', `${PAGE_LINES}`)
+    if (before !== undefined) values.set('before', `${before}`)
+    return `/audit?${values}`
+  }
+  const first = useLoad(async () => {
+    const page = await api.get<Page>(path())
+    older.value = []
+    next.value = page.next
+    return page
+  }, [query.value])
+  const run = useRun()
+  const draft = useSignal(Object.fromEntries(FILTERS.map((name) => [name, route.value.query.get(name) ?? ''])))
+  const more = () =>
+    run.start(words.loading, async () => {
+      const page = await api.get<Page>(path(next.value))
+      older.value = [...older.value, ...page.lines]
+      next.value = page.next
+    })
+  return (
+    <Card>
+      <details open={query.value !== ''}>
+        <summary>{words.auditFilter}</summary>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            keepQuery(draft.value)
+          }}
+        >
+          <div class="grid">
+            {FILTERS.map((name) => (
+              <Field
+                key={name}
+                label={words.auditFields[name]}
+                type={name === 'from' || name === 'to' ? 'datetime-local' : 'text'}
+                step={1}
+                bind={member(draft, name)}
+              />
+            ))}
+          </div>
+          <Row>
+            <Action submit>{words.auditApply}</Action>
+          </Row>
+        </form>
+      </details>
+      <Waiting of={first} />
+      {first.value.value !== null &&
+        (first.value.value.lines.length === 0 ? (
+          <p>{words.auditNone}</p>
+        ) : (
+          <AuditTable lines={[...first.value.value.lines, ...older.value]} caption={words.auditCaption} />
+        ))}
+      <Problem error={run.error.value} />
+      {next.value !== undefined && (
+        <Row>
+          <Action busy={run.busy.value} onClick={more}>
+            {words.auditMore}
+          </Action>
+        </Row>
+      )}
+    </Card>
+  )
+}
+
+export function AuditTable({ lines, caption }: { lines: readonly AuditLine[]; caption: string }) {
+  return (
+    <table>
+      <caption>{caption}</caption>
+      <thead>
+        <tr>
+          <th scope="col">{words.auditTime}</th>
+          <th scope="col">{words.auditWho}</th>
+          <th scope="col">{words.auditWhat}</th>
+          <th scope="col">{words.auditResult}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <tr key={line.sequence}>
+            <td data-name={words.auditTime}>{time(line.time)}</td>
+            <td data-name={words.auditWho}>
+              {line.user === '' ? words.auditNobody : <span class="id">{line.user}</span>}{' '}
+              <small>{line.address && words.auditFromAddress(line.address)}</small>
+            </td>
+            <td data-name={words.auditWhat}>
+              <details>
+                <summary>
+                  {words.auditDid(line.action)} {line.key && <span class="id">{line.key}</span>}
+                </summary>
+                <Code label={words.auditJson(line.sequence)} text={JSON.stringify(line, null, 2)} />
+              </details>
+              {line.skipped !== undefined && <small>{words.auditSkipped(line.skipped)}</small>}
+            </td>
+            <td data-name={words.auditResult}>
+              {words.auditResultWord(line.result)} <small>{line.result}</small>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Export({ api }: { api: Api }) {
+  const run = useRun()
+  const start = () =>
+    run.start(words.auditExporting(0), () =>
+      suspendIdle(async () => {
+        const answer = await api.call('GET', '/audit/export')
+        let bytes = 0
+        const parts: BlobPart[] = []
+        for await (const chunk of chunksOf(answer.body!)) {
+          parts.push(chunk)
+          bytes += chunk.length
+          run.say(words.auditExporting(bytes))
+        }
+        saveFile(new Blob(parts), `coffer-audit-${fileTime(applianceNow())}.jsonl`)
+      }),
+    )
+  return (
+    <Card title={words.auditExport}>
+      <Problem error={run.error.value} />
+      <Row>
+        <Action busy={run.busy.value} onClick={start}>
+          {words.auditExport}
+        </Action>
+      </Row>
+    </Card>
+  )
+}
+
+function Verify({ api }: { api: Api }) {
+  const file = useSignal<File | null>(null)
+  const number = useSignal('')
+  const hash = useSignal('')
+  const key = useSignal('')
+  const incomplete = useSignal(false)
+  const verdict = useSignal<Verdict | null>(null)
+  const stop = useRef<AbortController | null>(null)
+  const run = useRun()
+  const start = () => {
+    incomplete.value = (number.value === '') !== (hash.value === '')
+    if (incomplete.value) return
+    verdict.value = null
+    const controller = new AbortController()
+    stop.current = controller
+    void run.start(words.auditVerifying(0), () =>
+      suspendIdle(async () => {
+        const { signal } = controller
+        const body = file.value?.stream() ?? (await api.call('GET', '/audit/export', { signal })).body!
+        const expectations: Expectations = {
+          known: new Map(number.value === '' ? [] : [[Number(number.value), hash.value.trim().toLowerCase()]]),
+          ...(key.value !== '' && { key: key.value.trim().toLowerCase() }),
+        }
+        const seen = (lines: number) => run.say(words.auditVerifying(lines))
+        verdict.value = await verifyExport(linesOf(body, seen, signal), expectations)
+      }),
+    )
+  }
+  return (
+    <Card title={words.auditVerify}>
+      <p>{words.auditVerifyText}</p>
+      <Form
+        run={run}
+        submit={start}
+        action={words.auditVerifyAction}
+        beside={run.busy.value !== false && <Action onClick={() => stop.current?.abort()}>{words.cancel}</Action>}
+      >
+        <FileDrop label={words.auditVerifyFile} bind={file} />
+        <div class="grid">
+          <Field
+            label={words.auditKnown}
+            bind={number}
+            inputmode="numeric"
+            pattern="[0-9]*"
+            error={incomplete.value ? words.auditKnownBoth : undefined}
+          />
+          <Field label={words.auditKnownHash} class="id" bind={hash} />
+          <Field label={words.auditKeyNoted} class="id" bind={key} />
+        </div>
+      </Form>
+      <div role="status">{verdict.value !== null && <Judgement verdict={verdict.value} />}</div>
+    </Card>
+  )
+}
+
+function Judgement({ verdict: { problems, notes, head, lines, overwritten } }: { verdict: Verdict }) {
+  if (problems.length > 0 || head === null)
+    return (
+      <div class="notice bad">
+        <strong>{words.auditBad}</strong>
+        <ul class="steps">
+          {problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    )
+  return (
+    <div class="notice good">
+      <strong>{words.auditGood(lines, head.first, head.sequence)}</strong>
+      {overwritten > 0 && <p>{words.auditOverwritten(overwritten)}</p>}
+      {notes.map((note) => (
+        <p key={note}>{note}</p>
+      ))}
+      <p>{words.auditNote}</p>
+      <dl class="facts">
+        <Fact name={words.auditKnown}>
+          <span class="id">{head.sequence}</span>
+        </Fact>
+        <Fact name={words.auditKnownHash}>
+          <span class="id">{head.hash}</span>
+        </Fact>
+        <Fact name={words.auditKeyNoted}>
+          <span class="id">{head.key}</span>
+        </Fact>
+      </dl>
+    </div>
+  )
+}
+
+export async function* chunksOf(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel()
+  }
+}
+
+const TELL_EVERY = 1000 // lines: then what was done is drawn
+
+async function* linesOf(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  seen: (lines: number) => void,
+  signal: AbortSignal,
+) {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let lines = 0
+  for await (const chunk of chunksOf(body)) {
+    signal.throwIfAborted()
+    const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = texts.pop()!
+    for (const text of texts) {
+      yield text
+      if (++lines % TELL_EVERY !== 0) continue
+      seen(lines)
+      await new Promise((done) => setTimeout(done))
+    }
+  }
+  if (rest !== '') yield rest
+}

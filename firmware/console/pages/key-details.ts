@@ -1,0 +1,46 @@
+/** What `/keys/{id}` shows, read once: contract section 4.6. */
+
+import { fromBase64 } from '../../client/bytes.ts'
+import { curveOf, type PublicParts } from '../../client/public-key.ts'
+
+export interface KeyDetails {
+  type: string
+  mechanisms: string[]
+  restrictions: { tags?: string[] }
+  public?: { modulus?: string; publicExponent?: string; data?: string }
+  operations: number
+  label?: string
+}
+
+export function publicParts({ type, public: parts }: KeyDetails): PublicParts {
+  const { modulus, publicExponent, data } = parts ?? {}
+  return {
+    type,
+    ...(modulus !== undefined && { modulus: fromBase64(modulus) }),
+    ...(publicExponent !== undefined && { publicExponent: fromBase64(publicExponent) }),
+    ...(data !== undefined && { data: fromBase64(data) }),
+  }
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  Curve25519: 'Ed25519',
+  EC_P256: 'P-256',
+  EC_P384: 'P-384',
+  EC_P521: 'P-521',
+  EC_P256K1: 'secp256k1',
+  BrainpoolP256: 'Brainpool P-256',
+  BrainpoolP384: 'Brainpool P-384',
+  BrainpoolP512: 'Brainpool P-512',
+  Generic: 'AES',
+}
+
+/** `RSA 3072`, `P-256`. */
+export function shortType(key: KeyDetails): string {
+  const parts = publicParts(key)
+  if (parts.modulus) {
+    const bits = parts.modulus.length * 8 - (Math.clz32(parts.modulus[0]!) - 24)
+    return `RSA ${bits}`
+  }
+  const type = curveOf(parts)
+  return NAMES[type] ?? type
+}

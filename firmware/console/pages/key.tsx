@@ -1,0 +1,303 @@
+/** One key: what it is, its public part and certificate; for administrators what can be changed, for operators its use. */
+
+import { useSignal } from '@preact/signals'
+import { type CertificateFacts, certificatesOf, keyFingerprint } from '../../client/certificate.ts'
+import { jwkOf, sshLineOf } from '../../client/public-key.ts'
+import { type Api, Refusal, seg, type Tagged } from '../api.ts'
+import { count, utf8Bytes } from '../format.ts'
+import { ID, LABEL_BYTES_MAX } from '../limits.ts'
+import { Action, Copyable, Field, FileDrop, Select } from '../parts/controls.tsx'
+import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { ConfirmTyped, Form, Problem, type Run, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { go, to } from '../routes.ts'
+import { type Account, accounts, apiOf } from '../state.ts'
+import * as words from '../words.ts'
+import { CertificateList } from './certificate-facts.tsx'
+import { type KeyDetails, publicParts, shortType } from './key-details.ts'
+import { WithAccount } from './sign-in.tsx'
+import { SubjectForm } from './subject-form.tsx'
+import { UseKey } from './use-key.tsx'
+
+export function KeyPage({ id }: { id: string }) {
+  return (
+    <>
+      <Title>{id}</Title>
+      <p>
+        <a href={to('keys')}>{words.keysTitle}</a>
+      </p>
+      <WithAccount need={{ roles: ['Administrator', 'Operator'] }} why={words.needOperator}>
+        {(account) => <Key key={`${account.id} ${id}`} account={account} id={id} />}
+      </WithAccount>
+    </>
+  )
+}
+
+interface Loaded {
+  key: Tagged<KeyDetails>
+  pem: string | null
+  certificate: { facts: CertificateFacts[]; etag: string | null } | null
+}
+
+async function load(api: Api, id: string): Promise<Loaded> {
+  const path = `/keys/${seg(id)}`
+  const key = await api.tagged<KeyDetails>(path)
+  const pem = key.value.public ? await api.text('GET', `${path}/public.pem`) : null
+  return { key, pem, certificate: await certificateOf(api, path) }
+}
+
+async function certificateOf(api: Api, path: string): Promise<Loaded['certificate']> {
+  try {
+    const answer = await api.call('GET', `${path}/cert`)
+    const stored = new Uint8Array(await answer.arrayBuffer())
+    return { facts: certificatesOf(stored), etag: answer.headers.get('etag') }
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 404) return null
+    throw error
+  }
+}
+
+function Key({ account, id }: { account: Account; id: string }) {
+  const loaded = useLoad(() => load(apiOf(account), id), [id])
+  const found = loaded.value.value
+  if (found === null) return <Waiting of={loaded} />
+  const inSamePlace = (role: string) =>
+    accounts.value.findLast((other) => other.role === role && other.namespace === account.namespace)
+  const administrator = inSamePlace('Administrator')
+  const operator = inSamePlace('Operator')
+  return (
+    <>
+      <Facts details={found.key.value} pem={found.pem} />
+      {operator ? (
+        <UseKey api={apiOf(operator)} user={operator.user} id={id} details={found.key.value} pem={found.pem} />
+      ) : (
+        <Card title={words.keyTry}>
+          <p>
+            {words.keyUseAsOperator} <a href={to('sign-in')}>{words.signInTitle}</a>
+          </p>
+        </Card>
+      )}
+      {found.pem !== null && <PublicKey id={id} details={found.key.value} pem={found.pem} />}
+      {found.pem !== null && (
+        <Certificate
+          api={apiOf(account)}
+          admin={administrator && apiOf(administrator)}
+          id={id}
+          loaded={found}
+          reload={loaded.reload}
+        />
+      )}
+      {administrator && <Manage api={apiOf(administrator)} id={id} shown={found.key} reload={loaded.reload} />}
+    </>
+  )
+}
+
+function Facts({ details, pem }: { details: KeyDetails; pem: string | null }) {
+  const { mechanisms, label, operations, restrictions } = details
+  return (
+    <Card>
+      <dl class="facts">
+        <Fact name={words.keyType}>{shortType(details)}</Fact>
+        <Fact name={words.keyMechanisms}>
+          <ul class="tags">
+            {mechanisms.map((name) => (
+              <li class="tag" key={name} title={name}>
+                {words.keyMechanism(name)}
+              </li>
+            ))}
+          </ul>
+        </Fact>
+        <Fact name={words.keyLabel}>{label ?? words.none}</Fact>
+        <Fact name={words.newKeyTags}>
+          {restrictions.tags ? `${words.keyTags} ${restrictions.tags.join(', ')}` : words.keyEveryone}
+        </Fact>
+        <Fact name={words.keyUses}>{count(operations)}</Fact>
+        {pem !== null && (
+          <Fact name={words.keyFingerprint}>
+            <span class="id">{keyFingerprint(pem)}</span>
+          </Fact>
+        )}
+      </dl>
+    </Card>
+  )
+}
+
+function PublicKey({ id, details, pem }: { id: string; details: KeyDetails; pem: string }) {
+  const form = useSignal('pem')
+  const parts = publicParts(details)
+  const jwk = jwkOf(parts)
+  const ssh = sshLineOf(parts, id)
+  const texts: Record<string, string | null> = { pem, jwk: jwk && JSON.stringify({ ...jwk, kid: id }, null, 2), ssh }
+  const endings: Record<string, string> = { pem: '.pem', jwk: '.jwk', ssh: '.pub' }
+  const options = Object.entries(words.keyFormats).filter(([name]) => texts[name] !== null)
+  return (
+    <Card title={words.keyPublic}>
+      <Select label={words.newKeyType} bind={form} options={options} />
+      <Copyable label={words.keyPublic} text={texts[form.value] ?? pem} save={id + endings[form.value]} />
+    </Card>
+  )
+}
+
+function Certificate(props: { api: Api; admin: Api | undefined; id: string; loaded: Loaded; reload: () => void }) {
+  const { api, admin, id, loaded, reload } = props
+  const path = `/keys/${seg(id)}`
+  const file = useSignal<File | null>(null)
+  const run = useRun()
+  const request = useSignal('')
+  const requesting = useRun()
+  const store = async () => {
+    const chosen = file.value
+    if (chosen === null || !admin) return
+    const isDone = await run.start(words.keyStoring, async () => {
+      const bytes = new Uint8Array(await chosen.arrayBuffer())
+      const isPem = new TextDecoder().decode(bytes.subarray(0, 2000)).includes('-----BEGIN')
+      const type = isPem ? 'application/x-pem-file' : 'application/octet-stream'
+      await admin.call('PUT', `${path}/cert`, { body: bytes, type })
+    })
+    if (isDone) reload()
+  }
+  const remove = async () => {
+    const etag = loaded.certificate?.etag ?? null
+    if (admin && (await run.start(words.keyStoring, () => admin.call('DELETE', `${path}/cert`, { etag })))) reload()
+  }
+  return (
+    <Card title={words.keyCertificate}>
+      {loaded.certificate === null ? (
+        <p>{words.keyNoCertificate}</p>
+      ) : (
+        <CertificateList facts={loaded.certificate.facts} />
+      )}
+      {admin && loaded.certificate === null && (
+        <Form run={run} submit={store} kind="" action={words.keyStoreCertificate}>
+          <FileDrop label={words.keyStoreCertificateFile} bind={file} />
+        </Form>
+      )}
+      {admin && loaded.certificate !== null && (
+        <Row>
+          <Action kind="danger" busy={run.busy.value} onClick={remove}>
+            {words.keyRemoveCertificate}
+          </Action>
+        </Row>
+      )}
+      <details>
+        <summary>{words.keyRequest}</summary>
+        <SubjectForm
+          busy={requesting.busy.value}
+          action={words.keyRequestAction}
+          submit={(json) =>
+            requesting.start(words.keyRequesting, async () => {
+              request.value = await api.text('POST', `${path}/csr.pem`, { json })
+            })
+          }
+        />
+        <Problem error={requesting.error.value} />
+        <div role="status">
+          {request.value && <Copyable label={words.keyRequest} text={request.value} save={`${id}.csr.pem`} />}
+        </div>
+      </details>
+    </Card>
+  )
+}
+
+function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagged<KeyDetails>; reload: () => void }) {
+  const path = `/keys/${seg(id)}`
+  const label = useSignal(shown.value.label ?? '')
+  const newId = useSignal(id)
+  const labelling = useRun()
+  const tagging = useRun()
+  const renaming = useRun()
+  const saveLabel = async () => {
+    const change = () =>
+      label.value === ''
+        ? api.call('DELETE', `${path}/label`)
+        : api.call('PUT', `${path}/label`, { json: { label: label.value } })
+    if (await labelling.start(words.settingsSaving, change)) reload()
+  }
+  const tag = async (method: string, name: string) => {
+    if (await tagging.start(words.settingsSaving, () => api.call(method, `${path}/restrictions/tags/${seg(name)}`)))
+      reload()
+  }
+  const rename = async () => {
+    const json = { newId: newId.value }
+    if (await renaming.start(words.keyRenaming, () => api.call('POST', `${path}/move`, { json })))
+      go('keys', newId.value)
+  }
+  /** Somebody else's change is shown before it is asked again. */
+  const remove = async () => {
+    try {
+      await api.call('DELETE', path, { etag: shown.etag })
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 412) reload()
+      throw error
+    }
+  }
+  const isLong = utf8Bytes(label.value) > LABEL_BYTES_MAX
+  return (
+    <Card title={words.keyManage}>
+      <Form run={labelling} submit={saveLabel} kind="" action={words.keySaveLabel}>
+        <Field label={words.keyLabel} bind={label} error={isLong ? words.newKeyLabelHint : undefined} />
+      </Form>
+      <TagEditor
+        tags={shown.value.restrictions.tags ?? []}
+        run={tagging}
+        add={(name) => tag('PUT', name)}
+        remove={(name) => tag('DELETE', name)}
+      />
+      <Form run={renaming} submit={rename} kind="" action={words.keyRename}>
+        <Field
+          label={words.keyNewId}
+          class="id"
+          bind={newId}
+          error={ID.test(newId.value) ? undefined : words.usersBadId}
+        />
+      </Form>
+      <Row>
+        <ConfirmTyped
+          title={words.keyDelete}
+          what={words.keyDeleteText}
+          typed={id}
+          saying={words.keyDeleting}
+          work={remove}
+          done={() => go('keys')}
+        />
+      </Row>
+    </Card>
+  )
+}
+
+/** Tags of a key or of a user. */
+export function TagEditor(props: {
+  tags: readonly string[]
+  run: Run
+  add: (tag: string) => unknown
+  remove: (tag: string) => unknown
+}) {
+  const { tags, run, add, remove } = props
+  const tag = useSignal('')
+  const isBad = tag.value !== '' && !ID.test(tag.value)
+  return (
+    <div class="stack">
+      {tags.length > 0 && (
+        <ul class="tags">
+          {tags.map((name) => (
+            <li class="tag" key={name}>
+              <span class="id">{name}</span>
+              <Action kind="small link" label={words.keyRemoveTag(name)} onClick={() => remove(name)}>
+                {words.remove}
+              </Action>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Form
+        run={run}
+        kind=""
+        action={words.add}
+        submit={() => {
+          if (ID.test(tag.value)) add(tag.value)
+        }}
+      >
+        <Field label={words.keyAddTag} class="id" bind={tag} error={isBad ? words.usersBadId : undefined} />
+      </Form>
+    </div>
+  )
+}

@@ -1,0 +1,212 @@
+/** The keys of a namespace. All ids are fetched at once, 100,000 of them too; details only of the rows in sight. */
+
+import { useComputed, useSignal } from '@preact/signals'
+import { useCallback, useRef } from 'preact/hooks'
+import type { Api } from '../api.ts'
+import { count } from '../format.ts'
+import { Action, Field } from '../parts/controls.tsx'
+import { Card, Row, Title } from '../parts/frame.tsx'
+import { useLoad, Waiting } from '../parts/loading.tsx'
+import { VirtualTable } from '../parts/virtual-table.tsx'
+import { keepQuery, route, to } from '../routes.ts'
+import { type Account, apiOf } from '../state.ts'
+import * as words from '../words.ts'
+import { type KeyDetails, shortType } from './key-details.ts'
+import { ImportKey, NewKey } from './new-key.tsx'
+import { WithAccount } from './sign-in.tsx'
+
+const DETAILS_MAX = 200 // of one request: more than any screen has rows
+
+export function KeysPage() {
+  return (
+    <>
+      <Title>{words.keysTitle}</Title>
+      <WithAccount need={{ roles: ['Administrator', 'Operator'] }} why={words.needOperator}>
+        {(account) => <Keys key={account.id} account={account} />}
+      </WithAccount>
+    </>
+  )
+}
+
+function Keys({ account }: { account: Account }) {
+  const api = apiOf(account)
+  const isOperator = account.role === 'Operator'
+  const prefix = useSignal(route.value.query.get('begins') ?? '')
+  const label = useSignal(route.value.query.get('label') ?? '')
+  const labelDraft = useSignal(label.value)
+  const mine = useSignal(isOperator)
+  const dialog = useSignal(route.value.query.get('new') && !isOperator ? 'new' : '')
+  const filter = useComputed(() => {
+    const values = new URLSearchParams()
+    if (label.value !== '') values.set('label', label.value)
+    if (mine.value) values.set('filter', '')
+    return values
+  })
+  const list = useLoad(
+    async (signal) => (await api.get<{ id: string }[]>(`/keys?${filter.value}`, signal)).map(({ id }) => id),
+    [`${filter.value}`],
+  )
+  const ids = useComputed(() => {
+    const all = list.value.value ?? []
+    return prefix.value === '' ? all : all.filter((id) => id.startsWith(prefix.value))
+  })
+  const keep = () => keepQuery({ begins: prefix.value, label: label.value })
+  return (
+    <>
+      {!isOperator && (
+        <Row>
+          <Action
+            kind="primary"
+            onClick={() => {
+              dialog.value = 'new'
+            }}
+          >
+            {words.keysMake}
+          </Action>
+          <Action
+            onClick={() => {
+              dialog.value = 'import'
+            }}
+          >
+            {words.keysImport}
+          </Action>
+        </Row>
+      )}
+      <Card>
+        <div class="row end">
+          <Field
+            label={words.keysSearch}
+            bind={prefix}
+            class="id"
+            type="search"
+            also={() => {
+              keep()
+            }}
+          />
+          <form
+            class="line"
+            onSubmit={(event) => {
+              event.preventDefault()
+              label.value = labelDraft.value
+              keep()
+            }}
+          >
+            <Field label={words.keysLabel} bind={labelDraft} type="search" />
+            <Action submit>{words.auditApply}</Action>
+          </form>
+        </div>
+        {isOperator && (
+          <label class="choice">
+            <input
+              type="checkbox"
+              checked={mine.value}
+              onChange={(event) => {
+                mine.value = event.currentTarget.checked
+              }}
+            />
+            {words.keysMine}
+          </label>
+        )}
+        <Waiting of={list} />
+        {list.value.value !== null &&
+          (ids.value.length > 0 ? (
+            <KeyTable api={api} ids={ids.value} all={list.value.value} filter={`${filter.value}`} />
+          ) : (
+            <p>{list.value.value.length === 0 && label.value === '' ? words.keysNone : words.keysNoMatch}</p>
+          ))}
+      </Card>
+      {dialog.value === 'new' && (
+        <NewKey
+          api={api}
+          close={() => {
+            dialog.value = ''
+          }}
+        />
+      )}
+      {dialog.value === 'import' && (
+        <ImportKey
+          api={api}
+          close={() => {
+            dialog.value = ''
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+/** `all` and `ids` are ascending and `ids` is one piece of `all`, since it is chosen by a prefix. */
+function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly string[]; filter: string }) {
+  const { api, ids, all, filter } = props
+  const details = useSignal<ReadonlyMap<string, KeyDetails>>(new Map())
+  const asking = useRef(false)
+  const wanted = useRef<[from: number, to: number] | null>(null)
+  const offset = ids.length === 0 ? 0 : all.indexOf(ids[0]!)
+
+  /** One request at a time, and then for what is in sight by then. */
+  const inSight = useCallback(
+    async (from: number, to: number) => {
+      wanted.current = [from, to]
+      if (asking.current) return
+      asking.current = true
+      try {
+        while (wanted.current !== null) {
+          const [first, last] = wanted.current
+          wanted.current = null
+          const missing = ids.slice(first, last).filter((id) => !details.value.has(id))
+          if (missing.length === 0) continue
+          const start = offset + ids.indexOf(missing[0]!, first)
+          const values = new URLSearchParams(filter)
+          values.set('details', 'true')
+          values.set('limit', `${Math.min(DETAILS_MAX, offset + last - start)}`)
+          if (start > 0) values.set('after', all[start - 1]!)
+          const { keys } = await api.get<{ keys: (KeyDetails & { id: string })[] }>(`/keys?${values}`)
+          details.value = new Map([...details.value, ...keys.map((key) => [key.id, key] as const)])
+        }
+      } catch {
+        // The ids are shown all the same; the next rows try again.
+      } finally {
+        asking.current = false
+      }
+    },
+    [api, ids, all, filter, offset, details],
+  )
+  return (
+    <VirtualTable
+      caption={words.keysCaption(ids.length)}
+      columns={4}
+      length={ids.length}
+      inSight={inSight}
+      head={
+        <tr>
+          <th scope="col" class="first">
+            {words.keysId}
+          </th>
+          <th scope="col">{words.keysType}</th>
+          <th scope="col" class="wide">
+            {words.keysLabelHead}
+          </th>
+          <th scope="col" class="wide">
+            {words.keysUses}
+          </th>
+        </tr>
+      }
+      row={(index) => {
+        const id = ids[index]!
+        const key = details.value.get(id)
+        return (
+          <>
+            <th scope="row">
+              <a class="id" href={to('keys', id)} title={id}>
+                {id}
+              </a>
+            </th>
+            <td>{key ? shortType(key) : '…'}</td>
+            <td class="wide">{key?.label ?? ''}</td>
+            <td class="wide">{key ? count(key.operations) : ''}</td>
+          </>
+        )
+      }}
+    />
+  )
+}

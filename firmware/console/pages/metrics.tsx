@@ -1,0 +1,164 @@
+/** Numbers and small lines of the last hour in this tab. Contract section 4.8. */
+
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../api.ts'
+import { bytes, count, duration } from '../format.ts'
+import { Copyable } from '../parts/controls.tsx'
+import { Card, Fact, Title } from '../parts/frame.tsx'
+import { Problem } from '../parts/loading.tsx'
+import { Sparkline } from '../parts/sparkline.tsx'
+import { apiOf } from '../state.ts'
+import * as words from '../words.ts'
+import { WithAccount } from './sign-in.tsx'
+
+const EVERY_MS = 5000
+const SAMPLES_MAX = 720 // an hour
+
+type Numbers = Readonly<Record<string, number>>
+interface Sample {
+  at: number
+  numbers: Numbers
+}
+
+/** Kept while the tab is open, also when another view is. */
+const samples = signal<readonly Sample[]>([])
+
+export function MetricsPage() {
+  return (
+    <>
+      <Title>{words.metricsTitle}</Title>
+      <p>{words.metricsLead}</p>
+      <WithAccount need={{ roles: ['Metrics'] }} why={words.needMetrics}>
+        {(account) => (
+          <>
+            <Numbers key={account.id} api={apiOf(account)} />
+            <Card title={words.metricsPrometheus}>
+              <p>{words.metricsPrometheusText}</p>
+              <Copyable
+                label={words.metricsPrometheus}
+                text={prometheusText(location, account.user)}
+                save="prometheus.yml"
+              />
+            </Card>
+          </>
+        )}
+      </WithAccount>
+    </>
+  )
+}
+
+export const prometheusText = ({ host }: { host: string }, user: string): string => `scrape_configs:
+  - job_name: coffer
+    scheme: https
+    metrics_path: /api/v1/metrics
+    basic_auth:
+      username: ${JSON.stringify(user)}
+      password_file: coffer-passphrase
+    tls_config:
+      insecure_skip_verify: true  # or ca_file, once a certificate is installed
+    static_configs:
+      - targets: [${JSON.stringify(host)}]
+`
+
+function Numbers({ api }: { api: Api }) {
+  const error = useSignal<unknown>(null)
+  useEffect(() => {
+    let open = true
+    const take = async () => {
+      try {
+        const found = await api.get<Record<string, string>>('/metrics')
+        if (!open) return
+        const numbers = Object.fromEntries(Object.entries(found).map(([name, value]) => [name, Number(value)]))
+        samples.value = [...samples.value, { at: Date.now(), numbers }].slice(-SAMPLES_MAX)
+        error.value = null
+      } catch (problem) {
+        if (open) error.value = problem
+      }
+    }
+    void take()
+    const timer = setInterval(take, EVERY_MS)
+    return () => {
+      open = false
+      clearInterval(timer)
+    }
+  }, [])
+  const now = samples.value.at(-1)?.numbers
+  if (now === undefined) return error.value ? <Problem error={error.value} /> : <p class="hint">{words.loading}</p>
+  const operations = (numbers: Numbers) =>
+    ['sign', 'decrypt', 'encrypt', 'generate'].reduce((sum, name) => sum + (numbers[name] ?? 0), 0)
+  const perSecond = (value: number) => value.toFixed(1)
+  return (
+    <>
+      <Problem error={error.value} />
+      <div class="grid">
+        <Line
+          name={words.metricsRequests}
+          values={rates(samples.value, (numbers) => numbers['http response total'] ?? 0)}
+          show={perSecond}
+        />
+        <Line name={words.metricsOperations} values={rates(samples.value, operations)} show={perSecond} />
+        <Line
+          name={words.metricsLatency}
+          values={samples.value.map(({ numbers }) => 1000 * (numbers['http response time'] ?? 0))}
+          show={words.metricsMilliseconds}
+        />
+        <Line
+          name={words.metricsMemory}
+          values={samples.value.map(({ numbers }) => numbers['gc major bytes'] ?? 0)}
+          show={bytes}
+        />
+      </div>
+      <Card>
+        <dl class="facts">
+          <Fact name={words.metricsUptime}>{duration(now.uptime ?? 0)}</Fact>
+          <Fact name={words.metricsWarnings}>{count(now['log warnings'] ?? 0)}</Fact>
+          <Fact name={words.metricsErrors}>{count(now['log errors'] ?? 0)}</Fact>
+        </dl>
+      </Card>
+      <Card>
+        <table>
+          <caption>{words.metricsByStatus}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{words.metricsStatus}</th>
+              <th scope="col">{words.metricsNumber}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {Object.entries(now)
+              .flatMap(([name, value]) => {
+                const status = /^http response (\d+)$/.exec(name)?.[1]
+                return status ? [[status, value] as const] : []
+              })
+              .map(([status, value]) => (
+                <tr key={status}>
+                  <th scope="row">{status}</th>
+                  <td data-name={words.metricsNumber}>{count(value)}</td>
+                </tr>
+              ))}
+          </tbody>
+        </table>
+      </Card>
+    </>
+  )
+}
+
+function Line({ name, values, show }: { name: string; values: readonly number[]; show: (value: number) => string }) {
+  const now = show(values.at(-1) ?? 0)
+  return (
+    <section class="card figure">
+      <span>{name}</span>
+      <strong>{now}</strong>
+      <Sparkline values={values} label={words.metricsLine(name, now, values.length)} />
+    </section>
+  )
+}
+
+/** What a counter gained a second between two samples; a restart, at which it begins anew, is no loss. */
+export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number): number[] {
+  return taken.slice(1).map((sample, at) => {
+    const before = taken[at]!
+    return Math.max(0, of(sample.numbers) - of(before.numbers)) / ((sample.at - before.at) / 1000)
+  })
+}

@@ -1,0 +1,109 @@
+/** Namespaces: users and keys of their own. Contract section 7.3. */
+
+import { useSignal } from '@preact/signals'
+import { type Api, seg } from '../api.ts'
+import { ID } from '../limits.ts'
+import { Field } from '../parts/controls.tsx'
+import { Card, Title } from '../parts/frame.tsx'
+import { ConfirmTyped, Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { apiOf, ROOT_ADMINISTRATOR } from '../state.ts'
+import * as words from '../words.ts'
+import { WithAccount } from './sign-in.tsx'
+
+export function NamespacesPage() {
+  return (
+    <>
+      <Title>{words.namespacesTitle}</Title>
+      <p>{words.namespacesLead}</p>
+      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
+        {(account) => <Namespaces key={account.id} api={apiOf(account)} />}
+      </WithAccount>
+    </>
+  )
+}
+
+function Namespaces({ api }: { api: Api }) {
+  const list = useLoad(async () => {
+    const [namespaces, users] = await Promise.all([
+      api.get<{ id: string }[]>('/namespaces'),
+      api.get<{ user: string }[]>('/users'),
+    ])
+    return { ids: namespaces.map(({ id }) => id), users: users.map(({ user }) => user) }
+  }, [])
+  const name = useSignal('')
+  const sure = useSignal(false)
+  const run = useRun()
+  const found = list.value.value
+  const add = async () => {
+    if (!ID.test(name.value) || found === null) return
+    if (!sure.value && !found.users.some((user) => user.startsWith(`${name.value}~`))) {
+      sure.value = true
+      return
+    }
+    sure.value = false
+    if (await run.start(words.namespacesAdding, () => api.call('PUT', `/namespaces/${seg(name.value)}`))) {
+      name.value = ''
+      list.reload()
+    }
+  }
+  return (
+    <>
+      <Card>
+        <Waiting of={list} />
+        {found !== null && (
+          <table>
+            <caption>{words.namespacesCaption(found.ids.length)}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{words.namespacesId}</th>
+                <th scope="col">
+                  <span class="hidden">{words.namespacesDelete}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.ids.map((id) => (
+                <tr key={id}>
+                  <th scope="row" class="id">
+                    {id}
+                  </th>
+                  <td>
+                    <ConfirmTyped
+                      kind="small danger"
+                      title={words.namespacesDelete}
+                      label={words.namespacesDeleteTitle(id)}
+                      what={words.namespacesDeleteText}
+                      typed={id}
+                      saying={words.namespacesDeleting}
+                      work={() => api.call('DELETE', `/namespaces/${seg(id)}`)}
+                      done={list.reload}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Card>
+      <Card title={words.namespacesAdd}>
+        <Form run={run} submit={add} action={words.namespacesAdd}>
+          <Field
+            label={words.namespacesId}
+            class="id"
+            required
+            bind={name}
+            error={name.value !== '' && !ID.test(name.value) ? words.usersBadId : undefined}
+            also={() => {
+              sure.value = false
+            }}
+          />
+          {sure.value && (
+            <div class="notice warn" role="alert">
+              {words.namespacesNoAdmin}
+            </div>
+          )}
+        </Form>
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,176 @@
+/** What is to be seen in ten seconds: state, and what needs attention with the way to mend it. */
+
+import type { ComponentChildren } from 'preact'
+import type { AuditLine } from '../../client/audit-verify.ts'
+import { readCertificates } from '../../client/certificate.ts'
+import type { Api } from '../api.ts'
+import { count, duration, time } from '../format.ts'
+import { Card, Fact, Title } from '../parts/frame.tsx'
+import { useLoad, Waiting } from '../parts/loading.tsx'
+import { to } from '../routes.ts'
+import { accountFor, accounts, aheadMs, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
+import * as words from '../words.ts'
+import { AuditTable } from './audit.tsx'
+import { clockWords } from './wizard.tsx'
+
+const DAYS_WARNING = 30
+const BACKUP_DAYS_WARNING = 30
+const DAY_MS = 86_400_000
+const SELF_SIGNED_DAYS = 36_500 // practically unlimited: contract section 2
+
+interface Facts {
+  version: string
+  fallback: string | null
+  unattended: boolean
+  days: number
+  backupSet: string | null
+  lastBackup: string | null
+  keys: number
+  users: number
+  lines: AuditLine[]
+}
+
+export function OverviewPage() {
+  const administrator = accountFor(ROOT_ADMINISTRATOR)
+  return (
+    <>
+      <Title>{words.views.overview}</Title>
+      {administrator !== null && <Administration key={administrator.id} api={apiOf(administrator)} />}
+      <Card title={words.overviewYou}>
+        <table>
+          <caption class="hidden">{words.overviewYouMay}</caption>
+          <thead>
+            <tr>
+              <th scope="col">{words.usersUser}</th>
+              <th scope="col">{words.usersRole}</th>
+              <th scope="col">{words.overviewYouMay}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {accounts.value.map(({ id, user, role, namespace }) => (
+              <tr key={id}>
+                <th scope="row" class="id">
+                  {user}
+                </th>
+                <td data-name={words.usersRole}>
+                  {words.roles[role]} {namespace !== null && words.signInInNamespace(namespace)}
+                </td>
+                <td>{words.rolesMay[role]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Card>
+    </>
+  )
+}
+
+function Administration({ api }: { api: Api }) {
+  const facts = useLoad(() => loadFacts(api), [api === null])
+  const found = facts.value.value
+  if (found === null) return <Waiting of={facts} />
+  const warnings = warningsOf(found)
+  return (
+    <>
+      <Card title={words.overviewAttention}>
+        {warnings.length === 0 && <p>{words.overviewFine}</p>}
+        {warnings.map(([text, link, mend]) => (
+          <div class="notice warn" key={text}>
+            <p>
+              <strong>{text}</strong> <a href={link}>{mend}</a>
+            </p>
+          </div>
+        ))}
+      </Card>
+      <div class="grid">
+        <Figure name={words.overviewKeys} value={count(found.keys)} link={to('keys')} />
+        <Figure name={words.overviewUsers} value={count(found.users)} link={to('users')} />
+        <Figure name={words.overviewVersion} value={found.version} link={to('update')} />
+      </div>
+      <Card>
+        <dl class="facts">
+          <Fact name={words.overviewClock}>
+            {time(applianceNow()).replace(/:\d\d UTC/, ' UTC')},{' '}
+            {aheadMs.value === 0 ? words.overviewClockSame : clockWords(aheadMs.value)}
+          </Fact>
+          <Fact name={words.overviewBoot}>{found.unattended ? words.overviewUnattended : words.overviewAttended}</Fact>
+          <Fact name={words.overviewCertificate}>
+            {found.days > SELF_SIGNED_DAYS ? words.overviewFarFuture : words.overviewDaysLeft(found.days)}
+          </Fact>
+          <Fact name={words.overviewBackupPassphrase}>
+            {found.backupSet === null ? words.overviewNotSet : words.overviewSetOn(time(found.backupSet))}
+          </Fact>
+          <Fact name={words.overviewLastBackup}>
+            {found.lastBackup === null ? words.overviewNever : time(found.lastBackup)}
+          </Fact>
+        </dl>
+      </Card>
+      <Card title={words.overviewLast}>
+        <AuditTable lines={found.lines} caption={words.auditCaption} />
+      </Card>
+    </>
+  )
+}
+
+function Figure({ name, value, link }: { name: string; value: ComponentChildren; link: string }) {
+  return (
+    <section class="card figure">
+      <a href={link}>{name}</a>
+      <strong>{value}</strong>
+    </section>
+  )
+}
+
+type Page = { lines: AuditLine[] }
+
+async function loadFacts(api: Api): Promise<Facts> {
+  const newest = async (action: string) => {
+    const { lines } = await api.get<Page>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
+    return lines.find(({ result }) => result < 300)?.time ?? null
+  }
+  const [info, software, boot, chain, keys, users, audit, backupSet, lastBackup] = await Promise.all([
+    api.get<{ softwareVersion: string }>('/system/info'),
+    api.get<{ updateFallback?: unknown }>('/system/software'),
+    api.get<{ status: string }>('/config/unattended-boot'),
+    api.text('GET', '/config/tls/cert.pem'),
+    api.get<unknown[]>('/keys'),
+    api.get<unknown[]>('/users'),
+    api.get<Page>('/audit?limit=10'),
+    newest('PUT /config/backup-passphrase'),
+    newest('POST /system/backup'),
+  ])
+  const [leaf] = readCertificates(chain)
+  return {
+    version: info.softwareVersion,
+    fallback: software.updateFallback === undefined ? null : fallbackText(software.updateFallback),
+    unattended: boot.status === 'on',
+    days: leaf === undefined ? 0 : Math.floor((leaf.notAfter.getTime() - applianceNow().getTime()) / DAY_MS),
+    backupSet,
+    lastBackup,
+    keys: keys.length,
+    users: users.length,
+    lines: audit.lines,
+  }
+}
+
+/** Whatever the appliance says of it: the version, and why it was left. */
+export const fallbackText = (fallback: unknown): string =>
+  typeof fallback === 'object' && fallback !== null ? Object.values(fallback).join(': ') : String(fallback)
+
+function warningsOf({ days, backupSet, lastBackup, fallback }: Facts): [text: string, link: string, mend: string][] {
+  const found: [string, string, string][] = []
+  if (fallback !== null) found.push([words.overviewFellBack(fallback), to('update'), words.overviewMend.update])
+  if (days < 0) found.push([words.overviewExpired, to('certificate'), words.overviewMend.certificate])
+  else if (days < DAYS_WARNING)
+    found.push([words.overviewExpires(days), to('certificate'), words.overviewMend.certificate])
+  if (aheadMs.value !== 0)
+    found.push([words.overviewClockOff(clockWords(aheadMs.value)), to('settings'), words.overviewMend.clock])
+  if (backupSet === null) found.push([words.overviewNoBackup, to('settings'), words.overviewMend.backup])
+  else if (lastBackup === null) found.push([words.overviewNeverBackup, to('backup'), words.overviewMend.makeBackup])
+  else {
+    const seconds = (applianceNow().getTime() - Date.parse(lastBackup)) / 1000
+    if (seconds > BACKUP_DAYS_WARNING * 86_400)
+      found.push([words.overviewOldBackup(duration(seconds)), to('backup'), words.overviewMend.makeBackup])
+  }
+  return found
+}

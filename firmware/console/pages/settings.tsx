@@ -1,0 +1,286 @@
+/** What administrators set of the device, and what this page keeps to. Contract sections 3.4 and 3.9. */
+
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import type { Api } from '../api.ts'
+import { time, timestamp } from '../format.ts'
+import { IDLE_MINUTES_MAX, limits, SESSION_HOURS_MAX, setLimits } from '../idle.ts'
+import { Field, member, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
+import { Card, Title } from '../parts/frame.tsx'
+import { Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { aheadMs, apiOf, applianceNow, ROOT_ADMINISTRATOR, refreshState } from '../state.ts'
+import * as words from '../words.ts'
+import { WithAccount } from './sign-in.tsx'
+import { clockWords } from './wizard.tsx'
+
+type Values = Record<string, string>
+
+export function SettingsPage() {
+  return (
+    <>
+      <Title>{words.settingsTitle}</Title>
+      <PageSettings />
+      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
+        {(account) => <Device key={account.id} api={apiOf(account)} />}
+      </WithAccount>
+    </>
+  )
+}
+
+function Device({ api }: { api: Api }) {
+  return (
+    <div class="grid wide">
+      <Clock api={api} />
+      <Resource
+        api={api}
+        path="/config/unattended-boot"
+        title={words.settingsBoot}
+        about={words.settingsBootText}
+        fields={{ status: words.settingsBoot }}
+        choices={{
+          status: [
+            ['off', words.settingsAttended],
+            ['on', words.settingsUnattended],
+          ],
+        }}
+        write={(values) => values}
+      />
+      <ChangePassphrase api={api} path="/config/backup-passphrase" title={words.settingsBackupPassphrase} first />
+      <ChangePassphrase api={api} path="/config/unlock-passphrase" title={words.settingsUnlockPassphrase} />
+      <Network api={api} />
+      <Resource
+        api={api}
+        path="/config/ntp"
+        title={words.settingsTime}
+        fields={{ ntpIP: words.settingsNtpIp, ntsName: words.settingsNtsName }}
+        write={(values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))}
+      />
+      <Resource
+        api={api}
+        path="/config/logging"
+        title={words.settingsLog}
+        fields={{
+          ipAddress: words.settingsLogAddress,
+          port: words.settingsLogPort,
+          logLevel: words.settingsLogLevel,
+        }}
+        choices={{ logLevel: ['debug', 'info', 'warning', 'error'].map((level) => [level, level]) }}
+        write={(values) => ({ ...values, port: Number(values.port) })}
+      />
+      <Resource
+        api={api}
+        path="/config/audit"
+        title={words.settingsAudit}
+        about={words.settingsAuditText}
+        fields={{
+          changes: words.settingsChanges,
+          refusals: words.settingsRefusals,
+          uses: words.settingsUses,
+          whenFull: words.settingsWhenFull,
+        }}
+        choices={{
+          whenFull: [
+            ['overwrite', words.settingsOverwrite],
+            ['refuse', words.settingsRefuse],
+          ],
+        }}
+        write={({ whenFull, ...lines }) => ({
+          ...Object.fromEntries(Object.entries(lines).map(([name, value]) => [name, Number(value)])),
+          whenFull,
+        })}
+      />
+    </div>
+  )
+}
+
+/** Some members of one resource. What was shown is named by its etag, so that nobody's change is undone unseen. */
+function Resource(props: {
+  api: Api
+  path: string
+  title: string
+  about?: ComponentChildren
+  fields: Readonly<Record<string, string>>
+  choices?: Readonly<Record<string, readonly (readonly [string, string])[]>>
+  read?: (value: Record<string, unknown>) => Values
+  write: (values: Values) => unknown
+  saved?: (values: Values) => ComponentChildren
+}) {
+  const { api, path, title, about, fields, choices = {}, read = flat, write, saved } = props
+  const draft = useSignal<Values>({})
+  const loaded = useLoad(async () => {
+    const shown = await api.tagged<Record<string, unknown>>(path)
+    draft.value = read(shown.value)
+    return shown
+  }, [])
+  const done = useSignal<Values | null>(null)
+  const run = useRun()
+  const submit = async () => {
+    done.value = null
+    const values = draft.value
+    const options = { json: write(values), etag: loaded.value.value!.etag }
+    if (await run.start(words.settingsSaving, () => api.call('PUT', path, options))) done.value = values
+    loaded.reload()
+  }
+  return (
+    <Card title={title}>
+      {about && <p class="hint">{about}</p>}
+      <Waiting of={loaded} />
+      {loaded.value.value !== null && (
+        <Form
+          run={run}
+          submit={() => submit()}
+          kind=""
+          action={words.settingsSave(title)}
+          beside={<span role="status">{done.value !== null && words.settingsSaved}</span>}
+        >
+          {Object.entries(fields).map(([name, label]) => {
+            const common = { label, bind: member(draft, name) }
+            const options = choices[name]
+            return options ? <Select key={name} {...common} options={options} /> : <Field key={name} {...common} />
+          })}
+
+          {done.value !== null && saved?.(done.value)}
+        </Form>
+      )}
+    </Card>
+  )
+}
+
+const flat = (value: Record<string, unknown>): Values =>
+  Object.fromEntries(Object.entries(value).map(([name, member]) => [name, String(member)]))
+
+function Network({ api }: { api: Api }) {
+  const port = location.port === '' ? '' : `:${location.port}`
+  return (
+    <Resource
+      api={api}
+      path="/config/network"
+      title={words.settingsNetwork}
+      about={words.settingsNetworkText}
+      fields={{
+        ipAddress: words.settingsAddress,
+        netmask: words.settingsNetmask,
+        gateway: words.settingsGateway,
+        cidr: words.settingsIpv6,
+        ipv6Gateway: words.settingsIpv6Gateway,
+      }}
+      read={({ ipv6, ...rest }) => {
+        const { cidr, gateway } = (ipv6 ?? {}) as { cidr?: string; gateway?: string | null }
+        return { ...flat(rest), cidr: cidr ?? '', ipv6Gateway: gateway ?? '' }
+      }}
+      write={({ cidr, ipv6Gateway, ...rest }) => ({
+        ...rest,
+        ...(cidr && { ipv6: { cidr, gateway: ipv6Gateway || null } }),
+      })}
+      saved={({ ipAddress }) => (
+        <p>
+          {words.settingsNetworkMoved} <a href={`https://${ipAddress}${port}/`}>{`https://${ipAddress}${port}/`}</a>
+        </p>
+      )}
+    />
+  )
+}
+
+function Clock({ api }: { api: Api }) {
+  const done = useSignal(false)
+  const run = useRun()
+  const submit = async () => {
+    const json = () => ({ time: timestamp(new Date()) })
+    done.value = await run.start(words.settingsSaving, () => api.call('PUT', '/config/time', { json: json() }))
+    await refreshState()
+  }
+  const difference = aheadMs.value === 0 ? words.overviewClockSame : clockWords(aheadMs.value)
+  return (
+    <Card title={words.settingsClock}>
+      <Form
+        run={run}
+        submit={() => submit()}
+        kind=""
+        action={words.settingsClockAction}
+        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+      >
+        <p>
+          {words.settingsClockNow(time(applianceNow()))} ({difference})
+        </p>
+      </Form>
+    </Card>
+  )
+}
+
+function ChangePassphrase({
+  api,
+  path,
+  title,
+  first = false,
+}: {
+  api: Api
+  path: string
+  title: string
+  first?: boolean
+}) {
+  const current = useRef<HTMLInputElement>(null)
+  const fresh = useRef<PassphraseHandle | null>(null)
+  const done = useSignal(false)
+  const run = useRun()
+  const submit = async () => {
+    const newPassphrase = fresh.current?.read()
+    if (typeof newPassphrase !== 'string') return
+    const json = { newPassphrase, currentPassphrase: current.current?.value ?? '' }
+    done.value = await run.start(words.settingsSaving, () => api.call('PUT', path, { json }))
+    if (!done.value) return
+    fresh.current?.clear()
+    if (current.current) current.current.value = ''
+  }
+  const id = `current-${path.slice(8)}`
+  return (
+    <Card title={title}>
+      {first && <p class="hint">{words.settingsBackupText}</p>}
+      <Form
+        run={run}
+        submit={() => submit()}
+        kind=""
+        action={words.settingsSet(title)}
+        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+      >
+        <div class="field">
+          <label for={id}>{words.settingsCurrent}</label>
+          <input id={id} ref={current} type="password" autocomplete="off" aria-describedby={`${id}-about`} />
+          <span class="hint" id={`${id}-about`}>
+            {first && words.settingsCurrentHint}
+          </span>
+        </div>
+        <Passphrase fresh label={words.settingsFresh} hold={fresh} />
+      </Form>
+    </Card>
+  )
+}
+
+function PageSettings() {
+  const minutes = useSignal(`${limits.value.minutes}`)
+  const hours = useSignal(`${limits.value.hours}`)
+  const done = useSignal(false)
+  const run = useRun()
+  const number = (label: string, value: Signal<string>, max: number) => (
+    <Field label={label} type="number" min={1} max={max} required bind={value} />
+  )
+  return (
+    <Card title={words.settingsPage}>
+      <Form
+        run={run}
+        submit={() => {
+          setLimits(Number(minutes.value), Number(hours.value))
+          done.value = true
+        }}
+        kind=""
+        action={words.settingsSave(words.settingsPage)}
+        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+      >
+        <div class="grid">
+          {number(words.settingsIdle, minutes, IDLE_MINUTES_MAX)}
+          {number(words.settingsHours, hours, SESSION_HOURS_MAX)}
+        </div>
+      </Form>
+    </Card>
+  )
+}

@@ -1,0 +1,113 @@
+/** Signing in, also in place of a view that needs another role. */
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { Refusal } from '../api.ts'
+import { Field, Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
+import { Card, Title } from '../parts/frame.tsx'
+import { Form, useRun } from '../parts/loading.tsx'
+import { go, route, to } from '../routes.ts'
+import {
+  ACCOUNTS_MAX,
+  type Account,
+  accountFor,
+  accounts,
+  askAgain,
+  isRootAdministrator,
+  type Need,
+  signedOutBecause,
+  signIn,
+} from '../state.ts'
+import * as words from '../words.ts'
+
+export function SignInPage() {
+  const why = signedOutBecause.value
+  return (
+    <>
+      <Title>{words.signInTitle}</Title>
+      {why !== '' && (
+        <div class="notice" role="status">
+          {words.signInReasons[why]}
+        </div>
+      )}
+      <Card>
+        <SignInForm
+          done={() => {
+            if (route.value.path[0] === 'sign-in') go()
+          }}
+        />
+      </Card>
+    </>
+  )
+}
+
+export function SignInForm({ done }: { done?: () => void }) {
+  const user = useSignal(askAgain.value)
+  const run = useRun()
+  const wrong = useSignal(false)
+  const passphrase = useRef<PassphraseHandle | null>(null)
+  if (accounts.value.length >= ACCOUNTS_MAX) return <p>{words.signInFull}</p>
+
+  const submit = async () => {
+    const text = passphrase.current?.read()
+    if (typeof text !== 'string') return
+    wrong.value = false
+    const isDone = await run.start(words.signInBusy, () => signIn(user.value.trim(), text))
+    if (isDone) {
+      passphrase.current?.clear()
+      done?.()
+    } else if (run.error.value instanceof Refusal && run.error.value.status === 401) {
+      passphrase.current?.clear()
+      run.error.value = null
+      wrong.value = true
+    }
+  }
+  return (
+    <Form run={run} submit={submit} action={words.signInAction}>
+      <Field
+        label={words.signInUser}
+        hint={words.signInUserHint}
+        bind={user}
+        autocomplete="username"
+        autocapitalize="off"
+        required
+      />
+      <Passphrase
+        label={words.signInPassphrase}
+        hint={words.signInKept}
+        error={wrong.value ? words.problemWrongCredentials : undefined}
+        onClearError={() => {
+          wrong.value = false
+        }}
+        hold={passphrase}
+      />
+    </Form>
+  )
+}
+
+/** The view with an account that may, or the question for one. */
+export function WithAccount({
+  need,
+  why,
+  children,
+}: {
+  need: Need
+  why: string
+  children: (account: Account) => ComponentChildren
+}) {
+  const account = accountFor(need)
+  if (account !== null) return <>{children(account)}</>
+  const [role] = need.roles
+  return (
+    <Card title={words.needTitle(need.roles.map((name) => words.roles[name]).join(', '))}>
+      <p>{why}</p>
+      {isRootAdministrator.value && role !== undefined && role !== 'Administrator' && (
+        <p>
+          {words.needCreate} <a href={`${to('users')}?add=${role}`}>{words.needCreateLink(words.roles[role])}</a>
+        </p>
+      )}
+      <SignInForm />
+    </Card>
+  )
+}

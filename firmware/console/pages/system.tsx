@@ -1,0 +1,129 @@
+/** The appliance itself: its versions, and its power. Contract section 3.5. */
+
+import type { Api } from '../api.ts'
+import { Action } from '../parts/controls.tsx'
+import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { ConfirmTyped, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { apiOf, ROOT_ADMINISTRATOR, refreshState } from '../state.ts'
+import * as words from '../words.ts'
+import { WithAccount } from './sign-in.tsx'
+
+interface Info {
+  softwareVersion: string
+  softwareBuild: string
+  firmwareVersion: string
+  hardwareVersion: string
+  deviceId: string
+  pcr: Record<string, string>
+}
+
+export function SystemPage() {
+  return (
+    <>
+      <Title>{words.systemTitle}</Title>
+      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
+        {(account) => <System key={account.id} api={apiOf(account)} />}
+      </WithAccount>
+    </>
+  )
+}
+
+function System({ api }: { api: Api }) {
+  const loaded = useLoad(async () => {
+    const [info, software] = await Promise.all([
+      api.get<Info>('/system/info'),
+      api.get<{ rsaEngine?: unknown }>('/system/software'),
+    ])
+    return { info, engine: software.rsaEngine }
+  }, [])
+  const found = loaded.value.value
+  return (
+    <>
+      <Card>
+        <Waiting of={loaded} />
+        {found !== null && (
+          <dl class="facts">
+            <Fact name={words.systemVersion}>{found.info.softwareVersion}</Fact>
+            <Fact name={words.systemBuild}>
+              <span class="id">{found.info.softwareBuild}</span>
+            </Fact>
+            <Fact name={words.systemDevice}>
+              <span class="id">{found.info.deviceId}</span>
+            </Fact>
+            <Fact name={words.systemHardware}>{found.info.hardwareVersion}</Fact>
+            <Fact name={words.systemFirmware}>{found.info.firmwareVersion}</Fact>
+            <Fact name={words.systemEngine}>{engineText(found.engine)}</Fact>
+          </dl>
+        )}
+        {found !== null && Object.keys(found.info.pcr).length > 0 && (
+          <details>
+            <summary>{words.systemPcr}</summary>
+            <dl class="facts">
+              {Object.entries(found.info.pcr).map(([register, value]) => [
+                <dt key={register}>{register}</dt>,
+                <dd key={`${register} value`} class="id">
+                  {value}
+                </dd>,
+              ])}
+            </dl>
+          </details>
+        )}
+      </Card>
+      <div class="grid">
+        <Power api={api} path="/lock" title={words.systemLock} text={words.systemLockText} busy={words.systemLocking} />
+        <Power
+          api={api}
+          path="/system/reboot"
+          title={words.systemReboot}
+          text={words.systemRebootText}
+          busy={words.systemRebooting}
+        />
+        <Power
+          api={api}
+          path="/system/shutdown"
+          title={words.systemShutdown}
+          text={words.systemShutdownText}
+          busy={words.systemShuttingDown}
+          typed={words.systemShutdown.toLowerCase()}
+        />
+        <Power
+          api={api}
+          path="/system/factory-reset"
+          title={words.systemReset}
+          text={words.systemResetText}
+          busy={words.systemResetting}
+          typed={words.systemResetTyped}
+        />
+      </div>
+    </>
+  )
+}
+
+/** Text, or an object of texts. */
+const engineText = (engine: unknown): string =>
+  typeof engine === 'object' && engine !== null ? Object.values(engine).join(', ') : String(engine ?? '')
+
+function Power(props: { api: Api; path: string; title: string; text: string; busy: string; typed?: string }) {
+  const { api, path, title, text, busy, typed } = props
+  const run = useRun()
+  const work = () => api.call('POST', path)
+  const start = async () => {
+    await run.start(busy, work)
+    await refreshState()
+  }
+  return (
+    <Card title={title}>
+      <p>{text}</p>
+      <Problem error={run.error.value} />
+      <Row>
+        {typed ? (
+          <ConfirmTyped title={title} what={text} typed={typed} saying={busy} work={work} done={refreshState} />
+        ) : (
+          <Action busy={run.busy.value} onClick={start}>
+            {title}
+          </Action>
+        )}
+      </Row>
+    </Card>
+  )
+}

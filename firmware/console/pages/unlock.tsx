@@ -1,0 +1,53 @@
+/** Locked: one field. */
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { Refusal } from '../api.ts'
+import { duration } from '../format.ts'
+import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
+import { Card, Title } from '../parts/frame.tsx'
+import { Form, useRun } from '../parts/loading.tsx'
+import { anonymous, refreshState, stateSince } from '../state.ts'
+import * as words from '../words.ts'
+
+const SINCE_SECONDS_MIN = 60 // less says nothing
+
+export function UnlockPage() {
+  const run = useRun()
+  const wrong = useSignal(false)
+  const passphrase = useRef<PassphraseHandle | null>(null)
+  const seconds = (Date.now() - stateSince.value) / 1000
+  const submit = async () => {
+    const text = passphrase.current?.read()
+    if (typeof text !== 'string') return
+    const isDone = await run.start(words.unlockBusy, () =>
+      anonymous.call('POST', '/unlock', { json: { passphrase: text } }),
+    )
+    passphrase.current?.clear()
+    if (isDone) await refreshState()
+    else if (run.error.value instanceof Refusal && [400, 403].includes(run.error.value.status)) {
+      run.error.value = null
+      wrong.value = true
+    }
+  }
+  return (
+    <>
+      <Title>{words.unlockTitle}</Title>
+      <p>
+        {words.unlockLead} {words.unlockOtherwise} {seconds > SINCE_SECONDS_MIN && words.unlockSince(duration(seconds))}
+      </p>
+      <Card>
+        <Form run={run} submit={submit} action={words.unlockAction}>
+          <Passphrase
+            label={words.unlockPassphrase}
+            error={wrong.value ? words.unlockWrong : undefined}
+            onClearError={() => {
+              wrong.value = false
+            }}
+            hold={passphrase}
+          />
+        </Form>
+      </Card>
+    </>
+  )
+}

@@ -1,0 +1,252 @@
+/** Using a key as an operator does: sign what is hashed here, verify it there and then, decrypt; and as commands. */
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { fromBase64, toBase64 } from '../../client/bytes.ts'
+import { pemBlocks } from '../../client/certificate.ts'
+import { curveOf } from '../../client/public-key.ts'
+import { decryptModes, type SignMode, signModes } from '../../client/signatures.ts'
+import { verifyEcdsa, verifyPkcs1, verifyPss } from '../../client/verify-digest.ts'
+import { type Api, seg } from '../api.ts'
+import { digestOf } from '../hashing.ts'
+import { Action, Copyable, Field, FileDrop, Select, saveFile, TextArea } from '../parts/controls.tsx'
+import { Card, Row } from '../parts/frame.tsx'
+import { Form, useRun } from '../parts/loading.tsx'
+import * as words from '../words.ts'
+import { cofferSign, curlSign, opensslVerification } from './commands.ts'
+import { type KeyDetails, publicParts } from './key-details.ts'
+
+const WHOLE_BYTES_MAX = 48_000_000 // in base64 below what `/sign` takes: contract section 1.5
+const BLOCK_BYTES = 16
+
+interface Use {
+  api: Api
+  user: string
+  id: string
+  details: KeyDetails
+  pem: string | null
+}
+
+export function UseKey(use: Use) {
+  const data = publicParts(use.details).data
+  const signing = signModes({ ...use.details, ...(data && { dataBytes: data.length }) })
+  const decrypting = decryptModes(use.details.mechanisms)
+  return (
+    <>
+      {signing.length > 0 && <Sign {...use} modes={signing} />}
+      {decrypting.length > 0 && <Decrypt {...use} modes={decrypting} />}
+    </>
+  )
+}
+
+interface Signed {
+  mode: SignMode
+  signature: string
+  verified: boolean | null
+  name: string
+}
+
+function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly SignMode[] }) {
+  const mode = useSignal(modes[0]!.mode)
+  const kind = useSignal<'text' | 'file'>('text')
+  const text = useSignal('')
+  const file = useSignal<File | null>(null)
+  const signed = useSignal<Signed | null>(null)
+  const done = useSignal<number | null>(null)
+  const stop = useRef<AbortController | null>(null)
+  const run = useRun()
+  const chosen = modes.find((other) => other.mode === mode.value) ?? modes[0]!
+
+  const submit = () => {
+    signed.value = null
+    const controller = new AbortController()
+    stop.current = controller
+    return run.start(words.useSigning, async () => {
+      const blob = kind.value === 'text' ? new Blob([text.value]) : file.value
+      if (blob === null) throw new Error(words.useNothing)
+      if (chosen.hash === null && blob.size > WHOLE_BYTES_MAX) throw new Error(words.useTooLarge)
+      const progress = (bytes: number) => {
+        done.value = bytes
+        run.say(words.useHashing(bytes, blob.size))
+      }
+      try {
+        const message =
+          chosen.hash === null
+            ? new Uint8Array(await blob.arrayBuffer())
+            : await digestOf(blob, chosen.hash, progress, controller.signal)
+        run.say(words.useSigning)
+        const json = { mode: chosen.mode, message: toBase64(message) }
+        const options = { json, signal: controller.signal }
+        const { signature } = await api.json<{ signature: string }>('POST', `/keys/${seg(id)}/sign`, options)
+        const verified = await verify(details, pem, chosen, message, fromBase64(signature))
+        signed.value = { mode: chosen, signature, verified, name: file.value?.name ?? 'document' }
+      } finally {
+        done.value = null
+      }
+    })
+  }
+  return (
+    <Card title={words.useSign}>
+      <Form
+        run={run}
+        submit={submit}
+        action={words.useSign}
+        beside={run.busy.value !== false && <Action onClick={() => stop.current?.abort()}>{words.cancel}</Action>}
+      >
+        {modes.length > 1 && (
+          <Select
+            label={words.useMode}
+            bind={mode}
+            options={modes.map((option) => [option.mode, option.mode.replace('_', ' ')])}
+          />
+        )}
+        <fieldset>
+          <legend>{words.useWhat}</legend>
+          <Row>
+            {(['text', 'file'] as const).map((name) => (
+              <label class="choice" key={name}>
+                <input
+                  type="radio"
+                  name="sign-what"
+                  checked={kind.value === name}
+                  onChange={() => {
+                    kind.value = name
+                  }}
+                />
+                {words.useKinds[name]}
+              </label>
+            ))}
+          </Row>
+        </fieldset>
+        {kind.value === 'text' ? (
+          <TextArea label={words.useKinds.text} bind={text} />
+        ) : (
+          <FileDrop
+            label={words.useKinds.file}
+            hint={chosen.hash === null ? words.useWholeHint : words.useFileHint}
+            bind={file}
+          />
+        )}
+        {done.value !== null && kind.value === 'file' && file.value && (
+          <progress max={file.value.size} value={done.value} aria-label={words.useSign} />
+        )}
+      </Form>
+      <div role="status" class="stack">
+        {signed.value && <Result {...signed.value} />}
+      </div>
+      <details>
+        <summary>{words.useSame}</summary>
+        <div class="stack">
+          <h3>curl</h3>
+          <Copyable label="curl" text={curlSign(location.origin, user, id, chosen)} />
+          <h3>coffer</h3>
+          <Copyable label="coffer" text={cofferSign(location.origin, id, chosen)} />
+          {pem !== null && opensslVerification(pem, chosen) !== null && (
+            <>
+              <h3>OpenSSL</h3>
+              <Copyable label="OpenSSL" text={opensslVerification(pem, chosen)!} />
+            </>
+          )}
+        </div>
+      </details>
+    </Card>
+  )
+}
+
+function Result({ signature, verified, name }: Signed) {
+  return (
+    <>
+      <div class={verified === false ? 'notice bad' : verified ? 'notice good' : 'notice'}>
+        <strong>
+          {verified === null ? words.useCannotVerify : verified ? words.useVerified : words.useNotVerified}
+        </strong>
+      </div>
+      <Copyable label={words.useSignature} text={signature} />
+      <Row>
+        <Action kind="small" onClick={() => saveFile(new Blob([fromBase64(signature)]), `${name}.sig`)}>
+          {words.save} {name}.sig
+        </Action>
+      </Row>
+    </>
+  )
+}
+
+/** Null for what can be verified neither here nor with OpenSSL. `message` is the digest where the mode takes one. */
+async function verify(
+  details: KeyDetails,
+  pem: string | null,
+  { mode, hash }: SignMode,
+  message: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean | null> {
+  const parts = publicParts(details)
+  const { modulus, publicExponent, data } = parts
+  if (mode === 'ECDSA' && data) return verifyEcdsa(curveOf(parts), data, message, signature)
+  if (hash !== null && modulus && publicExponent) {
+    const check = mode.startsWith('PSS') ? verifyPss : verifyPkcs1
+    return check({ modulus, publicExponent }, hash, message, signature)
+  }
+  if (mode !== 'EdDSA' || pem === null) return null
+  const [spki] = pemBlocks(pem, 'PUBLIC KEY')
+  if (spki === undefined) return null
+  const key = await crypto.subtle.importKey('spki', new Uint8Array(spki), 'Ed25519', false, ['verify'])
+  return crypto.subtle.verify('Ed25519', key, new Uint8Array(signature), new Uint8Array(message))
+}
+
+function Decrypt({ api, id, modes }: Use & { modes: readonly string[] }) {
+  const mode = useSignal(modes[0]!)
+  const encrypted = useSignal('')
+  const iv = useSignal('')
+  const plain = useSignal<Uint8Array<ArrayBuffer> | null>(null)
+  const run = useRun()
+  const submit = () => {
+    plain.value = null
+    return run.start(words.useDecrypting, async () => {
+      const json = {
+        mode: mode.value,
+        encrypted: normal(encrypted.value),
+        ...(mode.value === 'AES_CBC' && { iv: normal(iv.value) }),
+      }
+      const { decrypted } = await api.json<{ decrypted: string }>('POST', `/keys/${seg(id)}/decrypt`, { json })
+      const bytes = fromBase64(decrypted)
+      plain.value = mode.value === 'AES_CBC' ? unpadded(bytes) : bytes
+    })
+  }
+  return (
+    <Card title={words.useDecrypt}>
+      <Form run={run} submit={submit} action={words.useDecrypt}>
+        {modes.length > 1 && (
+          <Select label={words.useMode} bind={mode} options={modes.map((name) => [name, name.replace('_', ' ')])} />
+        )}
+        <TextArea mono label={words.useEncrypted} bind={encrypted} />
+        {mode.value === 'AES_CBC' && <Field label={words.useIv} class="id" required bind={iv} />}
+      </Form>
+      <div role="status">{plain.value && <Plain bytes={plain.value} />}</div>
+    </Card>
+  )
+}
+
+/** As text where it is text. */
+function Plain({ bytes }: { bytes: Uint8Array<ArrayBuffer> }) {
+  try {
+    return <Copyable label={words.usePlain} text={new TextDecoder('utf-8', { fatal: true }).decode(bytes)} />
+  } catch {
+    return <Copyable label={words.usePlainBase64} text={toBase64(bytes)} />
+  }
+}
+
+/** What another program did not pad stays as it is. */
+function unpadded(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const padding = bytes.at(-1) ?? 0
+  const isPadded = padding >= 1 && padding <= BLOCK_BYTES && bytes.subarray(-padding).every((byte) => byte === padding)
+  return isPadded ? bytes.slice(0, -padding) : bytes
+}
+
+/** Base64 without the line breaks of whoever made it. Throws when it is something else. */
+function normal(text: string): string {
+  try {
+    return toBase64(fromBase64(text))
+  } catch {
+    throw new Error(words.useNotBase64)
+  }
+}

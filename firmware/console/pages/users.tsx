@@ -1,0 +1,240 @@
+/** Users and what each role may. Contract sections 3.3 and 7.3. */
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { type Api, seg, type Tagged } from '../api.ts'
+import { USER_ID } from '../limits.ts'
+import { Field, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
+import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { ConfirmTyped, Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { VirtualTable } from '../parts/virtual-table.tsx'
+import { go, route, to } from '../routes.ts'
+import { type Account, apiOf, ROLES, type Role } from '../state.ts'
+import * as words from '../words.ts'
+import { TagEditor } from './key.tsx'
+import { WithAccount } from './sign-in.tsx'
+
+export function UsersPage() {
+  return (
+    <>
+      <Title>{words.usersTitle}</Title>
+      <WithAccount need={{ roles: ['Administrator'] }} why={words.needAdministrator}>
+        {(account) => <Users key={account.id} account={account} />}
+      </WithAccount>
+    </>
+  )
+}
+
+function Users({ account }: { account: Account }) {
+  const api = apiOf(account)
+  const filter = useSignal('')
+  const list = useLoad((signal) => api.get<{ user: string }[]>('/users', signal), [])
+  const shown = (list.value.value ?? []).filter(({ user }) => user.includes(filter.value))
+  return (
+    <>
+      <Card>
+        <Field label={words.usersFilter} type="search" bind={filter} />
+        <Waiting of={list} />
+        {shown.length > 0 && (
+          <VirtualTable
+            caption={words.usersCaption(shown.length)}
+            columns={1}
+            length={shown.length}
+            head={
+              <tr>
+                <th scope="col">{words.usersUser}</th>
+              </tr>
+            }
+            row={(index) => {
+              const { user } = shown[index]!
+              return (
+                <th scope="row">
+                  <a class="id" href={to('users', user)} title={user}>
+                    {user}
+                  </a>{' '}
+                  {user === account.user && <small>({words.usersYou})</small>}
+                </th>
+              )
+            }}
+          />
+        )}
+      </Card>
+      <AddUser account={account} />
+      <Card title={words.usersWhat}>
+        <dl class="facts">
+          {ROLES.map((role) => [
+            <dt key={role}>{words.roles[role]}</dt>,
+            <dd key={`${role} may`}>{words.rolesMay[role]}</dd>,
+          ])}
+        </dl>
+      </Card>
+    </>
+  )
+}
+
+function AddUser({ account }: { account: Account }) {
+  const api = apiOf(account)
+  const wanted = ROLES.find((role) => role === route.value.query.get('add'))
+  const id = useSignal('')
+  const realName = useSignal('')
+  const role = useSignal<Role>(wanted ?? 'Operator')
+  const passphrase = useRef<PassphraseHandle | null>(null)
+  const run = useRun()
+  const isBad = id.value !== '' && !USER_ID.test(id.value)
+  const submit = async () => {
+    const text = passphrase.current?.read()
+    if (typeof text !== 'string' || isBad) return
+    const json = { realName: realName.value, role: role.value, passphrase: text }
+    await run.start(words.usersAdding, async () => {
+      const isWhole = id.value.includes('~') || account.namespace === null
+      const user = id.value === '' || isWhole ? id.value : `${account.namespace}~${id.value}`
+      const made = user === '' ? await addUnnamed(api, json) : await addNamed(api, user, json)
+      passphrase.current?.clear()
+      go('users', made)
+    })
+  }
+  return (
+    <details class="card" open={wanted !== undefined}>
+      <summary>{words.usersAdd}</summary>
+      <Form run={run} submit={submit} action={words.usersAdd}>
+        <div class="grid">
+          <Field
+            label={words.usersId}
+            hint={words.usersIdHint}
+            class="id"
+            bind={id}
+            error={isBad ? words.usersBadId : undefined}
+          />
+          <Field label={words.usersRealName} required bind={realName} />
+        </div>
+        <Select
+          label={words.usersRole}
+          hint={words.rolesMay[role.value]}
+          bind={role}
+          options={ROLES.map((name) => [name, words.roles[name]])}
+        />
+        <Passphrase fresh label={words.usersPassphrase} hold={passphrase} />
+      </Form>
+    </details>
+  )
+}
+
+async function addUnnamed(api: Api, json: unknown): Promise<string> {
+  return (await api.json<{ id: string }>('POST', '/users', { json })).id
+}
+
+async function addNamed(api: Api, user: string, json: unknown): Promise<string> {
+  await api.call('PUT', `/users/${seg(user)}`, { json })
+  return user
+}
+
+export function UserPage({ id }: { id: string }) {
+  return (
+    <>
+      <Title>{id}</Title>
+      <p>
+        <a href={to('users')}>{words.usersTitle}</a>
+      </p>
+      <WithAccount need={{ roles: ['Administrator'] }} why={words.needAdministrator}>
+        {(account) => <User key={`${account.id} ${id}`} account={account} id={id} />}
+      </WithAccount>
+    </>
+  )
+}
+
+interface UserInfo {
+  realName: string
+  role: Role
+}
+
+function User({ account, id }: { account: Account; id: string }) {
+  const api = apiOf(account)
+  const path = `/users/${seg(id)}`
+  const loaded = useLoad(async () => {
+    const user = await api.tagged<UserInfo>(path)
+    const tags = user.value.role === 'Operator' ? await api.get<string[]>(`${path}/tags`) : null
+    const [namespace] = id.includes('~') ? id.split('~') : []
+    // Whoever made a namespace has handed it over: contract section 7.3.
+    const isForeign = account.namespace === null && namespace !== undefined
+    const made = isForeign ? await api.get<{ id: string }[]>('/namespaces') : []
+    return { user, tags, mayChange: !made.some((other) => other.id === namespace) }
+  }, [id])
+  const found = loaded.value.value
+  if (found === null) return <Waiting of={loaded} />
+  const { user, tags, mayChange } = found
+  return (
+    <>
+      <Card>
+        <dl class="facts">
+          <Fact name={words.usersName}>{user.value.realName}</Fact>
+          <Fact name={words.usersRole}>{words.roles[user.value.role]}</Fact>
+        </dl>
+        <p class="hint">{words.rolesMay[user.value.role]}</p>
+        {!mayChange && <p>{words.usersHandedOver}</p>}
+      </Card>
+      {mayChange && tags !== null && <Tags api={api} path={path} tags={tags} reload={loaded.reload} />}
+      {mayChange && <SetPassphrase api={api} path={path} />}
+      {mayChange && id !== account.user && <Delete api={api} id={id} user={user} />}
+    </>
+  )
+}
+
+function Tags({ api, path, tags, reload }: { api: Api; path: string; tags: string[]; reload: () => void }) {
+  const run = useRun()
+  const change = async (method: string, name: string) => {
+    if (await run.start(words.settingsSaving, () => api.call(method, `${path}/tags/${seg(name)}`))) {
+      reload()
+    }
+  }
+  return (
+    <Card title={words.usersTags}>
+      <p class="hint">{words.usersTagsText}</p>
+      <TagEditor tags={tags} run={run} add={(name) => change('PUT', name)} remove={(name) => change('DELETE', name)} />
+    </Card>
+  )
+}
+
+function SetPassphrase({ api, path }: { api: Api; path: string }) {
+  const passphrase = useRef<PassphraseHandle | null>(null)
+  const done = useSignal(false)
+  const run = useRun()
+  const submit = async () => {
+    const text = passphrase.current?.read()
+    if (typeof text !== 'string') return
+    done.value = await run.start(words.usersSettingPassphrase, () =>
+      api.call('POST', `${path}/passphrase`, { json: { passphrase: text } }),
+    )
+    if (done.value) passphrase.current?.clear()
+  }
+  return (
+    <Card title={words.usersSetPassphrase}>
+      <Form
+        run={run}
+        submit={submit}
+        action={words.usersSetPassphrase}
+        kind=""
+        beside={<span role="status">{done.value && words.usersPassphraseSet}</span>}
+      >
+        <Passphrase fresh label={words.usersSetPassphrase} hold={passphrase} />
+      </Form>
+    </Card>
+  )
+}
+
+function Delete({ api, id, user }: { api: Api; id: string; user: Tagged<UserInfo> }) {
+  return (
+    <Card title={words.usersDelete}>
+      <p>{words.usersDeleteText}</p>
+      <Row>
+        <ConfirmTyped
+          title={words.usersDelete}
+          what={words.usersDeleteText}
+          typed={id}
+          saying={words.usersDeleting}
+          work={() => api.call('DELETE', `/users/${seg(id)}`, { etag: user.etag })}
+          done={() => go('users')}
+        />
+      </Row>
+    </Card>
+  )
+}

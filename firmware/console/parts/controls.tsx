@@ -1,0 +1,365 @@
+/** Buttons, fields, dialogs: the browser's own, with what every view expects of them. */
+
+import { type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { utf8Bytes } from '../format.ts'
+import { PASSPHRASE_BYTES_MAX, PASSPHRASE_BYTES_MIN } from '../limits.ts'
+import * as words from '../words.ts'
+
+/** Says what is being done in place of its text, and is not clicked twice. */
+export function Action(props: {
+  busy?: string | false | undefined
+  kind?: string
+  submit?: boolean
+  onClick?: () => void
+  label?: string
+  children: ComponentChildren
+}) {
+  const { busy, kind = '', submit = false, onClick, label, children } = props
+  const isBusy = typeof busy === 'string'
+  return (
+    <button
+      type={submit ? 'submit' : 'button'}
+      class={kind}
+      aria-disabled={isBusy || undefined}
+      aria-label={isBusy ? undefined : label}
+      onClick={(event) => {
+        if (isBusy) event.preventDefault()
+        else onClick?.()
+      }}
+    >
+      {isBusy ? busy : children}
+    </button>
+  )
+}
+
+/** A signal of a text, or what looks like one. */
+export interface Text {
+  value: string
+}
+
+/** One member of a signal's object as a text. */
+export const member = (of: Signal<Record<string, string>>, name: string): Text => ({
+  get value() {
+    return of.value[name] ?? ''
+  },
+  set value(text) {
+    of.value = { ...of.value, [name]: text }
+  },
+})
+
+interface InputProps {
+  type?: 'text' | 'number' | 'search' | 'datetime-local'
+  class?: string
+  required?: boolean
+  autocomplete?: string
+  autocapitalize?: string
+  inputmode?: 'numeric'
+  pattern?: string
+  maxLength?: number
+  min?: number
+  max?: number
+  step?: number
+}
+
+export function Field(
+  props: InputProps & {
+    label: string
+    bind: Text
+    also?: () => void
+    hint?: ComponentChildren
+    error?: string | undefined
+  },
+) {
+  const { label, bind, also, hint, error, ...rest } = props
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        value={bind.value}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => {
+          bind.value = event.currentTarget.value
+          also?.()
+        }}
+        aria-describedby={hint || error ? `${id}-about` : undefined}
+        aria-invalid={error ? 'true' : undefined}
+        {...(rest as object)}
+      />
+      <About id={id} hint={hint} error={error} />
+    </div>
+  )
+}
+
+export function TextArea(props: { label: string; bind: Text; hint?: ComponentChildren; mono?: boolean }) {
+  const { label, bind, hint, mono = false } = props
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        class={mono ? 'id' : undefined}
+        value={bind.value}
+        spellcheck={false}
+        aria-describedby={hint ? `${id}-about` : undefined}
+        onInput={(event) => {
+          bind.value = event.currentTarget.value
+        }}
+      />
+      <About id={id} hint={hint} error={undefined} />
+    </div>
+  )
+}
+
+function About({ id, hint, error }: { id: string; hint: ComponentChildren; error: string | undefined }) {
+  if (!hint && !error) return null
+  return <span id={`${id}-about`}>{error ? <span class="error">{error}</span> : <span class="hint">{hint}</span>}</span>
+}
+
+export function Select(props: {
+  label: string
+  bind: Text
+  also?: () => void
+  options: readonly (readonly [value: string, text: string])[]
+  hint?: ComponentChildren
+}) {
+  const { label, bind, also, options, hint } = props
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={bind.value}
+        aria-describedby={hint ? `${id}-about` : undefined}
+        onChange={(event) => {
+          bind.value = event.currentTarget.value
+          also?.()
+        }}
+      >
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <About id={id} hint={hint} error={undefined} />
+    </div>
+  )
+}
+
+/**
+ * A passphrase is never in a signal or an attribute: it stays in the field, from which `read` takes it and clears it.
+ * That keeps it out of what is drawn, and of the serialised page.
+ */
+export interface PassphraseHandle {
+  /** The text, or null with the reason shown beside the field. */
+  read(): string | null
+  clear(): void
+}
+
+export function Passphrase(props: {
+  label: string
+  hold: { current: PassphraseHandle | null }
+  /** Set for the first time: typed twice, and measured. */
+  fresh?: boolean
+  hint?: string
+  error?: string | undefined
+  onClearError?: () => void
+}) {
+  const { label, hold, fresh = false, hint, error, onClearError } = props
+  const id = useId()
+  const first = useRef<HTMLInputElement>(null)
+  const second = useRef<HTMLInputElement>(null)
+  const shown = useSignal(false)
+  const length = useSignal(0)
+  const problem = useSignal('')
+  const fail = (text: string, field: HTMLInputElement | null) => {
+    problem.value = text
+    field?.focus()
+    return null
+  }
+  const clear = () => {
+    for (const field of [first.current, second.current]) if (field) field.value = ''
+    length.value = 0
+    shown.value = false
+  }
+  const read = () => {
+    const text = first.current?.value ?? ''
+    const size = utf8Bytes(text)
+    if (text === '') return fail(words.passphraseMissing, first.current)
+    if (fresh && size < PASSPHRASE_BYTES_MIN) return fail(words.passphraseShort(size), first.current)
+    if (fresh && size > PASSPHRASE_BYTES_MAX) return fail(words.passphraseLong(size), first.current)
+    if (fresh && second.current?.value !== text) return fail(words.passphraseDiffer, second.current)
+    problem.value = ''
+    return text
+  }
+  hold.current = { read, clear }
+  useEffect(() => clear, [])
+  const input = (which: typeof first, idOf: string) => (
+    <input
+      ref={which}
+      id={idOf}
+      type={(shown.value ? 'text' : 'password') as 'password'} // the types of roles forbid one that changes
+      autocomplete={fresh ? 'new-password' : 'current-password'}
+      autocapitalize="off"
+      spellcheck={false}
+      aria-describedby={`${id}-about`}
+      aria-invalid={problem.value || error ? 'true' : undefined}
+      onInput={(event) => {
+        if (which === first) length.value = utf8Bytes(event.currentTarget.value)
+        problem.value = ''
+        onClearError?.()
+      }}
+    />
+  )
+  const about = problem.value || error
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <div class="reveal">
+        {input(first, id)}
+        <button
+          type="button"
+          aria-pressed={shown.value}
+          aria-label={`${words.passphraseShow}: ${label}`}
+          onClick={() => {
+            shown.value = !shown.value
+          }}
+        >
+          {shown.value ? words.passphraseHideShort : words.passphraseShowShort}
+        </button>
+      </div>
+      {fresh && (
+        <>
+          <label for={`${id}-again`}>{words.passphraseAgain(label)}</label>
+          {input(second, `${id}-again`)}
+        </>
+      )}
+      <span id={`${id}-about`} aria-live="polite">
+        {about ? (
+          <span class="error">{about}</span>
+        ) : (
+          <span class="hint">
+            {hint} {fresh && words.passphraseRule(length.value)}
+          </span>
+        )}
+      </span>
+    </div>
+  )
+}
+
+/** The browser's dialog: focus goes in, stays in, and goes back to what opened it. */
+export function Dialog({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const opener = document.activeElement
+    element.current?.showModal()
+    return () => {
+      if (opener instanceof HTMLElement) opener.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={close}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/** Text as it stands. What scrolls has to be reached by keyboard, and to have a name. */
+export function Code({ label, text }: { label: string; text: string }) {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+    <div class="code" role="group" aria-label={label} tabIndex={0}>
+      <pre>{text}</pre>
+    </div>
+  )
+}
+
+/** Text to take along: shown, copied, saved. */
+export function Copyable({ text, label, save }: { text: string; label: string; save?: string }) {
+  const copied = useSignal(false)
+  return (
+    <figure class="stack">
+      <Code label={label} text={text} />
+      <div class="row">
+        <Action
+          kind="small"
+          label={`${words.copy}: ${label}`}
+          onClick={async () => {
+            await navigator.clipboard.writeText(text)
+            copied.value = true
+          }}
+        >
+          {words.copy}
+        </Action>
+        {save && (
+          <Action kind="small" label={`${words.save}: ${label}`} onClick={() => saveFile(new Blob([text]), save)}>
+            {words.save}
+          </Action>
+        )}
+        <span class="hint" aria-live="polite">
+          {copied.value && words.copied}
+        </span>
+      </div>
+    </figure>
+  )
+}
+
+export function saveFile(content: Blob, name: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(content)
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}
+
+/** A file chosen or dropped. */
+export function FileDrop(props: { label: string; hint?: ComponentChildren; bind: { value: File | null } }) {
+  const { label, hint, bind } = props
+  const over = useSignal(false)
+  const id = useId()
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is the other way to choose, the field is the first
+    <div
+      class={over.value ? 'drop over' : 'drop'}
+      onDragOver={(event) => {
+        event.preventDefault()
+        over.value = true
+      }}
+      onDragLeave={() => {
+        over.value = false
+      }}
+      onDrop={(event) => {
+        event.preventDefault()
+        over.value = false
+        const file = event.dataTransfer?.files[0]
+        if (file) bind.value = file
+      }}
+    >
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type="file"
+        aria-describedby={hint ? `${id}-about` : undefined}
+        onChange={(event) => {
+          bind.value = event.currentTarget.files?.[0] ?? null
+        }}
+      />
+      {bind.value && <span class="hint">{words.file(bind.value.name, bind.value.size)}</span>}
+      {hint && (
+        <span class="hint" id={`${id}-about`}>
+          {hint}
+        </span>
+      )}
+    </div>
+  )
+}

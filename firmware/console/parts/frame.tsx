@@ -1,0 +1,173 @@
+/** The frame around all views: what stands on top, the list of views, and the place in the middle. */
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { secondsLeft } from '../idle.ts'
+import { route, to } from '../routes.ts'
+import { ACCOUNTS_MAX, type Account, accounts, signOut, signOutAll, state } from '../state.ts'
+import { theme } from '../theme.ts'
+import * as words from '../words.ts'
+import { Action, Select } from './controls.tsx'
+
+const PILLS = {
+  Operational: 'good',
+  Locked: 'warn',
+  Unprovisioned: 'warn',
+  Failed: 'bad',
+  Trial: 'warn',
+  Unreachable: 'bad',
+  Starting: '',
+}
+
+export interface View {
+  readonly name: keyof typeof words.views
+  readonly page: () => ComponentChildren
+}
+
+export function Frame({ views, children }: { views: readonly View[]; children: ComponentChildren }) {
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another route */}
+      <a
+        class="skip"
+        href="#content"
+        onClick={(event) => {
+          event.preventDefault()
+          document.getElementById('content')?.focus()
+        }}
+      >
+        {words.skip}
+      </a>
+      <header class="bar">
+        <a class="brand" href={to()}>
+          <Mark />
+          {words.product}
+        </a>
+        <span class={`pill ${PILLS[state.value]}`} role="status">
+          {words.states[state.value]}
+        </span>
+        <span class="grow" />
+        <Menu />
+      </header>
+      <Countdown />
+      <div class={views.length > 0 ? 'frame' : 'frame alone'}>
+        {views.length > 0 && <Navigation views={views} />}
+        <main id="content" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </>
+  )
+}
+
+function Navigation({ views }: { views: readonly View[] }) {
+  const here = route.value.path[0] ?? 'overview'
+  return (
+    <nav aria-label={words.navigation}>
+      <ul>
+        {views.map(({ name }) => (
+          <li key={name}>
+            <a href={name === 'overview' ? to() : to(name)} aria-current={here === name ? 'page' : undefined}>
+              {words.views[name]}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function Menu() {
+  const [first] = accounts.value
+  const more = accounts.value.length > 1 ? ` +${accounts.value.length - 1}` : ''
+  return (
+    <details class="who" key={route.value.path.join('/')}>
+      <summary>{first ? `${first.user}${more}` : words.theme}</summary>
+      <div class="menu">
+        {first && (
+          <div class="stack">
+            <h2>{words.signInAccounts}</h2>
+            {accounts.value.map((account) => (
+              <AccountLine key={account.id} account={account} />
+            ))}
+            {accounts.value.length < ACCOUNTS_MAX && <a href={to('sign-in')}>{words.signInAnother}</a>}
+            <Action onClick={() => signOutAll('')}>{words.signInAllOut}</Action>
+          </div>
+        )}
+        <Select label={words.theme} bind={theme} options={Object.entries(words.themes)} />
+        <a href="/docs">{words.docs}</a>
+      </div>
+    </details>
+  )
+}
+
+function AccountLine({ account }: { account: Account }) {
+  const { id, user, role, namespace } = account
+  return (
+    <div class="row apart">
+      <span>
+        <span class="id">{user}</span>
+        <br />
+        <small>
+          {words.roles[role]} {namespace !== null && words.signInInNamespace(namespace)}
+        </small>
+      </span>
+      <Action kind="small" label={`${words.signInOut}: ${user}`} onClick={() => signOut(id)}>
+        {words.signInOut}
+      </Action>
+    </div>
+  )
+}
+
+function Countdown() {
+  const left = secondsLeft.value
+  return <div role="status">{left !== null && <div class="notice warn">{words.signInCountdown(left)}</div>}</div>
+}
+
+/** The heading of a view, which has the focus when it opens. */
+export function Title({ children }: { children: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    const text = heading.current!.textContent
+    document.title = `${text} · ${words.product}`
+    heading.current!.focus()
+  }, [])
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {children}
+    </h1>
+  )
+}
+
+export function Card({ title, children }: { title?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section class="card">
+      {title && <h2>{title}</h2>}
+      {children}
+    </section>
+  )
+}
+
+export function Row({ children }: { children: ComponentChildren }) {
+  return <div class="row">{children}</div>
+}
+
+/** Within a list of class `facts`. */
+export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}
+
+function Mark() {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="currentColor" />
+      <path d="M11 14v-3a5 5 0 0 1 10 0v3" fill="none" stroke="var(--card)" stroke-width="2.5" />
+      <rect x="8" y="14" width="16" height="11" rx="2.5" fill="var(--card)" />
+    </svg>
+  )
+}

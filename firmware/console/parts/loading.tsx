@@ -1,0 +1,208 @@
+/** What is fetched for a view, and what a button does, with their errors where they belong. */
+
+import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useCallback, useEffect } from 'preact/hooks'
+import { Refusal } from '../api.ts'
+import * as words from '../words.ts'
+import { Action, Dialog, Field } from './controls.tsx'
+
+export interface Loaded<T> {
+  readonly value: Signal<T | null>
+  readonly error: ReadonlySignal<unknown>
+  readonly loading: ReadonlySignal<boolean>
+  reload(): void
+}
+
+/** Fetches when the view opens and when what it depends on changes; what comes too late is left out. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, depends: readonly unknown[]): Loaded<T> {
+  const value = useSignal<T | null>(null)
+  const error = useSignal<unknown>(null)
+  const loading = useSignal(true)
+  const round = useSignal(0)
+  const reload = useCallback(() => {
+    round.value++
+  }, [round])
+  useEffect(() => {
+    const controller = new AbortController()
+    loading.value = true
+    load(controller.signal).then(
+      (loaded) => {
+        if (controller.signal.aborted) return
+        value.value = loaded
+        error.value = null
+        loading.value = false
+      },
+      (problem: unknown) => {
+        if (controller.signal.aborted) return
+        error.value = problem
+        loading.value = false
+      },
+    )
+    return () => controller.abort()
+  }, [...depends, round.value])
+  return { value, error, loading, reload }
+}
+
+export interface Run {
+  /** What is being done, or false. */
+  readonly busy: ReadonlySignal<string | false>
+  readonly error: Signal<unknown>
+  /** True when it was done. One at a time: another is left out. */
+  start(saying: string, work: () => Promise<unknown>): Promise<boolean>
+  say(text: string): void
+}
+
+export function useRun(): Run {
+  const busy = useSignal<string | false>(false)
+  const error = useSignal<unknown>(null)
+  return {
+    busy,
+    error,
+    say: (text) => {
+      if (busy.value !== false) busy.value = text
+    },
+    async start(saying, work) {
+      if (busy.value !== false) return false
+      busy.value = saying
+      error.value = null
+      try {
+        await work()
+        return true
+      } catch (problem) {
+        error.value = problem
+        return false
+      } finally {
+        busy.value = false
+      }
+    },
+  }
+}
+
+/** An error in the words of the appliance, with the status behind it. */
+export function Problem({ error, also }: { error: unknown; also?: ComponentChildren }) {
+  return <div role="alert">{error ? <Notice error={error} also={also} /> : null}</div>
+}
+
+function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
+  const status = error instanceof Refusal ? error.status : null
+  const text =
+    status === 412 && !(error as Refusal).message.includes('assphrase')
+      ? words.problemChanged
+      : error instanceof TypeError
+        ? words.problemOffline
+        : error instanceof Error
+          ? error.message
+          : String(error)
+  return (
+    <div class="notice bad">
+      <strong>{words.problemTitle}</strong>
+      <p>
+        {text} {status === 409 && words.problemTaken}
+      </p>
+      {status !== null && <small>{words.problemStatus(status)}</small>}
+      {also}
+    </div>
+  )
+}
+
+/** Stands for what is loading, and for what could not be loaded. */
+export function Waiting({ of: loaded }: { of: Loaded<unknown> }) {
+  if (loaded.error.value)
+    return <Problem error={loaded.error.value} also={<Action onClick={loaded.reload}>{words.again}</Action>} />
+  return loaded.value.value === null ? <p class="hint">{words.loading}</p> : null
+}
+
+/** Fields with the button that does it, what it says while it does, and what went wrong. */
+export function Form(props: {
+  run: Run
+  submit: () => unknown
+  action: ComponentChildren
+  kind?: string
+  /** Beside the button. */
+  beside?: ComponentChildren
+  problem?: ComponentChildren
+  children: ComponentChildren
+}) {
+  const { run, submit, action, kind = 'primary', beside, problem, children } = props
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      {children}
+      {problem ?? <Problem error={run.error.value} />}
+      <div class="row">
+        <Action submit kind={kind} busy={run.busy.value}>
+          {action}
+        </Action>
+        {beside}
+      </div>
+    </form>
+  )
+}
+
+/** A button that does what cannot be undone, and only once what it is for has been typed. */
+export function ConfirmTyped(props: {
+  title: string
+  what: ComponentChildren
+  typed: string
+  saying: string
+  work: () => Promise<unknown>
+  done?: () => void
+  kind?: string
+  label?: string
+}) {
+  const { title, what, typed, saying, work, done, kind = 'danger', label } = props
+  const asking = useSignal(false)
+  const text = useSignal('')
+  const wrong = useSignal(false)
+  const run = useRun()
+  const close = () => {
+    asking.value = false
+    text.value = ''
+  }
+  const submit = async () => {
+    wrong.value = text.value !== typed
+    if (wrong.value || !(await run.start(saying, work))) return
+    close()
+    done?.()
+  }
+  return (
+    <>
+      <Action
+        kind={kind}
+        {...(label !== undefined && { label })}
+        onClick={() => {
+          asking.value = true
+        }}
+      >
+        {title}
+      </Action>
+      {asking.value && (
+        <Dialog title={label ?? title} close={close}>
+          <p>{what}</p>
+          <Form
+            run={run}
+            submit={submit}
+            kind="danger"
+            action={title}
+            beside={<Action onClick={close}>{words.cancel}</Action>}
+          >
+            <Field
+              label={words.confirmLabel(typed)}
+              bind={text}
+              class="id"
+              error={wrong.value ? words.confirmWrong : undefined}
+              also={() => {
+                wrong.value = false
+              }}
+            />
+          </Form>
+        </Dialog>
+      )}
+    </>
+  )
+}

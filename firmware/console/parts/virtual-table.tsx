@@ -1,0 +1,79 @@
+/**
+ * A table of any number of rows of which only those in sight are drawn. Rows have one height, so that the place of each is
+ * known; `inSight` is told which they are, to fetch their details.
+ */
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+const ROW_PX = 44 // 2.75rem at the usual size; measured anew with the first row
+const AHEAD = 12 // rows above and below, so that scrolling shows no gaps
+
+export function VirtualTable(props: {
+  caption: string
+  head: ComponentChildren
+  columns: number
+  length: number
+  row: (index: number) => ComponentChildren
+  inSight?: (from: number, to: number) => void
+}) {
+  const { caption, head, columns, length, row, inSight } = props
+  const box = useRef<HTMLDivElement>(null)
+  const body = useRef<HTMLTableSectionElement>(null)
+  const top = useSignal(0)
+  const height = useSignal(700)
+  const rowPx = useSignal(ROW_PX)
+  const from = Math.max(0, Math.floor(top.value / rowPx.value) - AHEAD)
+  const to = Math.min(length, Math.ceil((top.value + height.value) / rowPx.value) + AHEAD)
+
+  useEffect(() => {
+    const element = box.current!
+    const measure = new ResizeObserver(() => {
+      height.value = element.clientHeight
+      const drawn = body.current?.querySelector('tr[data-row]')?.getBoundingClientRect().height
+      if (drawn) rowPx.value = drawn
+    })
+    measure.observe(element)
+    return () => measure.disconnect()
+  }, [height, rowPx])
+
+  useEffect(() => inSight?.(from, to), [from, to, length, inSight])
+
+  const indexes = Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at)
+  return (
+    <section
+      ref={box}
+      class="scroll"
+      aria-label={caption}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+      tabIndex={0}
+      onScroll={() => {
+        top.value = box.current!.scrollTop
+      }}
+    >
+      <table class="rows" aria-rowcount={length + 1}>
+        <caption>{caption}</caption>
+        <thead>{head}</thead>
+        <tbody ref={body}>
+          {from > 0 && <Spacer columns={columns} px={from * rowPx.value} />}
+          {indexes.map((index) => (
+            <tr key={index} data-row={index} aria-rowindex={index + 2}>
+              {row(index)}
+            </tr>
+          ))}
+          {to < length && <Spacer columns={columns} px={(length - to) * rowPx.value} />}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function Spacer({ columns, px }: { columns: number; px: number }) {
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
+    <tr aria-hidden="true" style={{ height: `${px}px` }}>
+      <td class="spacer" colSpan={columns} />
+    </tr>
+  )
+}

@@ -1,0 +1,49 @@
+/** Routes in the fragment of the address, which is never sent, logged or in a referer: `#/keys/web-key?tab=use`. */
+
+import { signal } from '@preact/signals'
+
+export interface Route {
+  /** Decoded segments: `['keys', 'web-key']`, empty for the first view. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+}
+
+export const route = signal<Route>(readRoute(globalThis.location?.hash ?? ''))
+
+/** Calls `changed` after each change that somebody made. */
+export function watchRoute(changed: () => void): void {
+  addEventListener('hashchange', () => {
+    const before = route.value.path.join('/')
+    route.value = readRoute(location.hash)
+    if (route.value.path.join('/') !== before) changed()
+  })
+}
+
+export function readRoute(fragment: string): Route {
+  const [path = '', query = ''] = fragment.replace(/^#\/?/, '').split('?', 2)
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) }
+}
+
+/** For a link: `to('keys', 'a b')` is `#/keys/a%20b`. */
+export const to = (...path: string[]): string => `#/${path.map(encodeURIComponent).join('/')}`
+
+export const go = (...path: string[]): void => {
+  location.hash = to(...path)
+}
+
+/** Keeps what was chosen in the address, without another entry in the history. Empty values are left out. */
+export function keepQuery(values: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''))
+  const text = query.size === 0 ? '' : `?${query}`
+  history.replaceState(null, '', to(...route.value.path) + text)
+  route.value = { ...route.value, query }
+}
+
+/** Whatever somebody typed into the address. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

@@ -1,0 +1,161 @@
+/** What the whole page knows: the state of the appliance, its clock, and who is signed in. */
+
+import { computed, signal } from '@preact/signals'
+import { type Api, openApi, Refusal, withHelpers } from './api.ts'
+import { beginSession, endSession } from './idle.ts'
+import { send } from './transport.ts'
+
+/** Those of contract section 2, and what the page sees from outside. */
+export type State = 'Unprovisioned' | 'Locked' | 'Operational' | 'Failed' | 'Trial' | 'Unreachable' | 'Starting'
+
+export const ROLES = ['Administrator', 'Operator', 'Metrics', 'Backup'] as const
+export type Role = (typeof ROLES)[number]
+
+export const state = signal<State>('Starting')
+/** When it became that, by this computer's clock. */
+export const stateSince = signal(Date.now())
+/** What the appliance's clock is ahead of this computer's. */
+export const aheadMs = signal(0)
+
+const POLL_MS = 2000
+const POLL_MS_HIDDEN = 10_000
+const ANSWER_MS_MAX = 8000
+const MISSES_MAX = 2 // one answer that is lost is no reason to clear the page
+const CLOCK_STEP_MS = 2000 // `date` has whole seconds: less is no difference
+
+/** Asks for the state now and then for ever, and sooner when somebody comes back to the page. */
+export function watchState(): void {
+  let misses = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const look = async () => {
+    clearTimeout(timer)
+    try {
+      await askState()
+      misses = 0
+    } catch {
+      if (++misses >= MISSES_MAX) become('Unreachable')
+    }
+    clearTimeout(timer)
+    timer = setTimeout(look, document.hidden ? POLL_MS_HIDDEN : POLL_MS)
+  }
+  lookAgain = look
+  addEventListener('visibilitychange', () => {
+    if (!document.hidden) void look()
+  })
+  void look()
+}
+
+let lookAgain: () => Promise<void> = async () => {}
+/** After something that changes the state. */
+export const refreshState = (): Promise<void> => lookAgain()
+
+async function askState(): Promise<void> {
+  const sent = Date.now()
+  const answer = await send({ method: 'GET', path: '/health/state', signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+  const date = Date.parse(answer.headers.get('date') ?? '')
+  if (!Number.isNaN(date)) {
+    const ahead = date + 500 - (sent + Date.now()) / 2
+    aheadMs.value =
+      Math.abs(ahead) < CLOCK_STEP_MS ? 0 : Math.abs(ahead - aheadMs.value) < CLOCK_STEP_MS ? aheadMs.value : ahead
+  }
+  if (answer.status === 503) return become('Trial')
+  const { state: found } = (await answer.json()) as { state: State }
+  become(found)
+}
+
+function become(next: State): void {
+  if (state.value === next) return
+  if (next === 'Unprovisioned' || next === 'Failed') signOutAll('')
+  state.value = next
+  stateSince.value = Date.now()
+}
+
+/** Now, by the appliance's clock. */
+export const applianceNow = (): Date => new Date(Date.now() + aheadMs.value)
+
+export interface Account {
+  readonly id: number
+  readonly user: string
+  readonly realName: string
+  readonly role: Role
+  readonly namespace: string | null
+}
+
+export const ACCOUNTS_MAX = 4
+export const accounts = signal<readonly Account[]>([])
+/** Why the form to sign in is shown again: a word of `words.signIn`, or nothing. */
+export const signedOutBecause = signal<'' | 'idle' | 'long' | 'left'>('')
+/** The user whose passphrase is asked for again, after a 401. */
+export const askAgain = signal('')
+
+/** Beside the signals: what is drawn never holds anything that can use a passphrase. */
+const apis = new Map<number, Api>()
+let lastId = 0
+
+export const anonymous: Api = openApi(null)
+
+/** Throws `Refusal` with 401 when user or passphrase are wrong. Replaces the account of the same user. */
+export async function signIn(user: string, passphrase: string): Promise<Account> {
+  const api = openApi({ user, passphrase })
+  const me = await api.get<{ user: string; realName: string; role: Role; namespace?: string }>('/account')
+  const account: Account = {
+    id: ++lastId,
+    user: me.user,
+    realName: me.realName,
+    role: me.role,
+    namespace: me.namespace ?? null,
+  }
+  for (const other of accounts.value) if (other.user === account.user) apis.delete(other.id)
+  apis.set(account.id, api)
+  accounts.value = [...accounts.value.filter((other) => other.user !== account.user), account]
+  signedOutBecause.value = ''
+  askAgain.value = ''
+  beginSession()
+  return account
+}
+
+export function signOut(id: number): void {
+  apis.delete(id)
+  accounts.value = accounts.value.filter((account) => account.id !== id)
+  if (accounts.value.length === 0) endSession()
+}
+
+export function signOutAll(reason: '' | 'idle' | 'long' | 'left'): void {
+  if (accounts.value.length > 0) signedOutBecause.value = reason
+  apis.clear()
+  accounts.value = []
+  endSession()
+}
+
+export interface Need {
+  readonly roles: readonly Role[]
+  /** Only users outside any namespace. */
+  readonly root?: boolean
+}
+
+export const ROOT_ADMINISTRATOR: Need = { roles: ['Administrator'], root: true }
+
+/** The account that a view uses: the one signed in last of those that may. */
+export function accountFor({ roles, root = false }: Need): Account | null {
+  const may = accounts.value.filter(({ role, namespace }) => roles.includes(role) && !(root && namespace !== null))
+  return may.findLast(({ role }) => role === roles[0]) ?? may.at(-1) ?? null
+}
+
+/** Calls with an account's credentials; a 401 signs it out, and the view asks for it again. */
+export function apiOf(account: Account): Api {
+  const api = apis.get(account.id)
+  if (api === undefined) return anonymous
+  return withHelpers(async (method, path, options) => {
+    try {
+      return await api.call(method, path, options)
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 401) {
+        askAgain.value = account.user
+        signOut(account.id)
+      }
+      throw error
+    }
+  })
+}
+
+export const isRootAdministrator = computed(() => accountFor(ROOT_ADMINISTRATOR) !== null)

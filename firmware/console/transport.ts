@@ -1,0 +1,58 @@
+/**
+ * How the page reaches its appliance: `fetch` that sends and keeps no credentials of the browser's own, so that a 401 never
+ * opens its window and no other page can act in a user's name; and XMLHttpRequest where bytes sent have to be counted.
+ */
+
+export interface Call {
+  method: string
+  /** Relative to `/api/v1`, encoded. */
+  path: string
+  authorization?: string | null
+  headers?: Record<string, string>
+  body?: BodyInit | null
+  signal?: AbortSignal | null
+  /** Bytes of the body so far. */
+  progress?: (sent: number) => void
+}
+
+export const BASE = '/api/v1'
+
+/** Throws `TypeError` when there is no answer, and the signal's reason. */
+export async function send(call: Call): Promise<Response> {
+  const { method, path, authorization = null, body = null, signal = null } = call
+  const headers = { ...call.headers, ...(authorization !== null && { authorization }) }
+  if (call.progress) return upload(call, headers, call.progress)
+  return fetch(BASE + path, {
+    method,
+    headers,
+    body,
+    signal,
+    credentials: 'omit',
+    redirect: 'error',
+    cache: 'no-store',
+  })
+}
+
+/** Requests of this kind go out only after a cheap one with the same credentials: a 401 would open the browser's window. */
+function upload(
+  { method, path, body, signal }: Call,
+  headers: Record<string, string>,
+  progress: (sent: number) => void,
+) {
+  return new Promise<Response>((done, fail) => {
+    const request = new XMLHttpRequest()
+    request.open(method, BASE + path)
+    request.withCredentials = false
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value)
+    request.upload.onprogress = ({ loaded }) => progress(loaded)
+    request.onload = () => {
+      const answer = request.status === 204 ? null : request.responseText
+      const retry = request.getResponseHeader('retry-after')
+      done(new Response(answer, { status: request.status, headers: retry ? { 'retry-after': retry } : {} }))
+    }
+    request.onerror = () => fail(new TypeError('No answer'))
+    request.onabort = () => fail(signal?.reason ?? new DOMException('Aborted', 'AbortError'))
+    signal?.addEventListener('abort', () => request.abort())
+    request.send(body as XMLHttpRequestBodyInit)
+  })
+}
