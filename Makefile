@@ -102,6 +102,7 @@ lint: node_modules/.package-lock.json
 	$(NODE) $(BIN)/biome check --error-on-warnings
 	$(NODE) $(BIN)/tsc -p .
 	$(NODE) $(BIN)/tsc -p firmware/console
+	$(NODE) $(BIN)/tsc -p test/console
 
 # How fast valid clients are under it decides nothing in CI, where others share the computer.
 attack: node_modules/.package-lock.json

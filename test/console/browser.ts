@@ -1,0 +1,115 @@
+/**
+ * A real browser on the page of a real appliance, over TLS. Whatever goes wrong unseen is a fault: an error on the browser's
+ * console, a violation of the policy, a request to another origin or one that would send the browser's own credentials.
+ */
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Appliance } from '../accept/harness.ts'
+
+const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
+const program = PROGRAMS.find((path) => existsSync(path))
+
+/** In CI the computer does other things as well. */
+export const WAIT_MS_MAX = process.env.CI === 'true' ? 120_000 : 30_000
+
+/** At the top of a file whose every test needs the browser. */
+export async function launchBrowser(): Promise<Browser> {
+  if (program === undefined) {
+    assert.notEqual(process.env.CI, 'true', 'no browser: .ci/run installs chromium-headless-shell')
+    test('every test of this file', { skip: 'to run this: sudo apt install chromium-headless-shell' }, () => {})
+    await once(process, 'beforeExit')
+    await setTimeout(0)
+    process.exit(0)
+  }
+  return chromium.launch({ executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+}
+
+export interface Visit {
+  page: Page
+  origin: string
+  /** Statuses from 400 whose line on the browser's console is no fault; a test names those that it provokes. */
+  allowed: Set<number>
+  /** The appliance may be out of reach. */
+  mayBeAway: boolean
+  /** Throws unless all went well, and closes the window. */
+  end(): Promise<void>
+}
+
+export interface Window {
+  width?: number
+  height?: number
+  dark?: boolean
+}
+
+/** A window of its own: nothing is shared with another. */
+export async function visit(browser: Browser, appliance: Appliance, window: Window = {}): Promise<Visit> {
+  const { width = 1280, height = 900, dark = false } = window
+  const origin = `https://${appliance.host}:${appliance.port}`
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    viewport: { width, height },
+    colorScheme: dark ? 'dark' : 'light',
+    acceptDownloads: true,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  context.setDefaultTimeout(WAIT_MS_MAX)
+  const page = await context.newPage()
+  const faults: string[] = []
+  const here: Visit = { page, origin, allowed: new Set(), mayBeAway: false, end }
+  page.on('pageerror', (error) => faults.push(`error: ${error.stack ?? error.message}`))
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    const text = message.text()
+    const status = /status of (\d{3})/.exec(text)?.[1]
+    if (status !== undefined && here.allowed.has(Number(status))) return
+    if (here.mayBeAway && text.includes('net::ERR_')) return
+    faults.push(`console: ${text}`)
+  })
+  page.on('request', (request) => {
+    const url = request.url()
+    const isHere = url.startsWith(`${origin}/`) || url.startsWith('data:') || url.startsWith(`blob:${origin}/`)
+    if (!isHere) faults.push(`request to ${url}`)
+    if (url.includes('passphrase=')) faults.push(`a passphrase in ${url}`)
+  })
+  await page.exposeFunction('reportFault', (text: string) => void faults.push(text))
+  await page.addInitScript(() => {
+    const report = (text: string) => (globalThis as unknown as { reportFault(text: string): void }).reportFault(text)
+    addEventListener('securitypolicyviolation', (event) =>
+      report(`policy: ${event.violatedDirective} ${event.blockedURI}`),
+    )
+    const fetched = globalThis.fetch
+    globalThis.fetch = (input, init) => {
+      if (init?.credentials !== 'omit') report(`fetch of ${String(input)} with credentials ${init?.credentials}`)
+      if (init?.redirect !== 'error') report(`fetch of ${String(input)} follows redirections`)
+      return fetched(input, init)
+    }
+  })
+  await page.goto(`${origin}/`)
+  return here
+
+  async function end(): Promise<void> {
+    await context.close()
+    assert.deepEqual(faults, [])
+  }
+}
+
+/** Waits for the heading of a view. */
+export const heading = (page: Page, name: string | RegExp) =>
+  page.getByRole('heading', { level: 1, name, ...(typeof name === 'string' && { exact: true }) }).waitFor()
+
+export async function signIn(page: Page, user: string, passphrase: string): Promise<void> {
+  await page.getByLabel('User', { exact: true }).fill(user)
+  await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** By the list of views. */
+export async function open(page: Page, view: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click()
+  await heading(page, view)
+}
