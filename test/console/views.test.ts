@@ -137,7 +137,7 @@ async function goto(page: Page, fragment: string, name: string): Promise<void> {
 /** What was asked for is there. */
 async function quiet(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle')
-  await page.getByText('Loading…').waitFor({ state: 'detached' })
+  await page.waitForFunction(() => !document.body.textContent.includes('Loading…'))
 }
 
 function refusals({ page }: Visit): string[] {
@@ -163,7 +163,7 @@ test('axe and the measure of width notice what is wrong', async () => {
 })
 
 async function examine(page: Page, what: string): Promise<void> {
-  await page.getByText('Loading…').waitFor({ state: 'detached' })
+  await page.waitForFunction(() => !document.body.textContent.includes('Loading…'))
   // By the debugger's hand: the page's policy lets nobody else bring a script.
   await page.evaluate(AXE)
   const found = await page.evaluate(async () => {

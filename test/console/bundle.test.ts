@@ -1,0 +1,64 @@
+/** What the page weighs, what it may import, and its parts that need no browser. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bytes, duration, fileTime, time, timestamp } from '../../firmware/console/format.ts'
+import { readRoute, to } from '../../firmware/console/routes.ts'
+import { buildConsole } from '../../tools/console.ts'
+
+const KB = 1024
+
+test('the page has at most 120 KB of script and 20 KB of style, and the same bytes each time', async () => {
+  const [first, second] = [await buildConsole(), await buildConsole()]
+  assert.ok(Buffer.byteLength(first.js.text) <= 120 * KB, `${Buffer.byteLength(first.js.text)} bytes of script`)
+  assert.ok(Buffer.byteLength(first.css.text) <= 20 * KB, `${Buffer.byteLength(first.css.text)} bytes of style`)
+  assert.deepEqual([first.html, first.js, first.css], [second.html, second.js, second.css])
+  assert.ok(first.html.includes(`/console/${first.js.name}`) && first.html.includes(`/console/${first.css.name}`))
+  assert.doesNotMatch(first.html, /<style|style=|<script>|onload|https?:(?!\/\/www\.w3\.org)/)
+})
+
+test('the page is made of itself, of firmware/client and of preact, and client of itself', async () => {
+  const { metafile } = await buildConsole()
+  for (const [file, { imports }] of Object.entries(metafile.inputs)) {
+    assert.match(file, /^(firmware\/(console|client)|node_modules\/(preact|@preact\/signals|@preact\/signals-core))\//)
+    if (!file.startsWith('firmware/client/')) continue
+    for (const { path } of imports)
+      assert.match(path, /firmware\/(client\/|console\/jsx\.ts$)/, `${file} imports ${path}`)
+  }
+})
+
+test('numbers, times and spans as people read them', () => {
+  assert.deepEqual([0, 999, 1000, 999_499, 999_500, 1_234_567, 5e12].map(bytes), [
+    '0 B',
+    '999 B',
+    '1.0 kB',
+    '999 kB',
+    '1.0 MB',
+    '1.2 MB',
+    '5.0 TB',
+  ])
+  assert.deepEqual([0, 1, 59.6, 3600, 90_061, 172_800].map(duration), [
+    '0 seconds',
+    '1 second',
+    '1 minute',
+    '1 hour',
+    '1 day 1 hour',
+    '2 days',
+  ])
+  const moment = new Date('2026-11-24T10:00:00.123Z')
+  assert.equal(time(moment), '2026-11-24 10:00:00 UTC')
+  assert.equal(time('2026-11-24T10:00:00Z'), '2026-11-24 10:00:00 UTC')
+  assert.equal(timestamp(moment), '2026-11-24T10:00:00Z')
+  assert.equal(fileTime(moment), '2026-11-24T100000Z')
+})
+
+test('a fragment is a route, whatever somebody typed', () => {
+  const read = (fragment: string) => {
+    const { path, query } = readRoute(fragment)
+    return [path, `${query}`]
+  }
+  assert.deepEqual(read(''), [[], ''])
+  assert.deepEqual(read('#/keys/web-key?begins=a'), [['keys', 'web-key'], 'begins=a'])
+  assert.deepEqual(read(to('users', 'branch~a/b?c')), [['users', 'branch~a/b?c'], ''])
+  assert.deepEqual(read('#/keys/%zz'), [['keys', '%zz'], ''])
+})
