@@ -1,6 +1,7 @@
 /** What the device itself can open, in every state but Failed: the disk, and what it keeps of the machine. */
 
 import type { Clock } from '../base/clock.ts'
+import { unavailable } from '../base/error.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
@@ -8,7 +9,6 @@ import type { DeviceArea } from '../store/device-area.ts'
 import { type Disk, type DiskOptions, openDisk, restoreClock } from './disk.ts'
 import { checkLastStart, keepLastStart } from './last-start.ts'
 import type { Tolerance } from './tolerance.ts'
-import { unavailable } from './transitions.ts'
 
 export interface DeviceStoreOptions extends DiskOptions {
   tolerance: Tolerance

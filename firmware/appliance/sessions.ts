@@ -1,11 +1,11 @@
 /** What is open while Operational: the vault and the domain over it, from an unlock to the next lock. */
 
 import { actAlone } from '../base/admission.ts'
+import { unavailable } from '../base/error.ts'
 import type { Vault } from '../store/vault.ts'
 import type { Disk } from './disk.ts'
 import type { DomainServices, OpenDomain } from './options.ts'
 import type { Tolerance } from './tolerance.ts'
-import { unavailable } from './transitions.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 

@@ -1,6 +1,5 @@
 /** The state the appliance is in, and who is notified of its changes. Contract section 2. */
 
-import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import type { State } from '../base/states.ts'
 
@@ -66,5 +65,3 @@ export class States {
     for (const listener of this.#eraListeners) listener()
   }
 }
-
-export const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

@@ -7,7 +7,7 @@
  * the process. A change takes the lines before it along, and its promise waits for the disk.
  */
 
-import { CofferError } from '../base/error.ts'
+import { CofferError, unavailable } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
@@ -75,7 +75,7 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
   let open = true
 
   const expectOpen = (): void => {
-    if (!open) throw new CofferError('unavailable', 'Service not available')
+    if (!open) throw unavailable()
   }
 
   const head = (): AuditHead => {

@@ -2,7 +2,7 @@
 
 import { actAlone } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
-import { CofferError } from '../base/error.ts'
+import { CofferError, unavailable } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
 import { type DeviceRecords, readText } from '../configuration/device-records.ts'
@@ -230,5 +230,3 @@ function expectBackupKey(vault: Vault): BackupKey {
   if (key === null) throw new CofferError('unavailable', 'No backup passphrase is set')
   return key
 }
-
-const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

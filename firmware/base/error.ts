@@ -27,3 +27,6 @@ export class CofferError extends Error {
     this.code = code
   }
 }
+
+/** Not in this state, or not any more. Clients look for this text: contract section 10.2 row 12. */
+export const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

@@ -4,7 +4,7 @@
  */
 
 import { actAlone, assertAdmitted, ofThisRequest } from '../base/admission.ts'
-import { CofferError } from '../base/error.ts'
+import { unavailable } from '../base/error.ts'
 import type { Decision } from './store.ts'
 
 const BATCH_MAX = 200 // changes in one transaction
@@ -112,5 +112,3 @@ function refusalOf({ check }: Entry, error: unknown): Error {
   }
   return error as Error
 }
-
-const unavailable = (): CofferError => new CofferError('unavailable', 'Service not available')

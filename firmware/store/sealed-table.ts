@@ -1,7 +1,7 @@
 /** One table of sealed records, see sealed-row.ts. What the file shows is how many records of which sizes a table has. */
 
 import type { Statement } from 'better-sqlite3'
-import { CofferError } from '../base/error.ts'
+import { CofferError, unavailable } from '../base/error.ts'
 import { newSecret, wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -64,7 +64,7 @@ export function createSealedTable(
   let open = true
 
   const expectOpen = (): void => {
-    if (!open) throw new CofferError('unavailable', 'Service not available')
+    if (!open) throw unavailable()
   }
   const { survey, borrow, read, former } = createReadings({ rows, sealer, table, onDamage, expectOpen })
 

@@ -5,7 +5,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import type { Logging } from '../../configuration/configuration.ts'
@@ -64,7 +64,7 @@ export function writeBackup(options: BackupOptions): Backup {
     wipe(backupKey.key, settingsKey, ...Object.values(storeKeys))
   }
   const seal = (key: Uint8Array, path: string, plain: Uint8Array): Entry => {
-    if (!open) throw new CofferError('unavailable', 'Service not available')
+    if (!open) throw unavailable()
     try {
       return { path, value: sealGcm(key, path, plain, random) }
     } finally {

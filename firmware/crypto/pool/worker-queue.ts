@@ -1,7 +1,7 @@
 /** One queue of the crypto pool: bounded, in front of worker threads that are replaced when they die. */
 
 import { Worker } from '../../base/confinement.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import { MIB, memoryFor } from '../../base/memory.ts'
 import { wipe } from '../../base/secret.ts'
 import type { KeyHandle, KeyPair } from '../types.ts'
@@ -152,7 +152,7 @@ export class WorkerQueue {
   }
 
   async #endAll(): Promise<void> {
-    const error = new CofferError('unavailable', 'Service not available')
+    const error = unavailable()
     this.#dropQueued(() => true, error)
     const threads = [...this.#threads]
     this.#threads.clear()
@@ -162,7 +162,7 @@ export class WorkerQueue {
   }
 
   #refusal(bytes: number): CofferError | undefined {
-    if (this.#closed) return new CofferError('unavailable', 'Service not available')
+    if (this.#closed) return unavailable()
     if (this.#jobs >= this.#options.jobsMax || (bytes > 0 && this.#bytes + bytes > BYTES_MAX)) {
       return new CofferError('busy', 'Too many operations are waiting')
     }

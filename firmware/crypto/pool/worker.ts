@@ -3,7 +3,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import { collectGarbage } from '../../base/garbage.ts'
 import { wipe } from '../../base/secret.ts'
 import { Fault } from '../engine/fault.ts'
@@ -43,7 +43,7 @@ function serve(port: MessagePort): void {
 
   /** An operation that takes long draws often, and then ends here once the appliance is locked. */
   const random: Random = (bytes) => {
-    if (requestEpoch !== Atomics.load(epoch, 0)) throw new CofferError('unavailable', 'Service not available')
+    if (requestEpoch !== Atomics.load(epoch, 0)) throw unavailable()
     return systemRandom(bytes)
   }
   let requestEpoch = 0
@@ -64,7 +64,7 @@ function serve(port: MessagePort): void {
       requestEpoch = request.epoch
       if (requestEpoch !== Atomics.load(epoch, 0)) {
         forgetAll()
-        throw new CofferError('unavailable', 'Service not available')
+        throw unavailable()
       }
       if (open !== undefined && 'ref' in task) {
         opened.get(task.ref)?.wipe()

@@ -5,7 +5,7 @@ import type { Appliance } from '../../appliance/appliance.ts'
 import { type AuditLog, LINES_MAX, LINES_MIN } from '../../audit/audit-log.ts'
 import { KINDS } from '../../audit/chain.ts'
 import { formatTime } from '../../base/clock.ts'
-import { CofferError } from '../../base/error.ts'
+import { unavailable } from '../../base/error.ts'
 import { count, id, integer, timestamp, userId } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
@@ -106,7 +106,7 @@ const auditChanges = z
   .meta({ id: 'AuditChanges', examples: [{ changes: 100_000, whenFull: 'refuse' }] })
 
 const auditOf = ({ audit }: Appliance): AuditLog => {
-  if (audit === undefined) throw new CofferError('unavailable', 'Service not available')
+  if (audit === undefined) throw unavailable()
   return audit
 }
 
@@ -114,7 +114,7 @@ const auditOf = ({ audit }: Appliance): AuditLog => {
 async function* whileOpen(appliance: Appliance, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const session = appliance.open()
   for await (const chunk of chunks) {
-    if (appliance.open() !== session) throw new CofferError('unavailable', 'Service not available')
+    if (appliance.open() !== session) throw unavailable()
     yield chunk
   }
 }

@@ -1,7 +1,7 @@
 /** Who may do what, asked when a request comes and again when it acts: contract section 1.7, checks 2, 6 and 7. */
 
 import type { AttemptLimiter } from '../../base/attempts.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import type { Place } from '../../base/fair-queue.ts'
 import type { Log } from '../../base/log.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
@@ -9,8 +9,6 @@ import type { Caller } from '../domain/roles.ts'
 import type { Attempt as Audited } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
 import type { Access, Declaration, Request } from './endpoint.ts'
-
-export const UNAVAILABLE = 'Service not available' // clients look for this text: contract section 10.2 row 12
 
 export interface AccessOptions {
   /** Another value after each change of state, and when the records were replaced: it ends every request admitted before. */
@@ -64,7 +62,7 @@ export function createAccess<S>(options: AccessOptions): AccessChecks<S> {
     request: Request<S, unknown, unknown, unknown>,
     era: unknown,
   ): void {
-    if (options.era() !== era) throw new CofferError('unavailable', UNAVAILABLE)
+    if (options.era() !== era) throw unavailable()
     if (access === 'public') return
     const { caller } = request
     if (options.isCurrent?.(caller) === false)

@@ -6,7 +6,7 @@
 
 import { Hono } from 'hono'
 import { actAdmitted, type Check } from '../../base/admission.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import { matchSchema } from '../../base/json.ts'
 import { wipeIn } from '../../base/secret.ts'
 import type { State } from '../../base/states.ts'
@@ -19,7 +19,7 @@ import { refuseForeignPage } from '../../http/request/origin.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
-import { type AccessOptions, createAccess, UNAVAILABLE } from './access.ts'
+import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { checkType, createBodies } from './bodies.ts'
 import { type Access, BASE_PATH, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
@@ -92,7 +92,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
     const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
     const declaration = match.value.get(method)
-    if (!isAvailable(matches, declaration, state)) throw new CofferError('unavailable', UNAVAILABLE)
+    if (!isAvailable(matches, declaration, state)) throw unavailable()
     if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
     if (exchange.target.length > TARGET_MAX)
       throw new RequestError(414, `The request target is longer than ${TARGET_MAX} characters`)
