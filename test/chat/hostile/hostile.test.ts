@@ -337,11 +337,30 @@ test('names that are other names in other cases or compositions are the same nam
   assert.equal(again.status, 400)
 })
 
-test('a body that comes slowly costs its sender his connection, and nobody else anything', async (t) => {
-  const { hamlet, connect } = await scene(t)
-  const slow = await connect()
-  slow.send(posted('/messages', 'type=direct', hamlet).replace('content-length: 11', 'content-length: 1000000'))
+test('bodies that come slowly cost their senders the connection, and nobody else anything', BOUNDED, async (t) => {
+  const { hamlet, connect } = await scene(t, { drainMs: 500 })
+  const announced = (path: string, as?: Client) =>
+    posted(path, 'type=direct', as).replace('content-length: 11', 'content-length: 1000000')
+  const slow: TlsClient[] = []
+  for (let n = 0; n < 3; n++)
+    for (const request of [
+      announced('/messages', hamlet),
+      announced('/fetch_api_key'),
+      announced('/user_uploads', hamlet),
+    ]) {
+      const connection = await connect()
+      connection.send(request)
+      slow.push(connection)
+    }
+  const dripping = setInterval(() => {
+    for (const connection of slow) if (connection.socket.writable) connection.send('x')
+  }, 100)
+  t.after(() => clearInterval(dripping))
   for (let n = 0; n < 5; n++) await well(connect)
-  slow.destroy()
+  for (const connection of slow) {
+    const answer = await connection.answer()
+    assert.equal(answer?.status, 408, answer?.body)
+    await until(() => connection.socket.destroyed || connection.socket.readableEnded, 'it is still open')
+  }
   await well(connect)
 })
