@@ -67,8 +67,11 @@ export interface Request<S, P, Q, B> {
   caller: Caller
   /** IP address of the client, for rate limits and the log. */
   address: string
-  /** Aborted when the client has gone: whoever makes something long for it can stop. */
-  readonly signal: AbortSignal
+  /**
+   * Aborted when the client has gone: whoever makes something long for it can stop. Made when it is asked for: it takes
+   * 6 KB, which stay until the next full collection.
+   */
+  signal: () => AbortSignal
   /** Called when what the handler calls writes the line of the audit log itself: the pipeline then writes none. */
   isRecorded: () => void
   params: P

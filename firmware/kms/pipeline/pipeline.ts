@@ -113,9 +113,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       services,
       caller,
       address,
-      get signal() {
-        return exchange.signal()
-      },
+      signal: exchange.signal,
       params: match.params,
       query: {},
       body: undefined,
