@@ -97,6 +97,5 @@ export function decodePublic(value: Uint8Array): PublicKey {
 /** No JSON text holds a zero byte. */
 const END = 0
 
-const decoder = new TextDecoder()
-
-const parse = (value: Uint8Array): Stored => JSON.parse(decoder.decode(value.subarray(0, value.indexOf(END)))) as Stored
+const parse = (value: Uint8Array): Stored =>
+  JSON.parse(Buffer.prototype.toString.call(value, 'utf8', 0, value.indexOf(END))) as Stored
