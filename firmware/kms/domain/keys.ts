@@ -1,4 +1,4 @@
-/** Keys: made, imported, labelled, restricted, moved, deleted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
+/** Keys: made, imported, moved, deleted, counted. Contract sections 3.2, 4.4 to 4.6, 6.4 and 6.6. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../../base/error.ts'
@@ -9,18 +9,11 @@ import type { KeyPair } from '../../crypto/types.ts'
 import type { Change } from './collections.ts'
 import type { Context } from './context.ts'
 import { generatedId, keyName, type Namespace } from './identifiers.ts'
+import { KeyAttributes } from './key-attributes.ts'
 import { bucketOf, KeyCounts } from './key-counts.ts'
-import { KeyDirectory } from './key-directory.ts'
 import type { KeyEntry, NamespaceKeys } from './key-index.ts'
 import { assertFit, importPair, type KeyMaterial, type Kind, kindOf } from './key-making.ts'
-import {
-  type CertificateType,
-  decodeKey,
-  decodePublic,
-  encodeKey,
-  type KeyMetadata,
-  OPERATIONS_MAX,
-} from './key-record.ts'
+import { decodePublic, encodeKey, OPERATIONS_MAX } from './key-record.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Caller } from './roles.ts'
 
@@ -37,7 +30,7 @@ const REMOVED_WHOLE_MAX = 100 // keys of a namespace that goes in one change
 const REMOVED_MAX = 50 // keys in one of several changes: bounds the time that the server stands still for those who wait
 const SEEN_MAX = 5000 // entries looked at in one turn: a few milliseconds
 
-export class Keys extends KeyDirectory {
+export class Keys extends KeyAttributes {
   readonly #namespaces: Namespaces
   readonly #counts: KeyCounts
 
@@ -117,7 +110,7 @@ export class Keys extends KeyDirectory {
         ]
         return { changes, result: undefined }
       })
-      this.#log(caller, `created ${id} (${typeName}) by ${caller.userId}`)
+      this.log(caller, `created ${id} (${typeName}) by ${caller.userId}`)
     } finally {
       wipe(pair.private)
     }
@@ -134,7 +127,7 @@ export class Keys extends KeyDirectory {
       changes: this.removalOf([this.entry(caller.namespace, id)]),
       result: undefined,
     }))
-    this.#log(caller, `removed ${id} by ${caller.userId}`)
+    this.log(caller, `removed ${id} by ${caller.userId}`)
   }
 
   /** What removes these keys and all that is theirs. */
@@ -188,52 +181,7 @@ export class Keys extends KeyDirectory {
     } finally {
       wipe(...secrets)
     }
-    this.#log(caller, `moved ${id} to ${newId} by ${caller.userId}`)
-  }
-
-  /** Returns false when the key has this label already. */
-  async setLabel(caller: Caller, id: string, label: string): Promise<boolean> {
-    const isChanged = await this.#update(caller, id, (entry) => (entry.label === label ? null : { label }))
-    if (isChanged) this.#log(caller, `changed the label of ${id} by ${caller.userId}`)
-    return isChanged
-  }
-
-  /** Returns false when the tag was there already. */
-  async addTag(caller: Caller, id: string, tag: string): Promise<boolean> {
-    const isChanged = await this.#update(caller, id, ({ tags }) =>
-      tags.includes(tag) ? null : { tags: [...tags, tag].sort() },
-    )
-    if (isChanged) this.#log(caller, `added tag ${tag} to ${id} by ${caller.userId}`)
-    return isChanged
-  }
-
-  /** Throws `notFound` for a missing key or tag. */
-  async removeTag(caller: Caller, id: string, tag: string): Promise<void> {
-    await this.#update(caller, id, ({ tags }) => {
-      if (!tags.includes(tag)) throw new CofferError('notFound', 'The key does not have this tag')
-      return { tags: tags.filter((other) => other !== tag) }
-    })
-    this.#log(caller, `removed tag ${tag} from ${id} by ${caller.userId}`)
-  }
-
-  /** Throws `conflict` when there is one: it is deleted first. */
-  async setCertificate(caller: Caller, id: string, type: CertificateType, bytes: Uint8Array): Promise<void> {
-    const change = ({ certificate }: Readonly<KeyEntry>) => {
-      if (certificate !== null) throw new CofferError('conflict', 'The key already has a certificate')
-      return { certificate: type }
-    }
-    await this.#update(caller, id, change, bytes)
-    this.#log(caller, `stored the certificate of ${id} by ${caller.userId}`)
-  }
-
-  /** Throws `notFound` for a missing key or certificate. */
-  async removeCertificate(caller: Caller, id: string): Promise<void> {
-    const change = () => {
-      this.certificateType(caller.namespace, id)
-      return { certificate: null }
-    }
-    await this.#update(caller, id, change, null)
-    this.#log(caller, `removed the certificate of ${id} by ${caller.userId}`)
+    this.log(caller, `moved ${id} to ${newId} by ${caller.userId}`)
   }
 
   /** Counts a successful operation; visible at once, stored by `storeCounts`. */
@@ -248,30 +196,6 @@ export class Keys extends KeyDirectory {
   /** Stores the counts of operations: see `KeyCounts.store`. */
   storeCounts(slowly: boolean): Promise<void> {
     return this.#counts.store(slowly)
-  }
-
-  /** `decide` gives what becomes different, or null for nothing. `certificate`: the new one, or null to remove it. */
-  #update(
-    { namespace }: Caller,
-    id: string,
-    decide: (entry: Readonly<KeyEntry>) => Partial<KeyMetadata> | null,
-    certificate?: Uint8Array | null,
-  ): Promise<boolean> {
-    return this.context.records.change(() => {
-      const entry = this.entry(namespace, id)
-      const change = decide(entry)
-      if (change === null) return { changes: [], result: false }
-      const stored = this.read('keys', entry)
-      const name = keyName(namespace, id)
-      const value = encodeKey({ ...decodeKey(stored), ...change }, decodePublic(stored))
-      const changes: Change[] = [{ collection: 'keys', name, value }]
-      if (certificate !== undefined) changes.push({ collection: 'certificates', name, value: certificate })
-      return { changes, result: true }
-    })
-  }
-
-  #log({ namespace }: Caller, text: string): void {
-    this.context.log.info('keys', namespace === '' ? text : `${text} in namespace ${namespace}`)
   }
 }
 
