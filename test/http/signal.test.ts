@@ -27,10 +27,10 @@ test('the signal of a request is aborted when its client goes, and not when it h
   const app = createApi<null>({
     declarations: [
       declaration('/slow', async ({ signal }) => {
-        handled.resolve(signal)
-        await once(signal, 'abort')
+        handled.resolve(signal())
+        await once(signal(), 'abort')
       }),
-      declaration('/quick', async ({ signal }) => void signals.push(signal)),
+      declaration('/quick', async ({ signal }) => void signals.push(signal())),
     ],
     services: null,
     state: () => 'Operational',

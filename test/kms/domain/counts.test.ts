@@ -48,14 +48,15 @@ test('what is counted while counts are stored, twice at once or on a full disk, 
   const stored = [rig.domain.flush(), rig.domain.flush(), rig.domain.flush(true)]
   await use(rig.domain, 'one')
   await Promise.all(stored)
+  await use(rig.domain, 'one') // the one before may be stored already
   databaseOf(rig.store).exec(
     "CREATE TEMP TRIGGER full BEFORE INSERT ON main.heads BEGIN SELECT raise(ABORT, 'full'); END",
   )
   await assert.rejects(rig.domain.flush())
   databaseOf(rig.store).exec('DROP TRIGGER temp.full')
   await use(rig.domain, 'one')
-  assert.equal(rig.domain.keys.get('', 'one').operations, 4)
-  assert.equal(rig.reopen().keys.get('', 'one').operations, 4)
+  assert.equal(rig.domain.keys.get('', 'one').operations, 5)
+  assert.equal(rig.reopen().keys.get('', 'one').operations, 5)
 })
 
 test('counts move with a key, go with it, and do not come back with another of its id', async (t) => {
