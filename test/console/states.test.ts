@@ -1,0 +1,148 @@
+/** Each state has its view, also when somebody else changes it; and what becomes of whoever is signed in. */
+
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { ADMIN, type Appliance, expect, provision, startAppliance, UNLOCK } from '../accept/harness.ts'
+import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
+
+const [, PASSPHRASE = ''] = ADMIN.split(':')
+const MINUTE = 60_000
+
+const browser = await launchBrowser()
+let appliance: Appliance
+
+before(async () => {
+  appliance = await startAppliance()
+  await provision(appliance)
+})
+after(async () => {
+  await browser.close()
+  await appliance.dispose()
+})
+
+test('locked and unlocked by another client, away and back, failed: the page follows', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Keys')
+  await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
+  await heading(page, 'Coffer is locked')
+  await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+  await heading(page, 'Keys') // the same view, and still signed in
+  here.mayBeAway = true
+  await appliance.stop()
+  await heading(page, 'No connection')
+  await appliance.restart()
+  await heading(page, 'Coffer is locked')
+  await appliance.stop()
+  const key = join(appliance.dataDirectory, 'device.key')
+  renameSync(key, `${key}.away`)
+  await appliance.restart()
+  await heading(page, 'Coffer has failed')
+  await page.getByText('clusterState').waitFor()
+  assert.equal(await page.getByText('admin').count(), 0)
+  await appliance.stop()
+  renameSync(`${key}.away`, key)
+  await appliance.restart()
+  await heading(page, 'Coffer is locked')
+  await page.getByLabel('Unlock passphrase', { exact: true }).fill(UNLOCK)
+  await page.getByRole('button', { name: 'Unlock', exact: true }).click()
+  await heading(page, 'Sign in')
+  await here.end()
+})
+
+test('ten minutes without a key, click or touch: a line counts down, then the view is empty and the route is kept', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  await page.clock.install()
+  await page.reload()
+  await heading(page, 'Sign in')
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Users')
+  await page.getByRole('link', { name: 'admin' }).waitFor()
+  await page.clock.fastForward(9.5 * MINUTE)
+  await page.getByText('Nobody there?').waitFor()
+  await page.keyboard.press('Shift')
+  await page.clock.runFor(2000)
+  await page.getByText('Nobody there?').waitFor({ state: 'detached' })
+  await page.clock.fastForward(9.5 * MINUTE)
+  await page.clock.fastForward(MINUTE)
+  await page.getByText('You were signed out after a while').waitFor()
+  assert.equal(await page.getByRole('link', { name: 'admin' }).count(), 0)
+  await signIn(page, 'admin', PASSPHRASE)
+  await heading(page, 'Users')
+  await page.clock.fastForward(8 * 60 * MINUTE + MINUTE)
+  await heading(page, 'Sign in')
+  await here.end()
+})
+
+test('a page that is left, reloaded or returned to has nobody in it', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Users')
+  await page.goto(`${here.origin}/docs`)
+  await page.goBack()
+  await heading(page, 'Sign in')
+  await signIn(page, 'admin', PASSPHRASE)
+  await heading(page, 'Users')
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
+  await heading(page, 'Sign in')
+  await signIn(page, 'admin', PASSPHRASE)
+  await heading(page, 'Users')
+  await page.reload()
+  await heading(page, 'Sign in')
+  await here.end()
+})
+
+test('a wrong passphrase is said beside the field; one that somebody else changed is asked for again', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  here.allowed.add(401).add(429)
+  await signIn(page, 'admin', 'not the passphrase')
+  await page.getByText('User or passphrase is wrong.').waitFor()
+  assert.equal(await page.getByLabel('Passphrase', { exact: true }).inputValue(), '')
+  const json = { realName: 'Second', role: 'Administrator', passphrase: 'words of the second' }
+  await expect(201, appliance.call('PUT', '/users/second', { as: ADMIN, json }))
+  await signIn(page, 'second', 'words of the second')
+  await heading(page, 'Overview')
+  await expect(204, appliance.call('DELETE', '/users/second', { as: ADMIN }))
+  await page.getByRole('link', { name: 'Keys', exact: true }).first().click()
+  await heading(page, 'Sign in')
+  assert.equal(await page.getByLabel('User', { exact: true }).inputValue(), 'second')
+  await here.end()
+})
+
+test('what somebody else changed meanwhile is not undone unseen', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  here.allowed.add(412)
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Settings')
+  const card = page.locator('.card', { has: page.getByRole('heading', { name: 'Log', exact: true }) })
+  await card.getByLabel('Port').fill('1514')
+  const logging = { ipAddress: '0.0.0.0', port: 2514, logLevel: 'info' }
+  await expect(204, appliance.call('PUT', '/config/logging', { as: ADMIN, json: logging }))
+  await card.getByRole('button', { name: 'Save: Log' }).click()
+  await card.getByText('Somebody else changed this meanwhile.').waitFor()
+  await page.waitForFunction(() => [...document.querySelectorAll('input')].some(({ value }) => value === '2514'))
+  await card.getByLabel('Port').fill('514')
+  await card.getByRole('button', { name: 'Save: Log' }).click()
+  await card.getByText('Saved.').waitFor()
+  const { port } = (await expect(200, appliance.call('GET', '/config/logging', { as: ADMIN }))).json() as {
+    port: number
+  }
+  assert.equal(port, 514)
+  await here.end()
+})
+
+test('switched off, there is no page, and the API is as before', async () => {
+  const off = { status: 'off' }
+  await expect(204, appliance.call('PUT', '/config/console', { as: ADMIN, json: off }))
+  await expect(404, appliance.call('GET', '//'))
+  await expect(200, appliance.call('GET', '/users', { as: ADMIN }))
+  await expect(204, appliance.call('PUT', '/config/console', { as: ADMIN, json: { status: 'on' } }))
+  await expect(200, appliance.call('GET', '//'))
+})
