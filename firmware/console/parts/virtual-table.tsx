@@ -24,8 +24,10 @@ export function VirtualTable(props: {
   const top = useSignal(0)
   const height = useSignal(700)
   const rowPx = useSignal(ROW_PX)
-  const from = Math.max(0, Math.floor(top.value / rowPx.value) - AHEAD)
-  const to = Math.min(length, Math.ceil((top.value + height.value) / rowPx.value) + AHEAD)
+  // A list that has become shorter ends above where the box was.
+  const start = Math.max(0, Math.min(top.value, length * rowPx.value - height.value))
+  const from = Math.max(0, Math.floor(start / rowPx.value) - AHEAD)
+  const to = Math.min(length, Math.ceil((start + height.value) / rowPx.value) + AHEAD)
 
   useEffect(() => {
     const element = box.current!

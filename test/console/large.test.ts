@@ -1,0 +1,166 @@
+/** What is large: 100,000 keys shown, saved and restored, a file of a gigabyte signed, an audit log of 100,000 lines verified. */
+
+import assert from 'node:assert/strict'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { after, before, test } from 'node:test'
+import { hashLine, headKey, lineText, ORIGIN, signHead } from '../../firmware/audit/chain.ts'
+import { type Appliance, expect, startAppliance } from '../accept/harness.ts'
+import { BACKUP, fillStore, UNLOCK } from '../backup/fill-store.ts'
+import { heading, launchBrowser, open, signIn, visit, WAIT_MS_MAX } from './browser.ts'
+
+const KEYS = 100_000
+const LINES = 100_000
+const GIGABYTE = 1_000_000_000
+const MEMORY_BYTES_MAX = 300_000_000 // of the page's scripts and buffers while it hashes a gigabyte
+
+const browser = await launchBrowser()
+const directory = mkdtempSync(join(tmpdir(), 'coffer-console-'))
+let appliance: Appliance
+
+before(async () => {
+  await fillStore(directory, KEYS, 10)
+  appliance = await startAppliance({ dataDirectory: directory })
+  await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+})
+after(async () => {
+  await browser.close()
+  await appliance.dispose()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first letters as well; they are saved and restored`, async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  page.setDefaultTimeout(WAIT_MS_MAX * 5) // all keys are read, sealed, sent and written
+  await signIn(page, 'admin', 'passphrase of admin')
+  await open(page, 'Keys')
+  const root = KEYS - Math.floor(KEYS / 3) // the others are in a namespace
+  await page.getByText(`${root.toLocaleString('en')} keys`).waitFor()
+  await page.getByRole('row', { name: /key-0 Ed25519/ }).waitFor()
+  assert.ok((await page.getByRole('row').count()) < 100)
+  const table = page.getByRole('region', { name: /keys$/ })
+  await table.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+  await page.getByRole('row', { name: /key-99999 AES/ }).waitFor()
+  const started = performance.now()
+  await page.getByLabel('Begins with').fill('key-7777')
+  await page.getByRole('row', { name: /key-77772/ }).waitFor()
+  console.log(`${root} keys by their first letters: ${Math.round(performance.now() - started)} ms`)
+
+  await page.evaluate(() => {
+    location.hash = '#/sign-in'
+  })
+  await heading(page, 'Sign in')
+  await signIn(page, 'saver', 'passphrase of saver')
+  await open(page, 'Backup')
+  await page.evaluate(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
+  const coming = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Make a backup' }).click()
+  const backup = join(directory, 'all.backup')
+  await (await coming).saveAs(backup)
+  await page.getByText(/complete\.$/).waitFor()
+  const { size } = await stat(backup)
+  assert.ok(size > KEYS * 100, `${size} bytes`)
+
+  await open(page, 'Restore')
+  here.allowed.add(400)
+  const cut = join(directory, 'cut.backup')
+  writeFileSync(cut, readFileSync(backup).subarray(0, size - 1000))
+  for (const file of [cut, backup]) {
+    await page.getByLabel('Backup', { exact: true }).setInputFiles(file)
+    await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await page.getByText(file === cut ? 'Nothing was changed.' : 'Restored.').waitFor()
+  }
+  await here.end()
+})
+
+test('a file of a gigabyte is signed by its digest, a piece at a time', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  here.allowed.add(404)
+  const as = 'admin:passphrase of admin'
+  const json = { id: 'signing', type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
+  await expect(201, appliance.call('POST', '/keys/generate', { as, json }))
+  const file = join(directory, 'large')
+  writeFileSync(file, 'begins with this')
+  truncateSync(file, GIGABYTE)
+  await signIn(page, 'signer', 'passphrase of signer')
+  await heading(page, 'Overview')
+  await page.evaluate(() => {
+    location.hash = '#/keys/signing'
+  })
+  await heading(page, 'signing')
+  await page.getByLabel('A file').check()
+  await page.locator('input[type=file]').setInputFiles(file)
+  const session = await page.context().newCDPSession(page)
+  let most = 0
+  const measure = async () => {
+    const { usedSize, backingStorageSize } = (await session.send('Runtime.getHeapUsage')) as {
+      usedSize: number
+      backingStorageSize?: number
+    }
+    most = Math.max(most, usedSize + (backingStorageSize ?? 0))
+  }
+  await page.getByRole('button', { name: 'Sign', exact: true }).click()
+  const verified = page.getByText('Verified here with the public key.')
+  while ((await verified.count()) === 0) {
+    await measure()
+    await new Promise((done) => setTimeout(done, 200))
+  }
+  assert.ok(most > 0 && most < MEMORY_BYTES_MAX, `${most} bytes`)
+  await here.end()
+})
+
+test(`an audit log of ${LINES} lines is verified in the page, and one changed byte is found`, async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  const good = join(directory, 'audit.jsonl')
+  await writeLog(good)
+  await signIn(page, 'admin', 'passphrase of admin')
+  await open(page, 'Audit log')
+  const verify = async (file: string) => {
+    await page.getByLabel('An exported file').setInputFiles(file)
+    await page.getByRole('button', { name: 'Verify' }).click()
+  }
+  await verify(good)
+  await page.getByText('100,000 lines, 1 to 100,000: nothing changed, missing or reordered.').waitFor()
+  const text = readFileSync(good)
+  const at = text.indexOf('"sequence":54321')
+  text[text.indexOf('127.0.0.1', at) + 8]! += 1
+  const bad = join(directory, 'changed.jsonl')
+  writeFileSync(bad, text)
+  await verify(bad)
+  await page.getByText('Line 54321 was changed').waitFor()
+  await here.end()
+})
+
+/** As `GET /audit/export` gives it. */
+async function writeLog(file: string): Promise<void> {
+  const out = createWriteStream(file)
+  let previous = ORIGIN
+  for (let sequence = 1; sequence <= LINES; sequence++) {
+    const event = {
+      time: '2026-11-24T10:00:00Z',
+      user: 'web',
+      address: '127.0.0.1',
+      action: 'POST /keys/{id}/sign',
+      key: 'web-key',
+      namespace: '',
+      result: 200,
+    }
+    const text = lineText(sequence, 'use', event)
+    const hash = hashLine(previous, previous, text)
+    out.write(`${JSON.stringify({ ...JSON.parse(text), previous, previousOfKind: previous, hash })}\n`)
+    previous = hash
+  }
+  const end = { first: 1, sequence: LINES, hash: previous }
+  const none = { first: 0, sequence: 0, hash: ORIGIN }
+  const rings = { change: none, refusal: none, use: end }
+  const head = signHead({ ...end, time: '2026-11-24T10:00:01Z', rings }, headKey(new Uint8Array(32).fill(1)))
+  out.end(`${JSON.stringify({ head })}\n`)
+  await finished(out)
+}
