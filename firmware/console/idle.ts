@@ -36,6 +36,9 @@ export function endSession(): void {
   secondsLeft.value = null
 }
 
+/** Something runs that takes its time, and whoever started it wants to see how it ends. */
+export const isSuspended = (): boolean => running > 0
+
 /** While `work` runs nobody is idle. */
 export async function suspendIdle<T>(work: () => Promise<T>): Promise<T> {
   running++

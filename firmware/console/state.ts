@@ -2,7 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { type Api, openApi, Refusal, withHelpers } from './api.ts'
-import { beginSession, endSession } from './idle.ts'
+import { beginSession, endSession, isSuspended } from './idle.ts'
 import { send } from './transport.ts'
 
 /** Those of contract section 2, and what the page sees from outside. */
@@ -65,6 +65,8 @@ async function askState(): Promise<void> {
 
 function become(next: State): void {
   if (state.value === next) return
+  // Under a restore the appliance may be silent for a while: its view stays, and tells what becomes of it.
+  if (isSuspended() && (next === 'Unreachable' || next === 'Trial')) return
   if (next === 'Unprovisioned' || next === 'Failed') signOutAll('')
   state.value = next
   stateSince.value = Date.now()
