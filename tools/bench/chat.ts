@@ -94,8 +94,8 @@ async function measure(chat: Server, bare: Server) {
     ),
   }
   console.log('(beside a send stands one write that is synced to the disk)')
-  const fanOut = await measureFanOut(chat, asked, keys)
-  const idle = await measureIdle(chat, asked, keys)
+  const fanOut = await measureFanOut(chat, bare, keys)
+  const idle = await measureIdle(chat, bare, keys)
   toBare.close()
   return { ...rows, fanOut, idle }
 }
@@ -141,58 +141,96 @@ function syncedWrite(): () => Promise<void> {
   }
 }
 
-async function measureFanOut(chat: Server, asked: Asked, keys: readonly Key[]) {
+/** One message to many that wait, and the same answer from the bare server to as many, in turn. */
+async function measureFanOut(chat: Server, bare: Server, keys: readonly Key[]) {
+  const [asked, askedBare] = [createAsker(chat), createAsker(bare)]
   const readers = keys.slice(1, 1 + POLLS_WOKEN)
   const queues = await openQueues(asked, readers)
-  const [cpus, lastMs]: [number[], number[]] = [[], []]
+  const message = { type: 'channel', to: '"channel 0"', topic: 'a topic', content: 'for everybody' }
+  const [own, other]: [Woken[], Woken[]] = [[], []]
   for (let n = 0; n <= SENDS; n++) {
-    const polls = queues.map(({ key, queue }) =>
-      asked('GET', '/events', key, { queue_id: queue.id, last_event_id: String(queue.last) }),
-    )
-    await wait(500) // they have arrived
-    const before = cpuUs(chat.listener)
-    const startedMs = performance.now()
-    await asked('POST', '/messages', keys[0]!, {
-      type: 'channel',
-      to: '"channel 0"',
-      topic: 'a topic',
-      content: 'for everybody',
-    })
-    const answers = await Promise.all(polls)
-    const [tookMs, tookUs] = [performance.now() - startedMs, cpuUs(chat.listener) - before]
-    answers.forEach((answer, at) => {
+    const polls = () =>
+      queues.map(({ key, queue }) =>
+        asked('GET', '/events', key, { queue_id: queue.id, last_event_id: String(queue.last) }),
+      )
+    const woken = await wake(chat, polls, () => asked('POST', '/messages', keys[0]!, message))
+    woken.answers.forEach((answer, at) => {
       queues[at]!.queue.last = (answer as { events: { id: number }[] }).events.at(-1)!.id
     })
+    const text = JSON.stringify(woken.answers[0])
+    const held = () => readers.map((key) => askedBare('GET', '/events', key, {}))
+    const send = async () => {
+      const path = `/messages?waiting=${readers.length}`
+      while (((await askedBare('POST', path, keys[0]!, text)) as { isEarly?: boolean }).isEarly) await wait(100)
+    }
+    const wokenBare = await wake(bare, held, send)
     if (n === 0) continue // code that runs for the first time
-    cpus.push(tookUs / 1000)
-    lastMs.push(tookMs)
+    own.push(woken)
+    other.push(wokenBare)
   }
-  const [cpuMs, last] = [median(cpus), median(lastMs)]
+  const of = (all: readonly Woken[]) => ({
+    cpuMs: median(all.map((one) => one.cpuMs)),
+    lastMs: median(all.map((one) => one.lastMs)),
+  })
+  const [figures, bareFigures] = [of(own), of(other)]
+  const said = ({ cpuMs, lastMs }: ReturnType<typeof of>) =>
+    `${cpuMs.toFixed(0)} ms of processor time, the last answer after ${lastMs.toFixed(0)} ms`
+  console.log(`a message to ${readers.length} polls: ${said(figures)}`)
   console.log(
-    `a message to ${readers.length} polls: ${cpuMs.toFixed(0)} ms of processor time, the last answer after ${last.toFixed(0)} ms`,
+    `the bare server: ${said(bareFigures)}; ${(figures.cpuMs / bareFigures.cpuMs).toFixed(1)} times its processor time`,
   )
-  return { polls: readers.length, cpuMs, lastMs: last }
+  return { polls: readers.length, ...figures, bareCpuMs: bareFigures.cpuMs, bareLastMs: bareFigures.lastMs }
 }
 
-async function measureIdle(chat: Server, asked: Asked, keys: readonly Key[]) {
+interface Woken {
+  cpuMs: number
+  lastMs: number
+  answers: unknown[]
+}
+
+async function wake(
+  { listener }: Server,
+  polls: () => Promise<unknown>[],
+  send: () => Promise<unknown>,
+): Promise<Woken> {
+  const waiting = polls()
+  await wait(500) // they have arrived
+  const before = cpuUs(listener)
+  const startedMs = performance.now()
+  await send()
+  const answers = await Promise.all(waiting)
+  return { cpuMs: (cpuUs(listener) - before) / 1000, lastMs: performance.now() - startedMs, answers }
+}
+
+/** The chat's with their queues. */
+async function measureIdle(chat: Server, bare: Server, keys: readonly Key[]) {
   const before = residentMib(chat.listener)
-  const waiting: { destroy(): void }[] = []
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
-  const queues = await openQueues(
-    asked,
-    Array.from({ length: POLLS_IDLE }, (_, n) => keys[n % keys.length]!),
+  const people = Array.from({ length: POLLS_IDLE }, (_, n) => keys[n % keys.length]!)
+  const queues = await openQueues(createAsker(chat), people)
+  const paths = queues.map(({ queue }) => `/events?queue_id=${queue.id}&last_event_id=-1`)
+  const mib = (await holding(chat, paths, people)) - before
+  const bareBefore = residentMib(bare.listener)
+  const ofBare = paths.map(() => '/events')
+  const bareMib = (await holding(bare, ofBare, people)) - bareBefore
+  console.log(
+    `${POLLS_IDLE} idle polls: ${mib.toFixed(0)} MiB on top of ${before.toFixed(0)}; the bare server's: ${bareMib.toFixed(0)} MiB`,
   )
-  for (const { key, queue } of queues) {
-    const path = `/api/v1/events?queue_id=${queue.id}&last_event_id=-1`
-    const poll = request({ agent, host: '127.0.0.1', port: chat.port, path, auth: `${key.email}:${key.key}` })
-    waiting.push(poll.on('error', () => {}))
-    poll.end()
-  }
+  return { polls: POLLS_IDLE, mib, beforeMib: before, bareMib }
+}
+
+/** How much memory a server has while it lets these wait. MiB. */
+async function holding({ port, listener }: Server, paths: readonly string[], keys: readonly Key[]): Promise<number> {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  const waiting = paths.map((path, n) => {
+    const { email, key } = keys[n]!
+    const held = request({ agent, host: '127.0.0.1', port, path: `/api/v1${path}`, auth: `${email}:${key}` })
+    held.on('error', () => {}).end()
+    return held
+  })
   await wait(5000)
-  const mib = residentMib(chat.listener) - before
-  for (const poll of waiting) poll.destroy()
-  console.log(`${POLLS_IDLE} idle polls: ${mib.toFixed(0)} MiB on top of ${before.toFixed(0)}`)
-  return { polls: POLLS_IDLE, mib, beforeMib: before }
+  const mib = residentMib(listener)
+  for (const held of waiting) held.destroy()
+  return mib
 }
 
 async function openQueues(asked: Asked, keys: readonly Key[]) {
@@ -207,7 +245,8 @@ async function openQueues(asked: Asked, keys: readonly Key[]) {
   return queues
 }
 
-type Asked = (method: string, path: string, key: Key, values: Record<string, string>) => Promise<unknown>
+/** `values` that are text are the body as it is. */
+type Asked = (method: string, path: string, key: Key, values: Record<string, string> | string) => Promise<unknown>
 
 /** Throws unless the answer is a success. */
 function createAsker({ port }: Server): Asked {
@@ -215,7 +254,7 @@ function createAsker({ port }: Server): Asked {
   process.once('exit', () => agent.destroy())
   return (method, path, { email, key }, values) =>
     new Promise((resolve, reject) => {
-      const encoded = new URLSearchParams(values).toString()
+      const encoded = typeof values === 'string' ? values : new URLSearchParams(values).toString()
       const inQuery = method === 'GET'
       const options = {
         agent,
@@ -226,7 +265,7 @@ function createAsker({ port }: Server): Asked {
         auth: `${email}:${key}`,
         headers: inQuery
           ? {}
-          : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': encoded.length },
+          : { 'content-type': 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(encoded) },
       }
       const sent = request(options, (answer) => {
         let text = ''
