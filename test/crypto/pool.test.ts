@@ -244,7 +244,7 @@ test('a short operation does not wait behind a long one while a thread is free',
   withPool(async (pool) => {
     const key = stored(await pool.generate('Curve25519'))
     for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 64 }, () => sign(pool, key))) // known to be short
-    const long = pool.sign(key, 'EdDSA', new Uint8Array(16 * 1024 * 1024)).then(() => 'long')
+    const long = pool.sign(key, 'EdDSA', new Uint8Array(64 * 1024 * 1024)).then(() => 'long')
     const short = sign(pool, key).then(() => 'short')
     assert.equal(await Promise.race([long, short]), 'short')
     await long
