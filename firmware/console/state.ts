@@ -65,8 +65,8 @@ async function askState(): Promise<void> {
 
 function become(next: State): void {
   if (state.value === next) return
-  // Under a restore the appliance may be silent for a while: its view stays, and tells what becomes of it.
-  if (isSuspended() && (next === 'Unreachable' || next === 'Trial')) return
+  // Under a restore the appliance is silent or Locked for a while: the view stays, and tells what becomes of it.
+  if (isSuspended()) return
   if (next === 'Unprovisioned' || next === 'Failed') signOutAll('')
   state.value = next
   stateSince.value = Date.now()

@@ -521,7 +521,7 @@ export const restoreAction = 'Restore'
 export const restoreMissing = 'Choose a file.'
 export const restoreSending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
-export const restoreDone = 'Restored. Unlock it with the passphrase of the time of the backup.'
+export const restoreDone = 'Restored. If it is locked now, the unlock passphrase of the time of the backup opens it.'
 export const restoreStopped = 'Nothing was changed.'
 
 // update

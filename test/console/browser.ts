@@ -47,7 +47,11 @@ export interface Window {
 }
 
 /** A window of its own: nothing is shared with another. */
-export async function visit(browser: Browser, appliance: Appliance, window: Window = {}): Promise<Visit> {
+export async function visit(
+  browser: Browser,
+  appliance: Pick<Appliance, 'host' | 'port'>,
+  window: Window = {},
+): Promise<Visit> {
   const { width = 1280, height = 900, dark = false } = window
   const origin = `https://${appliance.host}:${appliance.port}`
   const context = await browser.newContext({

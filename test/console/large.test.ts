@@ -76,6 +76,7 @@ test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first lette
     await page.getByText(file === cut ? 'Nothing was changed.' : 'Restored.').waitFor()
   }
   await here.end()
+  assert.equal(await appliance.state(), 'Operational') // the backup is of this very store
 })
 
 test('a file of a gigabyte is signed by its digest, a piece at a time', async () => {
