@@ -17,9 +17,6 @@ export function curlSign(origin: string, user: string, id: string, { mode, hash 
   ].join('\n')
 }
 
-export const cofferSign = (origin: string, id: string, { mode }: SignMode): string =>
-  `coffer connect ${origin}\ncoffer sign ${id} document --mode ${mode} --output document.sig`
-
 /** Verifies `document.sig`; null where OpenSSL has no command. */
 export function opensslVerification(pem: string, mode: SignMode): string | null {
   const verify = opensslVerify(mode)
