@@ -1,0 +1,37 @@
+/** Forms with files (multipart/form-data, RFC 7578), streamed when a part of them is. */
+
+import { toHex } from './bytes.ts'
+import type { Upload } from './request.ts'
+
+export interface Part {
+  name: string
+  type: string
+  file?: string
+  body: Uint8Array | Upload
+}
+
+/** The boundary is random: no part has it. */
+export function multipart(parts: readonly Part[]): { type: string; body: Upload } {
+  const boundary = `coffer-${toHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))}`
+  const utf8 = (text: string) => new TextEncoder().encode(text)
+  const heads = parts.map(({ name, type, file }) =>
+    utf8(
+      `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file ? `; filename="${file}"` : ''}\r\n` +
+        `content-type: ${type}\r\n\r\n`,
+    ),
+  )
+  const between = utf8('\r\n')
+  const end = utf8(`--${boundary}--\r\n`)
+  const sizeOf = ({ body }: Part) => (body instanceof Uint8Array ? body.length : body.bytes)
+  const bytes = parts.reduce((sum, part, at) => sum + heads[at]!.length + sizeOf(part) + between.length, end.length)
+  async function* open() {
+    for (const [at, { body }] of parts.entries()) {
+      yield heads[at]!
+      if (body instanceof Uint8Array) yield body
+      else yield* body.open()
+      yield between
+    }
+    yield end
+  }
+  return { type: `multipart/form-data; boundary=${boundary}`, body: { bytes, open } }
+}

@@ -1,0 +1,171 @@
+/** What the API takes and answers: contract section 4. */
+
+import type { AuditHead, AuditLine } from './audit-verify.ts'
+
+export type State = 'Unprovisioned' | 'Locked' | 'Operational' | 'Failed'
+export type Role = 'Administrator' | 'Operator' | 'Metrics' | 'Backup'
+export interface Switch {
+  status: 'on' | 'off'
+}
+export interface Created {
+  id: string
+}
+export interface Provision {
+  unlockPassphrase: string
+  adminPassphrase: string
+  /** RFC 3339 in UTC, as every time here. */
+  systemTime: string
+}
+export interface PassphraseChange {
+  newPassphrase: string
+  /** Empty while no backup passphrase is set. */
+  currentPassphrase: string
+}
+export interface NewUser {
+  realName: string
+  role: Role
+  passphrase: string
+}
+export interface UserInfo {
+  realName: string
+  role: Role
+}
+export interface Account extends UserInfo {
+  user: string
+  namespace?: string
+  tags?: string[]
+}
+export interface Restrictions {
+  tags?: string[]
+}
+export interface KeyAttributes {
+  mechanisms: string[]
+  restrictions?: Restrictions
+  label?: string
+}
+export interface KeyGenerate extends KeyAttributes {
+  type: string
+  length?: number
+  id?: string
+}
+export interface KeyImport extends KeyAttributes {
+  type: string
+  /** Base64: `primeP`, `primeQ` and `publicExponent` of RSA, `data` of the others. */
+  private: Record<string, string>
+}
+export interface Key {
+  type: string
+  mechanisms: string[]
+  restrictions: Restrictions
+  /** Base64; absent for Generic keys. */
+  public?: { modulus?: string; publicExponent?: string; data?: string }
+  operations: number
+  label?: string
+}
+export interface KeyFilter {
+  /** Only those that the caller may use. */
+  filter?: boolean
+  label?: string
+}
+export interface KeyPage {
+  keys: (Key & { id: string })[]
+  /** The `after` of the next page; absent on the last. */
+  next?: string
+}
+/** Messages are base64. */
+export interface Sign {
+  mode: string
+  message: string
+}
+export interface Decrypt {
+  mode: string
+  encrypted: string
+  iv?: string
+}
+export interface Encrypt {
+  mode: 'AES_CBC'
+  message: string
+  iv?: string
+}
+export interface Subject {
+  commonName: string
+  countryName?: string
+  stateOrProvinceName?: string
+  localityName?: string
+  organizationName?: string
+  organizationalUnitName?: string
+  emailAddress?: string
+  subjectAltNames?: string[]
+}
+export interface TlsKeyGenerate {
+  type: string
+  length?: number
+}
+export interface Network {
+  ipAddress: string
+  netmask: string
+  gateway?: string
+  ipv6?: { cidr: string; gateway: string | null } | null
+}
+export interface Ntp {
+  ntpIP?: string
+  ntsName?: string
+}
+export interface Logging {
+  ipAddress: string
+  port: number
+  logLevel: string
+}
+export interface AuditSettings {
+  changes?: number
+  refusals?: number
+  uses?: number
+  lines?: number
+  whenFull?: string
+}
+export interface AuditFilter {
+  before?: number
+  limit?: number
+  user?: string
+  action?: string
+  key?: string
+  from?: string
+  to?: string
+}
+export interface AuditPage {
+  lines: AuditLine[]
+  next?: number
+  head: AuditHead
+}
+export interface SystemInfo {
+  softwareVersion: string
+  softwareBuild: string
+  firmwareVersion: string
+  hardwareVersion: string
+  deviceId: string
+  akPub: Record<string, string>
+  pcr: Record<string, string>
+}
+export interface Software {
+  rsaEngine: string
+  updateFallback?: unknown
+}
+export interface Restore {
+  backupPassphrase?: string
+  systemTime?: string
+}
+export interface Member {
+  id: string
+  name: string
+  urls: string[]
+  learner: boolean
+}
+export interface MemberAdd {
+  members: Member[]
+  joinerKit: string
+}
+export interface ChatOrganization {
+  name: string
+  url?: string
+  owner: { email: string; fullName: string; password: string }
+}
