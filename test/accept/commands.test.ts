@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { buildForTests, makeDataDirectory, startCoffer } from '../boot/coffer.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
 
 const run = promisify(execFile)

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Reply } from './client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, delay, expect, startProvisioned, UNLOCK } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import type { Reply } from '../support/client.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, delay, startProvisioned, UNLOCK } from './harness.ts'
 
 const CLIENTS = 64
 const RUN_MS = 30_000

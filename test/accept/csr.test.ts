@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
+import { expect } from '../support/appliance.ts'
 import { fileNeeds } from '../support/tools.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, expect, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
 import { CURVES } from './oracle.ts'
 
 await fileNeeds('openssl')

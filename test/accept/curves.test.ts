@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash, type KeyObject, randomBytes, sign as sign_ } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { ADMIN, type Appliance, addUser, credentialsOf, expect, startProvisioned } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
 import {
   bigEndian,
   CURVES,

@@ -6,7 +6,8 @@ import { isFast } from '../../firmware/crypto/engine/choice.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import { type ForeignKey, foreignKey, KINDS, type Kind, nameOf } from '../crypto/foreign-keys.ts'
 import { NOTHING, type Piece, search, type Traces, tracesOf, tracesOfText } from '../crypto/memory-search.ts'
-import { ADMIN, type Appliance, addUser, delay, expect, startProvisioned, UNLOCK } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, delay, startProvisioned, UNLOCK } from './harness.ts'
 
 let appliance: Appliance
 let operator: string

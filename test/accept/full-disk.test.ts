@@ -17,8 +17,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { archive, type Entry, head, member } from '../release/archives.ts'
-import type { Call, Reply } from './client.ts'
-import { ADMIN, type Appliance, addUser, expect, provision, startAppliance, UNLOCK } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import type { Call, Reply } from '../support/client.ts'
+import { ADMIN, type Appliance, addUser, provision, startAppliance, UNLOCK } from './harness.ts'
 
 const DISK_BYTES = 12 * 1024 * 1024
 const PAYLOAD_BYTES = 2 * 1024 * 1024 // fits on the empty disk, not on the full one

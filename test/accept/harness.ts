@@ -6,7 +6,8 @@ import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { type Call, type Reply, request } from './client.ts'
+import { expect, provision as provisionWith, stateOf } from '../support/appliance.ts'
+import { type Call, type Reply, request } from '../support/client.ts'
 
 export const UNLOCK = 'words that unlock it'
 export const ADMIN = 'admin:words of the administrator'
@@ -127,9 +128,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
         throw new Error(`${method} ${target.slice(0, 200)}: ${(error as Error).message}`, { cause: error })
       }
     },
-    async state() {
-      return (await appliance.call('GET', '/health/state')).json<{ state: string }>().state
-    },
+    state: () => stateOf(appliance),
     processes: () => processesFrom(child.pid!),
     residentBytes: () => processesFrom(child.pid!).reduce((sum, pid) => sum + residentBytes(pid), 0),
     ended,
@@ -147,10 +146,12 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
 }
 
 /** Provisions with `UNLOCK` and `ADMIN`. */
-export async function provision(appliance: Appliance, systemTime = new Date().toISOString()): Promise<void> {
-  const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN.slice('admin:'.length), systemTime }
-  await expect(204, appliance.call('POST', '/provision', { json }))
-}
+export const provision = (appliance: Appliance, systemTime = new Date().toISOString()): Promise<void> =>
+  provisionWith(appliance, {
+    unlockPassphrase: UNLOCK,
+    adminPassphrase: ADMIN.slice('admin:'.length),
+    systemTime,
+  })
 
 export async function startProvisioned(options: Options = {}): Promise<Appliance> {
   const appliance = await startAppliance(options)
@@ -172,15 +173,6 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   const json = { realName: `name of ${userId}`, role, passphrase: passphraseOf(userId) }
   await expect(201, appliance.call('PUT', `/users/${userId}`, { as, json }))
   return credentialsOf(userId)
-}
-
-/** Awaits the reply and throws, with what the server said, unless it has the status. */
-export async function expect(status: number, pending: Promise<Reply>): Promise<Reply> {
-  const reply = await pending
-  if (reply.status !== status) {
-    throw new Error(`${reply.request}: expected ${status}, got ${reply.status} ${reply.text().slice(0, 300)}`)
-  }
-  return reply
 }
 
 export const delay = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { expect } from '../support/appliance.ts'
+import type { Reply } from '../support/client.ts'
 import { BODIES, type BodyCase, type Kind, OPERATOR } from './bodies.ts'
-import type { Reply } from './client.ts'
-import { ADMIN, type Appliance, addUser, expect, provision, startAppliance } from './harness.ts'
+import { ADMIN, type Appliance, addUser, provision, startAppliance } from './harness.ts'
 
 const DEEP = 100_000
 const DEEP_AND_SHORT = 5_000

@@ -5,8 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { basic, openRaw, parseAnswers } from './client.ts'
-import { ADMIN, type Appliance, BASE, expect } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { basic } from '../support/client.ts'
+import { openRaw, parseAnswers } from '../support/raw-client.ts'
+import { ADMIN, type Appliance, BASE } from './harness.ts'
 import {
   authorization,
   CUT_MS_MAX,

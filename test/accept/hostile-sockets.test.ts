@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { openRaw, parseAnswers, type Raw } from './client.ts'
-import { ADMIN, type Appliance, BASE, delay, expect } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { openRaw, parseAnswers, type Raw } from '../support/raw-client.ts'
+import { ADMIN, type Appliance, BASE, delay } from './harness.ts'
 import {
   authorization,
   CUT_MS_MAX,

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { ADMIN, type Appliance, addUser, credentialsOf, expect, startProvisioned } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { ADMIN, type Appliance, addUser, expect, startProvisioned } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned } from './harness.ts'
 
 const MIB = 1024 * 1024
 const BODY_BYTES = 66 * MIB

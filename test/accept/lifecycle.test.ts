@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { expect } from '../support/appliance.ts'
 import {
   ADMIN,
   type Appliance,
   addUser,
   credentialsOf,
-  expect,
   passphraseOf,
   startAppliance,
   startProvisioned,

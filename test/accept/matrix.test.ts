@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import type { Call } from './client.ts'
+import { expect } from '../support/appliance.ts'
+import type { Call } from '../support/client.ts'
 import {
   ADMIN,
   type Appliance,
   addUser,
   credentialsOf,
   delay,
-  expect,
   passphraseOf,
   provision,
   startAppliance,

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { basic, type Call, openRaw, type RawAnswer } from './client.ts'
+import { expect } from '../support/appliance.ts'
+import { basic, type Call } from '../support/client.ts'
+import { openRaw, type RawAnswer } from '../support/raw-client.ts'
 import {
   ADMIN,
   type Appliance,
@@ -10,7 +12,6 @@ import {
   BASE,
   credentialsOf,
   delay,
-  expect,
   provision,
   startAppliance,
   UNLOCK,

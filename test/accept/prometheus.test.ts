@@ -4,8 +4,9 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { expect } from '../support/appliance.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
-import { ADMIN, type Appliance, addUser, expect, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned } from './harness.ts'
 
 const program = join(import.meta.dirname, 'prometheus.py')
 

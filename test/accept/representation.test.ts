@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Call } from './client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, expect, passphraseOf, startProvisioned } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import type { Call } from '../support/client.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, passphraseOf, startProvisioned } from './harness.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

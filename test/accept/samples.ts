@@ -1,6 +1,6 @@
 /** What suites of the answers' form work with. */
 
-import type { Call } from './client.ts'
+import type { Call } from '../support/client.ts'
 
 export const SYSTEM_TIME = '2031-02-03T04:05:06Z'
 export const ED25519 = {

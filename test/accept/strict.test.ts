@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setBackupPassphrase } from '../backup/rig.ts'
-import { type Call, openRig, operationalRig, type Rig } from '../kms/api/rig.ts'
+import { type Call, openRig, operationalRig, type Rig } from '../support/in-process.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
 
 const program = join(import.meta.dirname, 'strict.py')

@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Call, openRaw, type Reply } from './client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, expect, provision, startAppliance, UNLOCK } from './harness.ts'
+import { expect } from '../support/appliance.ts'
+import type { Call, Reply } from '../support/client.ts'
+import { openRaw } from '../support/raw-client.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, provision, startAppliance, UNLOCK } from './harness.ts'
 import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
 
 let appliance: Appliance

@@ -5,7 +5,7 @@ import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
-import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../kms/api/rig.ts'
+import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import { verify } from './rig.ts'
 
 const lines = async (rig: Rig, query = ''): Promise<AuditLine[]> => (await rig.call(`GET /audit${query}`)).json.lines

@@ -4,15 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
-import {
-  ADMIN,
-  buildForTests,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
+import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 test('a wrong and a right passphrase at the console are recorded', { timeout: 120_000 }, async (t) => {
   const program = await buildForTests()

@@ -9,17 +9,9 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { AuditHead, AuditLine } from '../../firmware/audit/chain.ts'
-import { request } from '../accept/client.ts'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-} from '../boot/coffer.ts'
+import { ADMIN, expect, provision, stateOf } from '../support/appliance.ts'
+import { request } from '../support/client.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../tools/audit-verify.ts', import.meta.url))
 const KILLS = 12

@@ -17,7 +17,7 @@ import { CofferError } from '../../firmware/base/error.ts'
 import { openGcm, sealGcm } from '../../firmware/crypto/gcm.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
-import { openRig, type Rig, UNLOCK } from '../kms/api/rig.ts'
+import { openRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import {
   BACKUP,
   digestStore,

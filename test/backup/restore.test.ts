@@ -5,7 +5,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BACKUP_FORMATS } from '../../firmware/backup/backups.ts'
-import { openRig, operationalRig, type Rig, UNLOCK } from '../kms/api/rig.ts'
+import { openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import {
   BACKUP,
   digestStore,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
-import { type Answer, type Call, operationalRig, type Rig, UNLOCK } from '../kms/api/rig.ts'
+import { type Answer, type Call, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 
 export const BACKUP = 'what opens backups'
 export const OTHER_DEVICE = new Uint8Array(32).fill(8)

@@ -8,7 +8,8 @@ import { type TestContext, test } from 'node:test'
 import { openHost } from '../../boot/host/host-platform.ts'
 import { launch } from '../../boot/supervisor/firmware-process.ts'
 import { ownFirmware } from '../../boot/supervisor/own-firmware.ts'
-import { buildForTests, makeDataDirectory, provision, startCoffer } from './coffer.ts'
+import { provision } from '../support/appliance.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const ADDON = join(ROOT, `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`)

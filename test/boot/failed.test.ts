@@ -4,17 +4,8 @@ import assert from 'node:assert/strict'
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-  UNLOCK_PASSPHRASE,
-} from './coffer.ts'
+import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KEYS = ['first', 'second', 'third']
 /** Of the answer that Ed25519 must give, as the workers' program has it. */

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { SettingsError } from '../../boot/base/settings-error.ts'
 import { checkPermissions } from '../../boot/host/permissions.ts'
-import { buildForTests, makeDataDirectory, startCoffer, stateOf } from './coffer.ts'
+import { stateOf } from '../support/appliance.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const FIRMWARE = 60_700
 const CHAT = 60_701

@@ -6,18 +6,8 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  ADMIN,
-  ADMIN_PASSPHRASE,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-  UNLOCK_PASSPHRASE,
-} from './coffer.ts'
+import { ADMIN, ADMIN_PASSPHRASE, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const SOURCES = join(import.meta.dirname, '../../boot/main.ts')
 const BUILD = join(import.meta.dirname, '../../tools/build.ts')

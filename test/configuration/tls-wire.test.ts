@@ -8,18 +8,10 @@ import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import test, { after, before } from 'node:test'
 import { connect } from 'node:tls'
-import { type Reply, request } from '../accept/client.ts'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
 import { TlsClient } from '../http/tls-client.ts'
+import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { type Reply, request } from '../support/client.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { fileNeeds } from '../support/tools.ts'
 import { Workshop } from './authority.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import test, { after, before } from 'node:test'
-import { type Answer, makeOperationalRig, openRig, operationalRig, type Rig } from '../kms/api/rig.ts'
+import { type Answer, makeOperationalRig, openRig, operationalRig, type Rig } from '../support/in-process.ts'
 import { fileNeeds } from '../support/tools.ts'
 import { type Issued, Workshop } from './authority.ts'
 

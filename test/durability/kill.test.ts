@@ -7,18 +7,9 @@ import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { request } from '../accept/client.ts'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
+import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { request } from '../support/client.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KILLS = 50
 const ATTENDED_KILLS = 15 // the last ones, each followed by a real unlock

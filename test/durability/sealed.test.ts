@@ -5,17 +5,8 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import {
-  ADMIN,
-  ADMIN_PASSPHRASE,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
+import { ADMIN, ADMIN_PASSPHRASE, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { createSearch, type Needle, pieces } from './traces.ts'
 
 const KEYS = 200

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DECLARATIONS } from '../../firmware/app.ts'
-import { operationalRig } from '../kms/api/rig.ts'
+import { operationalRig } from '../support/in-process.ts'
 import { damaged, forAWhile, seconds } from './support.ts'
 
 // Names and values that endpoints know, so that some bodies get past the schema.

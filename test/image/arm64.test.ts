@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { ADMIN, boot, buildImage, expect, type Image, onMachines, provision } from './rig.ts'
+import { ADMIN, expect, provision } from '../support/appliance.ts'
+import { boot, buildImage, type Image, onMachines } from '../support/machine.ts'
 
 const options = onMachines('arm64')
 

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { bundle } from '../../tools/build.ts'
-import { makeDataDirectory, startCoffer } from '../boot/coffer.ts'
+import { boot, buildImage, type Image, makeDirectory, onMachines } from '../support/machine.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { bundleProbe } from './probe/build.ts'
-import { boot, buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
 
 const CHECKS = [
   'an ordinary user without further groups',

@@ -5,7 +5,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
-import { type Appliance, boot, buildImage, type Image, makeDirectory, makeDisk, onMachines } from './rig.ts'
+import {
+  type Appliance,
+  boot,
+  buildImage,
+  type Image,
+  makeDirectory,
+  makeDisk,
+  onMachines,
+} from '../support/machine.ts'
 
 let image: Image
 before(async () => {

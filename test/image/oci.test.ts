@@ -7,9 +7,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { join, resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { request } from '../accept/client.ts'
+import { request } from '../support/client.ts'
+import { makeDirectory } from '../support/machine.ts'
 import { needs } from '../support/tools.ts'
-import { makeDirectory } from './rig.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const START_MS_MAX = 300_000

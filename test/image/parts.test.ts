@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { buildConsole } from '../../tools/console.ts'
+import { buildImage, type Image, makeDirectory, onMachines } from '../support/machine.ts'
 import { findPartition, readBytes } from './replay.ts'
-import { buildImage, type Image, makeDirectory, onMachines } from './rig.ts'
 
 interface Component {
   type: string

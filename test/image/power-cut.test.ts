@@ -18,10 +18,11 @@ import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import { storePath } from '../../firmware/store/store.ts'
 import { bundle } from '../../tools/build.ts'
-import { request } from '../accept/client.ts'
+import { ADMIN, expect } from '../support/appliance.ts'
+import { request } from '../support/client.ts'
+import { type Appliance, boot, buildImage, type Image, makeDirectory, onMachines } from '../support/machine.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import { copyPartition, createReplay, findPartition, writePieces } from './replay.ts'
-import { ADMIN, type Appliance, boot, buildImage, expect, type Image, makeDirectory, onMachines } from './rig.ts'
 import { openWriteLog } from './write-log.ts'
 
 const CUTS = 300

@@ -11,9 +11,10 @@ import { openDeviceKey } from '../../boot/base/device-key-file.ts'
 import { MAKE_FILE_SYSTEM } from '../../boot/device/data-partition.ts'
 import { FIRMWARE_ID } from '../../boot/device/launcher.ts'
 import { createMinimumVersion } from '../../boot/device/minimum-version.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../boot/coffer.ts'
+import { provision } from '../support/appliance.ts'
+import { type Image, makeDirectory, makeDisk } from '../support/machine.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { findPartition } from './replay.ts'
-import { type Image, makeDirectory, makeDisk, provision } from './rig.ts'
 
 const OLDEST = '0.0.0'
 

@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { boot, buildImage, expect, onMachines } from './rig.ts'
+import { expect } from '../support/appliance.ts'
+import { boot, buildImage, onMachines } from '../support/machine.ts'
 
 const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 

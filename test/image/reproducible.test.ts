@@ -7,7 +7,7 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { onMachines, releaseKey } from './rig.ts'
+import { onMachines, releaseKey } from '../support/machine.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SOURCES = ['boot', 'firmware', 'image', 'tools', 'package.json', 'package-lock.json', 'tsconfig.json']

@@ -8,19 +8,16 @@ import { before, type TestContext, test } from 'node:test'
 import { openSecureBoot } from '../../image/secure-boot.ts'
 import { copyVariables } from '../../tools/qemu/machine.ts'
 import { makeSecureBootKeys } from '../../tools/secure-boot-keys.ts'
+import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import {
-  ADMIN,
   type Appliance,
   boot,
   buildImage,
-  expect,
   type Image,
   makeDirectory,
   makeDisk,
   onMachines,
-  provision,
-  UNLOCK_PASSPHRASE,
-} from './rig.ts'
+} from '../support/machine.ts'
 import { commitOffline } from './versions.ts'
 
 const KEYS = join(import.meta.dirname, '../../dist/test-image/keys/secure-boot')

@@ -6,21 +6,18 @@ import { createPublicKey, verify } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import { makeProvisionedDisk } from './provisioned.ts'
-import { findPartition, readBytes, writePieces } from './replay.ts'
+import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import {
-  ADMIN,
   type Appliance,
   boot,
   buildImage,
-  expect,
   type Image,
   makeDirectory,
   makeDisk,
   onMachines,
-  provision,
-  UNLOCK_PASSPHRASE,
-} from './rig.ts'
+} from '../support/machine.ts'
+import { makeProvisionedDisk } from './provisioned.ts'
+import { findPartition, readBytes, writePieces } from './replay.ts'
 
 const MEBIBYTE = 1024 * 1024
 const DISK_BYTES = 640 * MEBIBYTE

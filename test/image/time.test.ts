@@ -5,7 +5,8 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ADMIN, boot, buildImage, expect, onMachines, provision } from './rig.ts'
+import { ADMIN, expect, provision } from '../support/appliance.ts'
+import { boot, buildImage, onMachines } from '../support/machine.ts'
 
 const NTP_PORT = 123
 const HOST = '192.168.1.254' // this computer, as the machine sees it

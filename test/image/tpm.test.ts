@@ -6,21 +6,18 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { FIRMWARE_ID } from '../../boot/device/launcher.ts'
-import { bundleProbe } from './probe/build.ts'
-import { findPartition } from './replay.ts'
+import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import {
-  ADMIN,
   type Appliance,
   boot,
   buildImage,
-  expect,
   type Image,
   makeDirectory,
   makeDisk,
   onMachines,
-  provision,
-  UNLOCK_PASSPHRASE,
-} from './rig.ts'
+} from '../support/machine.ts'
+import { bundleProbe } from './probe/build.ts'
+import { findPartition } from './replay.ts'
 
 // At the same place each time: the image is built again only when the probe or the sources have changed.
 const PROBE = join(import.meta.dirname, '../../dist/test-image/probe')

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { boot, type Image, makeDirectory, onMachines } from '../support/machine.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
-import { boot, type Image, makeDirectory, onMachines } from './rig.ts'
 import {
   BAD,
   bootOptions,

@@ -5,9 +5,10 @@ import { readFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseEntry } from '../../boot/device/esp/boot-count.ts'
+import { expect } from '../support/appliance.ts'
+import { type Appliance, boot, type Image, onMachines } from '../support/machine.ts'
 import { bootFreezable } from './frozen.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
-import { type Appliance, boot, expect, type Image, onMachines } from './rig.ts'
 import {
   bootOptions,
   checkKey,

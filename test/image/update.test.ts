@@ -8,9 +8,10 @@ import { before, test } from 'node:test'
 import { MANIFEST } from '../../firmware/release/manifest.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { makeArchive, makeImage } from '../../tools/update-image.ts'
+import { ADMIN, expect } from '../support/appliance.ts'
+import { boot, type Image, makeDirectory, onMachines, releaseKey } from '../support/machine.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import { findPartition, writePieces } from './replay.ts'
-import { ADMIN, boot, expect, type Image, makeDirectory, onMachines, releaseKey } from './rig.ts'
 import {
   BAD,
   bootOptions,

@@ -5,8 +5,8 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { makeDirectory, onMachines } from '../support/machine.ts'
 import { copyPartition, createReplay, writePieces } from './replay.ts'
-import { makeDirectory, onMachines } from './rig.ts'
 import { type Entry, openWriteLog } from './write-log.ts'
 
 const DISK_BYTES = 1 << 20

@@ -14,19 +14,11 @@ import { CHANNEL_DESCRIPTOR, openChannel } from '../../firmware/channel/channel.
 import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
 import { bundle } from '../../tools/build.ts'
-import { basic, openRaw, request } from '../accept/client.ts'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
 import { smallFirmware } from '../boot/small-firmware.ts'
+import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { basic, request } from '../support/client.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { openRaw } from '../support/raw-client.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const program = await buildForTests()

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { createTraffic } from '../../firmware/http/server/traffic.ts'
 import { BASE_PATH } from '../../firmware/kms/pipeline/endpoint.ts'
-import { operationalRig } from '../kms/api/rig.ts'
+import { operationalRig } from '../support/in-process.ts'
 import { needs } from '../support/tools.ts'
 
 const tools = resolve(import.meta.dirname, '../../tools')

@@ -6,15 +6,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-} from '../../boot/coffer.ts'
+import { ADMIN, expect, provision } from '../../support/appliance.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { needsPython, PYTHON } from '../../support/tools.ts'
 import { type Account, ask, keyOf, makeOrganization, OWNER, statusOf } from '../support/process.ts'
 

@@ -5,17 +5,8 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import {
-  ADMIN,
-  buildForTests,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  stateOf,
-  UNLOCK_PASSPHRASE,
-} from '../../boot/coffer.ts'
+import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
+import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
 import {
   ask,
   askUntil,

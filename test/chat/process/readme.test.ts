@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { buildForTests, makeDataDirectory, startCoffer } from '../../boot/coffer.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import { ask, statusOf } from '../support/process.ts'
 

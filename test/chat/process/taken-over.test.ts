@@ -7,17 +7,9 @@ import { join, resolve } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Plugin } from 'esbuild'
 import { bundle } from '../../../tools/build.ts'
-import {
-  ADMIN,
-  ADMIN_PASSPHRASE,
-  type Coffer,
-  expect,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  UNLOCK_PASSPHRASE,
-} from '../../boot/coffer.ts'
 import { NOTHING, search, tracesOfText } from '../../crypto/memory-search.ts'
+import { ADMIN, ADMIN_PASSPHRASE, expect, provision, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { ask, chatPid, makeOrganization, OWNER, reach, statusOf } from '../support/process.ts'
 import type { Order } from './probe/chat.ts'
 

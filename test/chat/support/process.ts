@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ADMIN, type Coffer, expect } from '../../boot/coffer.ts'
+import { ADMIN, expect } from '../../support/appliance.ts'
+import type { Coffer } from '../../support/process.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 

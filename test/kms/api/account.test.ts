@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { operationalRig } from './rig.ts'
+import { operationalRig } from '../../support/in-process.ts'
 
 test('every role learns who it is, without a line in the audit log', async (t) => {
   const rig = await operationalRig(t)

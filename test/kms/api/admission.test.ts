@@ -11,7 +11,7 @@ import type { State } from '../../../firmware/base/states.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import type { Declaration } from '../../../firmware/kms/pipeline/endpoint.ts'
 import { BACKUP, digestStore, restore, setBackupPassphrase, takeBackup, unlock } from '../../backup/rig.ts'
-import { ADMIN, type Answer, openRig, operationalRig, type Rig, UNLOCK } from './rig.ts'
+import { ADMIN, type Answer, openRig, operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 const NEW = 'another passphrase'
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')

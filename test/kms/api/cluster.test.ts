@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { Workshop } from '../../configuration/authority.ts'
+import { basic, openRig, operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 import { needs } from '../../support/tools.ts'
-import { basic, openRig, operationalRig, type Rig, UNLOCK } from './rig.ts'
 
 const URLS = { urls: ['https://192.0.2.7:2380'] }
 const FIRST = { name: 'first', urls: ['https://192.0.2.1:2380'], id: 'ab', learner: false }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ADMIN, type Answer, openRig, operationalRig, type Rig, UNLOCK } from './rig.ts'
+import { ADMIN, type Answer, openRig, operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 const consoleFiles = {
   html: '<!doctype html><title>Coffer</title>',

@@ -6,7 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import webApi from 'webapi-parser'
 import { parse } from 'yaml'
 import { DECLARATIONS } from '../../../firmware/app.ts'
-import { openRig } from './rig.ts'
+import { openRig } from '../../support/in-process.ts'
 
 test('the OpenAPI document is valid and lists every endpoint with its states and who may call', async (t) => {
   const rig = await openRig(t)

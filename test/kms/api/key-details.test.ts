@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test, { after, before } from 'node:test'
-import { makeOperationalRig, type Rig } from './rig.ts'
+import { makeOperationalRig, type Rig } from '../../support/in-process.ts'
 
 let rig: Rig
 before(async () => {

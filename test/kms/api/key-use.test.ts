@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { constants, createPublicKey, hash, publicEncrypt, verify } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { makeOperationalRig, type Rig } from '../../support/in-process.ts'
 import { needs } from '../../support/tools.ts'
-import { makeOperationalRig, type Rig } from './rig.ts'
 
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64')
 const operator = { as: 'operator' }

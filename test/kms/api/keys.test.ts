@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { makeOperationalRig, operationalRig, type Rig } from './rig.ts'
+import { makeOperationalRig, operationalRig, type Rig } from '../../support/in-process.ts'
 
 const unpadded = (base64url: string | undefined) => Buffer.from(base64url!, 'base64url').toString('base64')
 

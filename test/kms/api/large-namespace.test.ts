@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { operationalRig, UNLOCK } from './rig.ts'
+import { operationalRig, UNLOCK } from '../../support/in-process.ts'
 
 test('a namespace whose deletion a lock interrupts is deleted after the unlock, and its name then free', async (t) => {
   const rig = await operationalRig(t)

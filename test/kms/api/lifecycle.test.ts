@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ADMIN, openRig, operationalRig, UNLOCK } from './rig.ts'
+import { ADMIN, openRig, operationalRig, UNLOCK } from '../../support/in-process.ts'
 
 const PROVISION = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
 

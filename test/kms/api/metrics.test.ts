@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createTraffic } from '../../../firmware/http/server/traffic.ts'
-import { operationalRig, type Rig, UNLOCK } from './rig.ts'
+import { operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 async function samples(rig: Rig, as = 'metrics'): Promise<Map<string, number>> {
   const { status, text } = await rig.call('GET /metrics', { as, headers: { accept: 'text/plain' } })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import test from 'node:test'
 import { DECLARATIONS } from '../../../firmware/app.ts'
-import { type Call, openRig, operationalRig, type Rig } from './rig.ts'
+import { type Call, openRig, operationalRig, type Rig } from '../../support/in-process.ts'
 
 const decodeEntities = (text: string): string =>
   text.replace(

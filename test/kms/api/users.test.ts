@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { operationalRig } from './rig.ts'
+import { operationalRig } from '../../support/in-process.ts'
 
 const USER = { realName: 'Someone', role: 'Operator', passphrase: 'a good passphrase' }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { restore, setBackupPassphrase, takeBackup, unlock } from '../../backup/rig.ts'
-import { openRig, operationalRig, type Rig } from './rig.ts'
+import { openRig, operationalRig, type Rig } from '../../support/in-process.ts'
 
 const RSA = { id: 'rsa', type: 'RSA', length: 1024, mechanisms: ['RSA_Signature_PKCS1'], label: 'first' }
 

@@ -8,11 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { bundle } from '../../tools/build.ts'
-import { type Call, type Reply, request, type Target } from '../accept/client.ts'
-
-export const UNLOCK_PASSPHRASE = 'unlock passphrase'
-export const ADMIN_PASSPHRASE = 'administrator passphrase'
-export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
+import { type Call, type Reply, request, type Target } from './client.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
@@ -144,23 +140,4 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
     if (running) await coffer.kill(true).catch(() => child.kill('SIGKILL'))
   })
   return coffer
-}
-
-export async function provision(coffer: Coffer): Promise<void> {
-  const json = {
-    unlockPassphrase: UNLOCK_PASSPHRASE,
-    adminPassphrase: ADMIN_PASSPHRASE,
-    systemTime: new Date().toISOString(),
-  }
-  await expect(204, coffer.call('POST', '/provision', { json }))
-}
-
-export async function stateOf(coffer: Coffer): Promise<string> {
-  return (await expect(200, coffer.call('GET', '/health/state'))).json<{ state: string }>().state
-}
-
-export async function expect(status: number, reply: Promise<Reply>): Promise<Reply> {
-  const answer = await reply
-  assert.equal(answer.status, status, `${answer.request}: ${answer.text()}`)
-  return answer
 }

@@ -25,12 +25,9 @@ import { PATIENCE_MS } from '../../tools/qemu/console.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
 import { makeReleaseKey } from '../../tools/release-key.ts'
-import { type Call, type Reply, request } from '../accept/client.ts'
-import { packagesMissing, unlessMissing } from '../support/tools.ts'
-
-export const UNLOCK_PASSPHRASE = 'unlock passphrase'
-export const ADMIN_PASSPHRASE = 'administrator passphrase'
-export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
+import { type Client, stateOf } from './appliance.ts'
+import { type Call, request } from './client.ts'
+import { packagesMissing, unlessMissing } from './tools.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'dist/test-image')
@@ -183,10 +180,9 @@ export function makeDisk(t: TestContext, image: Image, bytes?: number): string {
   return disk
 }
 
-export interface Appliance extends Machine {
+export interface Appliance extends Machine, Client {
   /** Waits until the API answers; resolves with the time since the machine was switched on. */
   answers(): Promise<number>
-  call(method: string, path: string, call?: Call): Promise<Reply>
   state(): Promise<string>
 }
 
@@ -227,7 +223,7 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   return {
     ...machine,
     call,
-    state: async () => (await expect(200, call('GET', '/health/state'))).json<{ state: string }>().state,
+    state: () => stateOf({ call }),
     answers: async () => {
       // None before the console names the address: early ones hang, many hold up the guest.
       await untilAlive({ ...machine, call }, () => machine.output().includes('https://'))
@@ -262,19 +258,4 @@ function logPath(t: TestContext): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .slice(0, 80)
   return join(LOGS, `${name}-${++machines}.log`)
-}
-
-export async function provision(appliance: Pick<Appliance, 'call'>): Promise<void> {
-  const json = {
-    unlockPassphrase: UNLOCK_PASSPHRASE,
-    adminPassphrase: ADMIN_PASSPHRASE,
-    systemTime: new Date().toISOString(),
-  }
-  await expect(204, appliance.call('POST', '/provision', { json }))
-}
-
-export async function expect(status: number, reply: Promise<Reply>): Promise<Reply> {
-  const answer = await reply
-  assert.equal(answer.status, status, `${answer.request}: ${answer.text()}`)
-  return answer
 }
