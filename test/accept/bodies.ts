@@ -1,6 +1,6 @@
 /** Every JSON body of the API with its members, transcribed from section 4 of the contract: what hostile input starts from. */
 
-import { ADMIN, credentialsOf, UNLOCK } from './harness.ts'
+import { ADMIN, credentialsOf, UNLOCK } from '../support/suite.ts'
 
 export type Kind = 'text' | 'passphrase' | 'label' | 'id' | 'base64' | 'integer' | 'time' | 'word' | 'list' | 'object'
 

@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import type { Reply } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, delay, startProvisioned, UNLOCK } from './harness.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned, UNLOCK } from '../support/suite.ts'
 
 const CLIENTS = 64
 const RUN_MS = 30_000

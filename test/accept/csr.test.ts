@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from '../support/suite.ts'
 import { fileNeeds } from '../support/tools.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
 import { CURVES } from './oracle.ts'
 
 await fileNeeds('openssl')

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { isFast } from '../../firmware/crypto/engine/choice.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import { type ForeignKey, foreignKey, KINDS, type Kind, nameOf } from '../crypto/foreign-keys.ts'
 import { NOTHING, type Piece, search, type Traces, tracesOf, tracesOfText } from '../crypto/memory-search.ts'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, addUser, delay, startProvisioned, UNLOCK } from './harness.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned, UNLOCK } from '../support/suite.ts'
 
 let appliance: Appliance
 let operator: string

@@ -19,7 +19,7 @@ import { test } from 'node:test'
 import { archive, type Entry, head, member } from '../release/archives.ts'
 import { expect } from '../support/appliance.ts'
 import type { Call, Reply } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, provision, startAppliance, UNLOCK } from './harness.ts'
+import { ADMIN, type Appliance, addUser, provision, startAppliance, UNLOCK } from '../support/suite.ts'
 
 const DISK_BYTES = 12 * 1024 * 1024
 const PAYLOAD_BYTES = 2 * 1024 * 1024 // fits on the empty disk, not on the full one

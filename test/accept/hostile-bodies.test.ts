@@ -5,8 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { expect } from '../support/appliance.ts'
 import type { Reply } from '../support/client.ts'
+import { ADMIN, type Appliance, addUser, provision, startAppliance } from '../support/suite.ts'
 import { BODIES, type BodyCase, type Kind, OPERATOR } from './bodies.ts'
-import { ADMIN, type Appliance, addUser, provision, startAppliance } from './harness.ts'
 
 const DEEP = 100_000
 const DEEP_AND_SHORT = 5_000

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { expect } from '../support/appliance.ts'
 import { basic } from '../support/client.ts'
 import { openRaw, parseAnswers } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, BASE } from './harness.ts'
+import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
 import {
   authorization,
   CUT_MS_MAX,

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import { openRaw, parseAnswers, type Raw } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, BASE, delay } from './harness.ts'
+import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
 import {
   authorization,
   CUT_MS_MAX,

@@ -3,7 +3,7 @@
 import { expect } from '../support/appliance.ts'
 import { basic } from '../support/client.ts'
 import { openRaw } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned } from '../support/suite.ts'
 
 /** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
 export const CUT_MS_MAX = 90_000

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from '../support/suite.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, addUser, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned } from '../support/suite.ts'
 
 const MIB = 1024 * 1024
 const BODY_BYTES = 66 * MIB

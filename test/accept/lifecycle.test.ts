@@ -12,7 +12,7 @@ import {
   startAppliance,
   startProvisioned,
   UNLOCK,
-} from './harness.ts'
+} from '../support/suite.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import type { Call } from '../support/client.ts'
 import {
@@ -11,12 +12,11 @@ import {
   type Appliance,
   addUser,
   credentialsOf,
-  delay,
   passphraseOf,
   provision,
   startAppliance,
   UNLOCK,
-} from './harness.ts'
+} from '../support/suite.ts'
 import { BACKUP, CALLERS, type Caller, expected, ROWS, type Row, type StateLetter } from './matrix.ts'
 
 const RESTART_MS_MAX = 30_000

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
 import type { Call } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned, UNLOCK } from './harness.ts'
+import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned, UNLOCK } from '../support/suite.ts'
 import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
 
 let appliance: Appliance

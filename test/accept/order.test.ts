@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import { basic, type Call } from '../support/client.ts'
 import { openRaw, type RawAnswer } from '../support/raw-client.ts'
@@ -11,11 +12,10 @@ import {
   addUser,
   BASE,
   credentialsOf,
-  delay,
   provision,
   startAppliance,
   UNLOCK,
-} from './harness.ts'
+} from '../support/suite.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

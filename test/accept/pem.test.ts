@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from '../support/suite.ts'
 import { fileNeeds } from '../support/tools.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from './harness.ts'
 import { CURVES, checkEcdsa, checkEd25519, checkPss, makeEc, makeEd25519, makeRsa, publicMembers } from './oracle.ts'
 
 await fileNeeds('openssl')

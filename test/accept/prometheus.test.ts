@@ -5,8 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned } from '../support/suite.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
-import { ADMIN, type Appliance, addUser, startProvisioned } from './harness.ts'
 
 const program = join(import.meta.dirname, 'prometheus.py')
 

@@ -6,8 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startAppliance } from '../support/suite.ts'
 import { fileNeeds } from '../support/tools.ts'
-import { startAppliance } from './harness.ts'
 
 await fileNeeds('openssl', 'curl')
 

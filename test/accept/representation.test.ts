@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
 import type { Call } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, passphraseOf, startProvisioned } from './harness.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, passphraseOf, startProvisioned } from '../support/suite.ts'
 
 let appliance: Appliance
 const operator = credentialsOf('operator')

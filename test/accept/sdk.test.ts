@@ -5,8 +5,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { startAppliance } from '../support/suite.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
-import { startAppliance } from './harness.ts'
 
 const program = join(import.meta.dirname, 'sdk.py')
 const TIME_MS_MAX = 300_000

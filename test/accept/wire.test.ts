@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
 import type { Call, Reply } from '../support/client.ts'
 import { openRaw } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, provision, startAppliance, UNLOCK } from './harness.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, provision, startAppliance, UNLOCK } from '../support/suite.ts'
 import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
 
 let appliance: Appliance

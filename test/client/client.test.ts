@@ -5,7 +5,7 @@ import test, { after, before } from 'node:test'
 import { createClient } from '../../firmware/client/client.ts'
 import { ApiError, type Request, withRetries } from '../../firmware/client/request.ts'
 import type { OpenApi } from '../../firmware/kms/documents/openapi.ts'
-import { type Appliance, startAppliance } from '../accept/harness.ts'
+import { type Appliance, startAppliance } from '../support/suite.ts'
 
 let appliance: Appliance
 let operations: Set<string>

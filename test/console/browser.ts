@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import type { Appliance } from '../accept/harness.ts'
+import type { Appliance } from '../support/suite.ts'
 
 const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 const program = PROGRAMS.find((path) => existsSync(path))

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { after, before, test } from 'node:test'
 import { hashLine, headKey, lineText, ORIGIN, signHead } from '../../firmware/audit/chain.ts'
-import { type Appliance, startAppliance } from '../accept/harness.ts'
 import { BACKUP, fillStore, UNLOCK } from '../backup/fill-store.ts'
 import { expect } from '../support/appliance.ts'
+import { type Appliance, startAppliance } from '../support/suite.ts'
 import { heading, launchBrowser, open, signIn, visit, WAIT_MS_MAX } from './browser.ts'
 
 const KEYS = 100_000

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { ADMIN, type Appliance, provision, startAppliance, UNLOCK } from '../accept/harness.ts'
 import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, provision, startAppliance, UNLOCK } from '../support/suite.ts'
 import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
 
 const [, PASSPHRASE = ''] = ADMIN.split(':')

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type Appliance, startAppliance } from '../accept/harness.ts'
+import { type Appliance, startAppliance } from '../support/suite.ts'
 import { needs } from '../support/tools.ts'
 import { heading, launchBrowser, open, signIn, type Visit, visit } from './browser.ts'
 

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { ADMIN, type Appliance, addUser, passphraseOf, provision, startAppliance } from '../accept/harness.ts'
 import { expect } from '../support/appliance.ts'
+import { ADMIN, type Appliance, addUser, passphraseOf, provision, startAppliance } from '../support/suite.ts'
 import { heading, launchBrowser, open, signIn, type Visit, visit } from './browser.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

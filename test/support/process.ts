@@ -2,13 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { bundle } from '../../tools/build.ts'
 import { type Call, type Reply, request, type Target } from './client.ts'
+import { childrenOf, commandLineOf } from './proc.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
@@ -44,6 +45,7 @@ export interface Coffer {
   type(text: string): void
   /** Resolves with the exit code (of the boot manager, also through script). */
   readonly ended: Promise<number | null>
+  running(): boolean
   bootPid(): number
   /** The firmware's pid; waits for the next one if it is just being restarted. */
   firmwarePid(): Promise<number>
@@ -56,7 +58,8 @@ export interface Coffer {
   kill(all?: boolean): Promise<void>
 }
 
-export function startCoffer(t: TestContext, { program, data, terminal, settings }: Options): Coffer {
+/** It is killed with its test; without one, with the program that runs the tests. */
+export function startCoffer(t: TestContext | null, { program, data, terminal, settings }: Options): Coffer {
   const environment: Record<string, string> = { COFFER_DATA: data, COFFER_PORT: '0', ...settings }
   for (const name of ALONE) if (process.env[name] !== undefined) environment[name] = process.env[name]!
   const command = [process.execPath, program]
@@ -64,6 +67,7 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
     ? ['script', '--quiet', '--return', '--echo=always', '--command', `exec ${command.join(' ')}`, '/dev/null']
     : command
   const child = spawn(file!, parameters, { env: environment, stdio: 'pipe' }) as ChildProcessWithoutNullStreams
+  left.add(child)
   if (!terminal) child.stdin.end()
   child.stdin.on('error', () => {}) // it ended while we typed
 
@@ -78,6 +82,7 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
   const ended = new Promise<number | null>((resolve) => {
     child.on('close', (code) => {
       running = false
+      left.delete(child)
       resolve(code)
     })
   })
@@ -92,16 +97,8 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
       await wait(10)
     }
   }
-  const childrenOf = (pid: number): number[] =>
-    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
   // Not flock(1), which the boot manager runs for a moment at its start.
-  const isFirmware = (pid: number): boolean => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--permission')
-    } catch {
-      return false // it has just ended
-    }
-  }
+  const isFirmware = (pid: number): boolean => commandLineOf(pid).includes('--permission')
   const firmware = () => childrenOf(bootPid()).find(isFirmware) ?? null
   const target = async (): Promise<Target> => {
     const address = /https:\/\/(127\.0\.0\.1):(\d+)/g
@@ -113,6 +110,7 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
   const coffer: Coffer = {
     output: () => output,
     ended,
+    running: () => running,
     bootPid,
     see: (pattern) =>
       until(String(pattern), () => {
@@ -136,8 +134,13 @@ export function startCoffer(t: TestContext, { program, data, terminal, settings 
       await ended
     },
   }
-  t.after(async () => {
+  t?.after(async () => {
     if (running) await coffer.kill(true).catch(() => child.kill('SIGKILL'))
   })
   return coffer
 }
+
+const left = new Set<ChildProcessWithoutNullStreams>()
+process.once('exit', () => {
+  for (const child of left) child.kill('SIGKILL')
+})

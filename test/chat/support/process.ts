@@ -1,10 +1,10 @@
 /** A chat beside a whole Coffer: made, asked over TLS, and its process in the test's hands. */
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, expect } from '../../support/appliance.ts'
+import { childrenOf, commandLineOf } from '../../support/proc.ts'
 import type { Coffer } from '../../support/process.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
@@ -127,16 +127,5 @@ export async function ended(coffer: Coffer, pid: number): Promise<void> {
   while (chatPids(coffer).includes(pid)) {
     assert.ok(Date.now() < deadline, `${pid} goes on:\n${coffer.output()}`)
     await wait(10)
-  }
-}
-
-export const childrenOf = (pid: number): number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
-
-export function commandLineOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return '' // it has just ended
   }
 }

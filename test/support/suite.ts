@@ -1,14 +1,17 @@
-/** Runs the appliance as a user does, the boot manager in a process of its own, and speaks to it over HTTPS. */
+/** A Coffer for all tests of a suite: it keeps its port and its data directory when it is started again. */
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { expect, provision as provisionWith, stateOf } from '../support/appliance.ts'
-import { type Call, type Reply, request } from '../support/client.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Client, expect, provision as provisionWith, stateOf } from './appliance.ts'
+import { request } from './client.ts'
+import { familyOf, residentBytes } from './proc.ts'
+import { type Coffer, startCoffer } from './process.ts'
 
+/** Words that occur nowhere else: some suites look for them in logs and in memory. */
 export const UNLOCK = 'words that unlock it'
 export const ADMIN = 'admin:words of the administrator'
 export const BASE = '/api/v1'
@@ -16,14 +19,13 @@ export const BASE = '/api/v1'
 const root = resolve(import.meta.dirname, '../..')
 const START_MS_MAX = 30_000
 const STOP_MS_MAX = 15_000
-const LOG_CHARACTERS_MAX = 4_000_000 // enough for a suite; the beginning is kept
 
-export interface Appliance {
+export interface Appliance extends Client {
   readonly host: string
   readonly port: number
   readonly dataDirectory: string
   /** `path` is relative to `/api/v1`; a full target starts with `//`, e.g. `//docs`. */
-  call(method: string, path: string, call?: Call): Promise<Reply>
+  call: Client['call']
   state(): Promise<string>
   /** The boot manager, then the firmware. */
   processes(): number[]
@@ -50,60 +52,31 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
   const dataDirectory = options.dataDirectory ?? mkdtempSync(join(tmpdir(), 'coffer-accept-'))
   const host = '127.0.0.1'
   const port = await freePort()
+  const settings = { COFFER_HOST: host, COFFER_PORT: String(port), COFFER_LOG: options.logLevel ?? 'info' }
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, rejectUnauthorized: false, timeout: 0 })
-  let child: ChildProcess
-  let log = ''
-  const append = (bytes: Buffer) => {
-    if (log.length < LOG_CHARACTERS_MAX) log += bytes.toString('utf8')
-  }
+  const program = entry()
+  let earlier = ''
+  let coffer: Coffer
+
+  const log = () => earlier + coffer.output()
+  const tail = () => log().slice(-4000)
 
   const start = async () => {
-    // A clean environment: the boot manager refuses settings it does not know.
-    const env: Record<string, string> = {}
-    for (const name of ['PATH', 'HOME', 'LANG', 'TMPDIR', 'CI']) {
-      const value = process.env[name]
-      if (value !== undefined) env[name] = value
-    }
-    Object.assign(env, {
-      COFFER_DATA: dataDirectory,
-      COFFER_HOST: host,
-      COFFER_PORT: String(port),
-      COFFER_LOG: options.logLevel ?? 'info',
-    })
-    child = spawn(process.execPath, [entry()], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    running.add(child)
-    const started = child
-    child.once('exit', () => running.delete(started))
-    child.stdout!.on('data', append)
-    child.stderr!.on('data', append)
-    await answering()
-  }
-
-  const ended = () => child.exitCode !== null || child.signalCode !== null
-
-  const answering = async () => {
+    coffer = startCoffer(null, { program, data: dataDirectory, settings })
     const deadline = Date.now() + START_MS_MAX
     for (;;) {
-      if (ended())
-        throw new Error(`the appliance ended (${child.exitCode ?? child.signalCode}) at start:\n${tail(log)}`)
-      try {
-        const reply = await request({ host, port, agent }, 'GET', `${BASE}/health/state`)
-        if (reply.status === 200) return
-      } catch {
-        // Not listening yet.
-      }
-      if (Date.now() > deadline) throw new Error(`no answer within ${START_MS_MAX} ms:\n${tail(log)}`)
-      await delay(50)
+      if (!coffer.running()) throw new Error(`the appliance ended (${await coffer.ended}) at start:\n${tail()}`)
+      const reply = await request({ host, port, agent }, 'GET', `${BASE}/health/state`).catch(() => null) // not yet
+      if (reply?.status === 200) return
+      if (Date.now() > deadline) throw new Error(`no answer within ${START_MS_MAX} ms:\n${tail()}`)
+      await wait(50)
     }
   }
 
   const stop = async () => {
     agent.destroy()
-    if (ended()) return child.exitCode
-    const end = new Promise<number | null>((done) => child.once('exit', done))
-    child.kill('SIGTERM')
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-    const code = await end
+    const timer = setTimeout(() => coffer.kill(true).catch(() => {}), STOP_MS_MAX) // it may just have ended
+    const code = await coffer.stop()
     clearTimeout(timer)
     return code
   }
@@ -118,23 +91,24 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
     host,
     port,
     dataDirectory,
-    log: () => log,
+    log,
     async call(method, path, call) {
       const target = path.startsWith('//') ? path.slice(1) : BASE + path
       try {
         return await request({ host, port, agent }, method, target, call)
       } catch (error) {
-        if (ended()) throw new Error(`the appliance ended (${child.exitCode ?? child.signalCode}):\n${tail(log)}`)
+        if (!coffer.running()) throw new Error(`the appliance ended (${await coffer.ended}):\n${tail()}`)
         throw new Error(`${method} ${target.slice(0, 200)}: ${(error as Error).message}`, { cause: error })
       }
     },
     state: () => stateOf(appliance),
-    processes: () => processesFrom(child.pid!),
-    residentBytes: () => processesFrom(child.pid!).reduce((sum, pid) => sum + residentBytes(pid), 0),
-    ended,
+    processes: () => familyOf(coffer.bootPid()),
+    residentBytes: () => familyOf(coffer.bootPid()).reduce((sum, pid) => sum + residentBytes(pid), 0),
+    ended: () => !coffer.running(),
     stop,
     restart: async () => {
       await stop()
+      earlier = log()
       await start()
     },
     dispose: async () => {
@@ -147,11 +121,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
 
 /** Provisions with `UNLOCK` and `ADMIN`. */
 export const provision = (appliance: Appliance, systemTime = new Date().toISOString()): Promise<void> =>
-  provisionWith(appliance, {
-    unlockPassphrase: UNLOCK,
-    adminPassphrase: ADMIN.slice('admin:'.length),
-    systemTime,
-  })
+  provisionWith(appliance, { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN.slice('admin:'.length), systemTime })
 
 export async function startProvisioned(options: Options = {}): Promise<Appliance> {
   const appliance = await startAppliance(options)
@@ -175,10 +145,6 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   return credentialsOf(userId)
 }
 
-export const delay = (ms: number) => new Promise<void>((done) => setTimeout(done, ms))
-
-const tail = (text: string) => text.slice(-4000)
-
 /** The bundle if it is built from the sources as they are, else the sources. */
 function entry(): string {
   const bundles = ['dist/boot.js', 'dist/firmware.js', 'dist/worker.js'].map((path) => join(root, path))
@@ -194,15 +160,6 @@ function files(directory: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** A process and its children: proc(5). */
-function processesFrom(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return [pid, ...children.flatMap((child) => processesFrom(Number(child)))]
-}
-
-const residentBytes = (pid: number): number =>
-  Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
-
 function freePort(): Promise<number> {
   return new Promise((done, fail) => {
     const server = createServer().once('error', fail)
@@ -212,8 +169,3 @@ function freePort(): Promise<number> {
     })
   })
 }
-
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
