@@ -18,6 +18,7 @@ before(async () => {
 after(() => rig.close())
 
 const PASSWORD = 'to be or not to be'
+const NOTHING_UNREAD = { count: 0, pms: [], streams: [], huddles: [], mentions: [], old_unreads_missing: false }
 
 describe('E67 to E70: reading accounts', () => {
   it('E67: everybody is listed with the fields of the contract, the service itself is not', async () => {
@@ -247,6 +248,22 @@ describe('E72: changing an account', () => {
     await user.refused('BAD_EVENT_QUEUE_ID', 'GET', '/events', values)
     const { streams } = (await user.register()).snapshot
     assert.ok(!streams.some(({ stream_id }: { stream_id: number }) => stream_id === common.id))
+  })
+
+  it('a mention that goes out of sight with a role is not unread again when it comes back', async () => {
+    const { user_id } = await hamlet.post('/bots', { full_name: 'Errand Bot', short_name: 'errand' })
+    const bot = rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+    const channel = rig.channel('errands', [hamlet, admin])
+    const content = `@**|${user_id}** go`
+    const { id } = await hamlet.post('/messages', { type: 'channel', to: channel.id, topic: 'to do', content })
+    const unread = async () => (await bot.register()).snapshot.unread_msgs
+    assert.deepEqual((await unread()).mentions, [id])
+    await admin.patch(`/users/${user_id}`, { role: ROLES.guest })
+    assert.deepEqual((await unread()).mentions, [])
+    await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'errands' }], principals: [user_id] })
+    const { messages } = await bot.get('/messages', { anchor: 'newest', num_before: 1, num_after: 0 })
+    assert.equal(messages[0].id, id)
+    assert.deepEqual({ ...(await unread()), old_unreads_missing: false }, NOTHING_UNREAD)
   })
 
   it('channels lose and get back whoever is deactivated and reactivated', async () => {

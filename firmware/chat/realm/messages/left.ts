@@ -1,4 +1,4 @@
-/** What becomes of marks when messages are moved away from somebody. */
+/** What becomes of marks when messages go out of somebody's sight, or where he is not subscribed. */
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
@@ -6,6 +6,8 @@ import type { User } from '../records.ts'
 import { removeRun } from '../runs.ts'
 import type { Turn } from '../turn.ts'
 import { changeFlag, setRead } from './flags.ts'
+import { sightOf } from './sight.ts'
+import { unreadRows } from './unread.ts'
 
 /** Of messages that were moved to where he is not subscribed; he may still read them. */
 export function markMovedRead(realm: Realm, turn: Turn, user: User, rows: readonly MessageRow[]): void {
@@ -24,4 +26,11 @@ export function forgetMarks(realm: Realm, userId: number, rows: readonly Message
       removeRun(flags.runs(userId, row.birth, 'starred'), row.ordinal, row.ordinal),
     )
   }
+}
+
+/** Of what he may not read any more: unread it would come back with the channel, and no event would have told of it. */
+export function markUnreadableRead(realm: Realm, turn: Turn, user: User): void {
+  const sight = sightOf(realm, user)
+  const rows = unreadRows(realm, user).filter((row) => !sight.canRead(row))
+  changeFlag(realm, turn, user, 'read', 'add', rows)
 }

@@ -4,6 +4,7 @@ import { badRequest, ChatError, forbidden } from '../../error.ts'
 import { watchSight } from '../channels/sight-events.ts'
 import { subscribe } from '../channels/subscribe.ts'
 import { publishMemberships } from '../groups/view.ts'
+import { markUnreadableRead } from '../messages/left.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { atLeast, ROLES, type Role } from '../roles.ts'
@@ -68,6 +69,7 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   turn.put('user', after)
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
+  markUnreadableRead(realm, turn, after)
   publishSight(turn)
   publishRoleSight(realm, turn, user, after)
   return after
