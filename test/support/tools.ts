@@ -11,6 +11,9 @@ const root = join(import.meta.dirname, '../..')
 /** Of the published Python clients, in the virtual environment that `.ci/run` makes. */
 export const PYTHON = join(root, '.venv/bin/python')
 
+/** Where the published JavaScript client is installed, which `.ci/run` does. */
+export const ZULIP_JS = join(root, 'test/chat/clients/zulip-js')
+
 /** Debian's package of each program. */
 const PACKAGES = {
   bsdcpio: 'libarchive-tools',
@@ -66,6 +69,14 @@ export const needsPython = (): { skip: string | false } => ({
     !existsSync(PYTHON) &&
     'to run this: sudo apt install python3-venv; ' +
       'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt',
+})
+
+/** Options of a test that runs the published JavaScript client. */
+export const needsZulipJs = (): { skip: string | false } => ({
+  skip:
+    process.env.CI !== 'true' &&
+    !existsSync(join(ZULIP_JS, 'node_modules')) &&
+    'to run this: npm ci --ignore-scripts --prefix test/chat/clients/zulip-js',
 })
 
 /** At the top of a file whose every test runs these programs: where one lacks, the file is one skipped test. */

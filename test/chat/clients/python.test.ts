@@ -1,15 +1,15 @@
 /** Zulip's Python package and its bots, unmodified from PyPI, against a whole Coffer with a certificate that they verify. */
 
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ADMIN, expect, provision } from '../../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
+import { buildForTests } from '../../support/process.ts'
 import { needsPython, PYTHON } from '../../support/tools.ts'
-import { type Account, ask, keyOf, makeOrganization, OWNER, statusOf } from '../support/process.ts'
+import { type Account, ask, OWNER } from '../support/process.ts'
+import { furnished } from './furnished.ts'
 
 const TIME_MS_MAX = 60_000
 
@@ -17,48 +17,6 @@ let program: string
 before(async () => {
   if (needsPython().skip === false) program = await buildForTests()
 })
-
-interface Scene {
-  port: number
-  owner: Account
-  /** Where files of this test go. */
-  directory: string
-  /** Writes a configuration for an account and gives its path. */
-  configure(account: Account): string
-}
-
-/** A chat whose certificate is issued by an authority of the test, for the address that clients connect to. */
-async function furnished(t: TestContext): Promise<Scene> {
-  const coffer = startCoffer(t, { program, data: makeDataDirectory(t), settings: { COFFER_CHAT_PORT: '0' } })
-  await provision(coffer)
-  await makeOrganization(coffer)
-  const directory = makeDataDirectory(t)
-  await certify(coffer, directory)
-  const { port } = await statusOf(coffer)
-  const configure = ({ email, key }: Account) => {
-    const path = join(directory, `zuliprc-${email}`)
-    const lines = [`email=${email}`, `key=${key}`, `site=https://127.0.0.1:${port}`, `cert_bundle=${directory}/ca.pem`]
-    writeFileSync(path, `[api]\n${lines.join('\n')}\n`, { mode: 0o600 })
-    return path
-  }
-  return { port: port!, owner: await keyOf(port!), directory, configure }
-}
-
-async function certify(coffer: Coffer, directory: string): Promise<void> {
-  const at = (name: string) => join(directory, name)
-  const openssl = (...parameters: string[]) => execFileSync('openssl', parameters, { stdio: 'pipe' })
-  const json = { commonName: 'chat' }
-  const csr = await expect(200, coffer.call('POST', '/chat/tls/csr.pem', { as: ADMIN, json }))
-  writeFileSync(at('request.pem'), csr.text())
-  writeFileSync(at('names'), 'subjectAltName=IP:127.0.0.1')
-  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-  openssl('req', '-x509', ...ec, '-keyout', at('ca.key'), '-out', at('ca.pem'), '-subj', '/CN=Test CA')
-  const issuer = ['-CA', at('ca.pem'), '-CAkey', at('ca.key'), '-CAcreateserial']
-  openssl('x509', '-req', '-in', at('request.pem'), ...issuer, '-extfile', at('names'), '-out', at('chat.pem'))
-  const chain = execFileSync('cat', [at('chat.pem'), at('ca.pem')])
-  const put = { as: ADMIN, body: chain, type: 'application/x-pem-file' }
-  await expect(201, coffer.call('PUT', '/chat/tls/cert.pem', put))
-}
 
 /** In no environment but its own: those of companies often name authorities. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', PYTHONWARNINGS: 'ignore' }
@@ -89,6 +47,8 @@ const EXAMPLES: readonly [name: string, parameters: readonly string[], printed: 
     ['--use-first-unread-anchor', '--num-before=5', '--num-after=0', '--apply-markdown', '--client-gravatar'],
     /'content': '<p>Hello<\/p>'.*'anchor': 1,/, // what a program sends stays unread
   ],
+  ['get-history', ['--stream=general'], /Writing 1 messages/],
+  ['get-user-presence', [`--email=${OWNER}`], /'presence': \{.*'aggregated': \{'status': 'active'/],
   ['get-raw-message', ['1'], /'raw_content': 'Hello'/],
   ['edit-message', ['--message-id=1', '--subject=farewells', '--content=Goodbye'], /'result': 'success'/],
   ['message-history', ['1'], /'content': 'Hello'.*'content': 'Goodbye'/],
@@ -107,13 +67,14 @@ const EXAMPLES: readonly [name: string, parameters: readonly string[], printed: 
 ]
 
 test('the programs among the examples of the Python package do their work', needsPython(), async (t) => {
-  const { owner, configure, directory } = await furnished(t)
+  const { port, owner, configure, directory } = await furnished(t, program)
   const config = configure(owner)
-  const examples = join(sitePackages(), 'zulip/examples')
+  const active = await ask(port, 'POST', '/users/me/presence', { as: owner, form: { status: 'active' } })
+  assert.equal(active.status, 200, JSON.stringify(active.body))
   const run = (name: string, parameters: readonly string[]) => {
     const { stdout, stderr, status } = spawnSync(
       PYTHON,
-      [join(examples, name), '--config-file', config, ...parameters],
+      [join(examples(), name), '--config-file', config, ...parameters],
       { encoding: 'utf8', env: ENVIRONMENT, timeout: TIME_MS_MAX, cwd: directory },
     )
     assert.equal(status, 0, `${name}: ${stdout}${stderr}`)
@@ -129,52 +90,115 @@ for (const [bot, said, answered] of [
   ['incrementor', 'hi', /^1$/], // keeps its number in the storage of bots
 ] as const)
   test(`zulip-run-bot ${bot} answers a mention`, needsPython(), async (t) => {
-    const { port, owner, configure, directory } = await furnished(t)
-    const form = { full_name: 'A bot', short_name: 'robot', bot_type: '1' }
-    const made = await ask(port, 'POST', '/bots', { as: owner, form })
-    assert.equal(made.status, 200, JSON.stringify(made.body))
-    const profile = await ask(port, 'GET', `/users/${made.body.user_id}`, { as: owner })
-    const { email } = profile.body.user
-    const config = configure({ email, key: made.body.api_key })
+    const { port, owner, configure, directory } = await furnished(t, program)
+    const robot = await makeBot(port, owner)
+    const config = configure(robot)
     const channels = '[{"name": "general"}, {"name": "followup"}]'
     await ask(port, 'POST', '/users/me/subscriptions', { as: owner, form: { subscriptions: channels } })
     writeFileSync(join(directory, 'bot.conf'), `[${bot}]\nstream = followup\n`)
-    const child = spawn(
-      join(dirname(PYTHON), 'zulip-run-bot'),
-      [bot, '--config-file', config, '--bot-config-file', 'bot.conf'],
-      {
-        env: ENVIRONMENT,
-        cwd: directory,
-      },
-    )
-    t.after(() => child.kill())
-    let printed = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text) => (printed += text))
+    const parameters = [bot, '--config-file', config, '--bot-config-file', 'bot.conf']
+    const { printed, isRunning } = start(t, directory, join(dirname(PYTHON), 'zulip-run-bot'), parameters)
 
     const answer = async (): Promise<string | undefined> => {
-      const narrow = JSON.stringify([{ operator: 'sender', operand: email }])
+      const narrow = JSON.stringify([{ operator: 'sender', operand: robot.email }])
       const query = { anchor: 'newest', num_before: '5', num_after: '0', narrow, apply_markdown: 'false' }
       const { body } = await ask(port, 'GET', '/messages', { as: owner, form: query })
       return body.messages.at(-1)?.content
     }
-    const deadline = Date.now() + TIME_MS_MAX
-    // It hears only of what is sent once it has registered, which it does not tell anybody.
-    for (let content: string | undefined; ; content = await answer()) {
-      if (content !== undefined) {
-        assert.match(content, answered)
-        return
-      }
-      assert.ok(child.exitCode === null && Date.now() < deadline, `no answer: ${printed}`)
-      const form = { type: 'stream', to: 'general', topic: 'robots', content: `@**A bot** ${said}` }
-      await ask(port, 'POST', '/messages', { as: owner, form })
-      await wait(1000)
-    }
+    let content: string | undefined
+    await repeatUntil(
+      async () => {
+        content = await answer()
+        assert.ok(isRunning(), printed())
+        return content !== undefined
+      },
+      async () => {
+        const form = { type: 'stream', to: 'general', topic: 'robots', content: `@**A bot** ${said}` }
+        await ask(port, 'POST', '/messages', { as: owner, form })
+      },
+      () => `no answer: ${printed()}`,
+    )
+    assert.match(content!, answered)
   })
 
-/** Of the virtual environment. */
-function sitePackages(): string {
+test('the examples of the Python package that listen hear what is sent', needsPython(), async (t) => {
+  const { port, owner, configure, directory } = await furnished(t, program)
+  const config = configure(owner)
+  const listen = (name: string) => start(t, directory, PYTHON, [join(examples(), name), '--config-file', config])
+  const channels = '[{"name": "Denmark"}, {"name": "general"}]'
+  await ask(port, 'POST', '/users/me/subscriptions', { as: owner, form: { subscriptions: channels } })
+  const [messages, events] = [listen('print-messages'), listen('print-events')] // the latter those of Denmark alone
+  const robot = await makeBot(port, owner)
+  const welcome = start(t, directory, PYTHON, [join(examples(), 'welcome-message')], {
+    ZULIP_CONFIG: configure(robot),
+  })
+  const said = () => `${messages.printed()}${events.printed()}${welcome.printed()}`
+  await repeatUntil(
+    async () => {
+      assert.ok(messages.isRunning() && events.isRunning(), said())
+      return /'content': 'elsewhere'/.test(messages.printed()) && /'content': 'in Denmark'/.test(events.printed())
+    },
+    async () => {
+      for (const [to, content] of [
+        ['general', 'elsewhere'],
+        ['Denmark', 'in Denmark'],
+      ] as const) {
+        const form = { type: 'stream', to, topic: 'state', content }
+        assert.equal((await ask(port, 'POST', '/messages', { as: owner, form })).status, 200)
+      }
+    },
+    said,
+  )
+  assert.match(messages.printed(), /'content': 'in Denmark'/)
+  assert.doesNotMatch(events.printed(), /elsewhere/)
+  // It keeps newcomers in its storage until they speak. What it then sends names `sender_short_name`, which no server has any more.
+  let newcomers = 0
+  await repeatUntil(
+    async () => {
+      assert.ok(welcome.isRunning(), said())
+      const { body } = await ask(port, 'GET', '/bot_storage', { as: robot })
+      return Object.values(body.storage).some((email) => /^user\d+@example\.org$/.test(String(email)))
+    },
+    async () => {
+      newcomers += 1
+      const form = { email: `user${newcomers}@example.org`, password: 'long enough text', full_name: 'A newcomer' }
+      assert.equal((await ask(port, 'POST', '/users', { as: owner, form })).status, 200)
+    },
+    said,
+  )
+})
+
+async function makeBot(port: number, owner: Account): Promise<Account> {
+  const form = { full_name: 'A bot', short_name: 'robot', bot_type: '1' }
+  const { status, body } = await ask(port, 'POST', '/bots', { as: owner, form })
+  assert.equal(status, 200, JSON.stringify(body))
+  const profile = await ask(port, 'GET', `/users/${body.user_id}`, { as: owner })
+  return { email: profile.body.user.email, key: body.api_key }
+}
+
+/** Starts a program that does not end by itself, and gives what it has printed so far. */
+function start(t: TestContext, directory: string, program: string, parameters: readonly string[], settings = {}) {
+  const env = { ...ENVIRONMENT, PYTHONUNBUFFERED: '1', ...settings }
+  const child = spawn(program, parameters, { env, cwd: directory })
+  t.after(() => child.kill())
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (printed += text))
+  return { printed: () => printed, isRunning: () => child.exitCode === null }
+}
+
+/** Does it again and again until that is so: none of these programs says when it has begun to listen. */
+async function repeatUntil(isDone: () => Promise<boolean>, act: () => Promise<void>, failure: () => string) {
+  const deadline = Date.now() + TIME_MS_MAX
+  while (!(await isDone())) {
+    assert.ok(Date.now() < deadline, failure())
+    await act()
+    await wait(1000)
+  }
+}
+
+/** Of the package in the virtual environment. */
+function examples(): string {
   const library = join(dirname(PYTHON), '../lib')
   const [python] = readdirSync(library).filter((name) => name.startsWith('python'))
-  return join(library, python!, 'site-packages')
+  return join(library, python!, 'site-packages/zulip/examples')
 }
