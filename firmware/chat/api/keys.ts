@@ -1,9 +1,9 @@
-/** Keys of accounts: got by password, replaced. Contract section 3.1, rows E2 and E5. */
+/** Keys of accounts: got by password, replaced, listed, revoked. Contract section 3.1, rows E2, E4, E5, E141 and E142. */
 
 import { prefixOf } from '../../base/attempts.ts'
 import { ChatError, forbidden } from '../error.ts'
-import { text } from '../http/parameters.ts'
-import { makeKey, revokeKeys } from '../realm/keys.ts'
+import { integer, text } from '../http/parameters.ts'
+import { keysOnList, makeKey, revokeKey, revokeKeys } from '../realm/keys.ts'
 import { isDeactivated } from '../realm/users.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
@@ -61,6 +61,24 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         revokeKeys(realm, turn, me)
         return { api_key: makeKey(realm, turn, me, client) }
       }),
+  }),
+  declare({
+    row: 'E141',
+    method: 'GET',
+    path: '/users/me/api_keys',
+    who: 'human',
+    handle: ({ realm, me }) => ({ api_keys: keysOnList(realm, me) }),
+  }),
+  declare({
+    row: 'E142',
+    method: 'DELETE',
+    path: '/users/me/api_keys/:key_id',
+    who: 'human',
+    segments: { key_id: integer() },
+    handle: ({ realm, me, path }) => {
+      revokeKey(realm, me, path.key_id)
+      return {}
+    },
   }),
 ]
 

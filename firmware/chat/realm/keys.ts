@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { Random } from '../../crypto/random.ts'
 import { seal, unseal } from '../../crypto/seal.ts'
-import { ChatError } from '../error.ts'
+import { ChatError, notFound } from '../error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { ApiKey, User } from './records.ts'
 import type { Turn } from './turn.ts'
@@ -43,6 +43,32 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string): s
 /** All of an account's: none of them is taken from now on. */
 export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
   for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
+}
+
+/** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
+export interface KeyOnList {
+  readonly id: number
+  /** The client that asked for it. */
+  readonly client: string
+  /** Seconds since the epoch. */
+  readonly date_created: number
+  /** When the day of its last use began (UTC), in seconds since the epoch. */
+  readonly last_used: number
+}
+
+/** An account's keys, the oldest first. */
+export const keysOnList = (realm: Realm, user: User): KeyOnList[] =>
+  [...realm.state.keysOf.get(user.id).values()]
+    .map(({ id, client, made, usedDay }) => ({ id, client, date_created: made, last_used: usedDay * DAY_S }))
+    .sort((a, b) => a.id - b.id)
+
+/** Not taken from now on. Throws what is 404 where the account has no such key, whoever else may have it. */
+export function revokeKey(realm: Realm, user: User, id: number): void {
+  realm.change((turn) => {
+    const apiKey = [...realm.state.keysOf.get(user.id).values()].find((own) => own.id === id)
+    if (apiKey === undefined) throw notFound('API key does not exist')
+    revoke(realm, turn, apiKey)
+  })
 }
 
 /** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */

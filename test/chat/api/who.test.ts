@@ -1,4 +1,4 @@
-/** Who may call the rows of people at all: contract sections 3.4 to 3.7, column Who. What a caller may do with whom is tested per row. */
+/** Who may call the rows of people at all: contract sections 3.1 and 3.4 to 3.7, column Who. What a caller may do with whom is tested per row. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -49,6 +49,8 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E94', 'GET', '/bot_storage', 'A'],
   ['E95', 'GET', '/user_groups', 'M'],
   ['E114', 'GET', '/realm/emoji', 'A'],
+  ['E141', 'GET', '/users/me/api_keys', 'U'],
+  ['E142', 'DELETE', '/users/me/api_keys/9999', 'U'],
 ]
 
 let rig: TestChat
