@@ -2,24 +2,41 @@
 
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { provision } from '../../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../../support/process.ts'
+import { buildForTests } from '../../support/process.ts'
 import { needs, needsPython, PYTHON } from '../../support/tools.ts'
-import { type Account, ask, keyOf, makeOrganization, OWNER, statusOf } from '../support/process.ts'
+import { type Account, ask, keyOf, OWNER } from '../support/process.ts'
+import { furnished } from './furnished.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
+const POLL_MS = 400 // an account may call 200 times a minute
 const HAMLET = { email: 'hamlet@example.org', password: 'a password of a prince' }
 const { skip } = needs('tmux').skip === false ? needsPython() : needs('tmux')
+
+/** Until it is so: what the client does, it says to nobody. */
+async function until(isSo: () => Promise<boolean> | boolean, failure: () => string): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, failure())
+    await wait(POLL_MS)
+  }
+}
 
 /** A terminal of its own server, which no settings of this machine reach. */
 function terminal(t: TestContext, directory: string, command: string) {
   const place = mkdtempSync(join(tmpdir(), 'coffer-tmux-'))
-  const env = { PATH: process.env.PATH ?? '', HOME: directory, TERM: 'xterm-256color', LANG: 'C.UTF-8' }
+  const env = {
+    PATH: `${directory}:${process.env.PATH}`,
+    HOME: directory,
+    TMPDIR: directory,
+    TERM: 'xterm-256color',
+    LANG: 'C.UTF-8',
+    REQUESTS_CA_BUNDLE: join(directory, 'ca.pem'), // of the requests that it makes without the Python package
+  }
   const tmux = (...parameters: string[]): string =>
     execFileSync('tmux', ['-S', join(place, 'socket'), '-f', '/dev/null', ...parameters], { encoding: 'utf8', env })
   tmux('new-session', '-d', '-c', directory, '-x', '150', '-y', '40', `${command}; cat`) // what it ends with stays to be read
@@ -31,30 +48,22 @@ function terminal(t: TestContext, directory: string, command: string) {
   return {
     press: (...keys: string[]) => void tmux('send-keys', ...keys),
     type: (text: string) => void tmux('send-keys', '-l', text),
-    /** Waits for it. */
-    async shows(text: RegExp): Promise<void> {
-      const deadline = Date.now() + DEADLINE_MS
-      while (!text.test(screen())) {
-        assert.ok(Date.now() < deadline, `the screen does not show ${text}:\n${screen()}`)
-        await wait(100)
-      }
-    },
+    screen,
+    shows: (text: RegExp): Promise<void> =>
+      until(
+        () => text.test(screen()),
+        () => `the screen does not show ${text}:\n${screen()}`,
+      ),
   }
 }
 
-test('zulip-term shows a channel and a direct message, receives what another account sends, and sends', {
-  skip,
-}, async (t) => {
-  const program = await buildForTests()
-  const coffer = startCoffer(t, { program, data: makeDataDirectory(t), settings: { COFFER_CHAT_PORT: '0' } })
-  await provision(coffer)
-  await makeOrganization(coffer)
-  const port = (await statusOf(coffer)).port!
-  const post = async (as: Account, path: string, form: Record<string, string>): Promise<void> => {
+test('zulip-term shows, hears and sends; edits, reacts, marks read and opens an upload', { skip }, async (t) => {
+  const { port, owner, directory, configure } = await furnished(t, await buildForTests())
+  const post = async (as: Account, path: string, form: Record<string, string>) => {
     const { status, body } = await ask(port, 'POST', path, { as, form })
     assert.equal(status, 200, JSON.stringify(body))
+    return body
   }
-  const owner = await keyOf(port)
   await post(owner, '/users', { ...HAMLET, full_name: 'Hamlet' })
   const hamlet = await keyOf(port, HAMLET.email, HAMLET.password)
   const principals = JSON.stringify([OWNER, HAMLET.email])
@@ -62,12 +71,27 @@ test('zulip-term shows a channel and a direct message, receives what another acc
   const inChannel = { type: 'stream', to: 'general', topic: 'greetings' }
   await post(hamlet, '/messages', { ...inChannel, content: 'words for everybody' })
   await post(hamlet, '/messages', { type: 'private', to: JSON.stringify([OWNER]), content: 'words for her alone' })
+  const newest = async (as: Account, narrow: object[] = []) => {
+    const form = { anchor: 'newest', num_before: '1', num_after: '0', apply_markdown: 'false' }
+    const { body } = await ask(port, 'GET', '/messages', { as, form: { ...form, narrow: JSON.stringify(narrow) } })
+    return body.messages.at(-1)
+  }
+  const unread = () => newest(owner, [{ operator: 'is', operand: 'unread' }])
 
-  const directory = makeDataDirectory(t)
-  const config = join(directory, 'zuliprc')
-  const lines = [`email=${OWNER}`, `key=${owner.key}`, `site=https://127.0.0.1:${port}`, 'insecure=true']
-  writeFileSync(config, `[api]\n${lines.join('\n')}\n[zterm]\nautohide=no_autohide\n`, { mode: 0o600 })
-  const { press, type, shows } = terminal(t, directory, `${join(dirname(PYTHON), 'zulip-term')} -c ${config}`)
+  const config = configure(owner)
+  appendFileSync(config, '[zterm]\nautohide=no_autohide\n')
+  // Stands for a desktop, which would show the file.
+  writeFileSync(join(directory, 'xdg-open'), '#!/bin/sh\ncp "$1" "$HOME/opened"\n', { mode: 0o700 })
+  const command = `${join(dirname(PYTHON), 'zulip-term')} -c ${config}`
+  assert.equal((await unread()).content, 'words for her alone')
+  const { press, type, shows, screen } = terminal(t, directory, command)
+  const leaveBox = async (): Promise<void> => {
+    press('Escape') // with the next key too early it would be one with Alt
+    await until(
+      () => !/│# general .*▶/.test(screen()),
+      () => `the box is still there:\n${screen()}`,
+    )
+  }
   await shows(/words for everybody/)
   await shows(/You and Hamlet/)
   await shows(/words for her alone/)
@@ -86,15 +110,57 @@ test('zulip-term shows a channel and a direct message, receives what another acc
   type('typed by hand')
   await shows(/│typed by hand/)
   press('C-d')
-  const newest = async () => {
-    const form = { anchor: 'newest', num_before: '1', num_after: '0', apply_markdown: 'false' }
-    return (await ask(port, 'GET', '/messages', { as: hamlet, form })).body.messages.at(-1)
-  }
-  const deadline = Date.now() + DEADLINE_MS
-  while ((await newest()).content !== 'typed by hand') {
-    assert.ok(Date.now() < deadline, 'it has sent nothing')
-    await wait(100)
-  }
-  assert.equal((await newest()).subject, 'from the terminal')
-  assert.equal((await newest()).client, 'ZulipTerminal')
+  await until(
+    async () => (await newest(hamlet)).content === 'typed by hand',
+    () => `it has sent nothing:\n${screen()}`,
+  )
+  const sent = await newest(hamlet)
+  assert.equal(sent.subject, 'from the terminal')
+  assert.equal(sent.client, 'ZulipTerminal')
+
+  await leaveBox()
+  press('G')
+  press('k') // from her own message up to what she has not read
+  await until(
+    async () => (await unread()) === undefined,
+    () => `what she has seen is not read:\n${screen()}`,
+  )
+
+  press('G')
+  press('e')
+  await shows(/│typed by hand/)
+  type(' and corrected')
+  await shows(/│typed by hand and corrected/)
+  press('C-d')
+  await until(
+    async () => (await newest(hamlet)).content === 'typed by hand and corrected',
+    () => `it has edited nothing:\n${screen()}`,
+  )
+  await shows(/EDITED/)
+
+  await leaveBox()
+  press('G')
+  press('+')
+  await until(
+    async () => (await newest(hamlet)).reactions.some((one: Record<string, unknown>) => one.emoji_name === 'thumbs_up'),
+    () => `it has not reacted:\n${screen()}`,
+  )
+  await shows(/:thumbs_up: You/)
+
+  const file = { name: 'notes.txt', content: 'what the file says' }
+  const uploaded = await ask(port, 'POST', '/user_uploads', { as: hamlet, file })
+  assert.equal(uploaded.status, 200, JSON.stringify(uploaded.body))
+  await post(hamlet, '/messages', { ...inChannel, content: `[notes.txt](${uploaded.body.url})` })
+  await shows(/notes\.txt/)
+  press('G')
+  press('i')
+  await shows(/Message Links/)
+  press('Enter')
+  await shows(/Do you want the application to open it/)
+  press('Enter')
+  const opened = join(directory, 'opened')
+  await until(
+    () => existsSync(opened) && readFileSync(opened, 'utf8') === file.content,
+    () => `it has opened nothing:\n${screen()}`,
+  )
 })

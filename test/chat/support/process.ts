@@ -57,9 +57,9 @@ export function ask(
   port: number,
   method: string,
   path: string,
-  { as, form }: { as?: Account; form?: Record<string, string> } = {},
+  { as, form, file }: { as?: Account; form?: Record<string, string>; file?: { name: string; content: string } } = {},
 ): Promise<ChatAnswer> {
-  const encoded = new URLSearchParams(form).toString()
+  const encoded = file === undefined ? new URLSearchParams(form).toString() : multipart(file)
   const target = `/api/v1${path}${method === 'GET' && encoded !== '' ? `?${encoded}` : ''}`
   const { promise, resolve, reject } = Promise.withResolvers<ChatAnswer>()
   const outgoing = request(
@@ -68,7 +68,10 @@ export function ask(
       headers: {
         'user-agent': 'test/1.0',
         ...(as && { authorization: `Basic ${Buffer.from(`${as.email}:${as.key}`).toString('base64')}` }),
-        ...(method !== 'GET' && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...(method !== 'GET' && {
+          'content-type':
+            file === undefined ? 'application/x-www-form-urlencoded' : `multipart/form-data; boundary=${BOUNDARY}`,
+        }),
       },
     },
     (incoming) => {
@@ -86,6 +89,19 @@ export function ask(
   outgoing.end(method === 'GET' ? undefined : encoded)
   return promise
 }
+
+const BOUNDARY = 'boundary-of-a-test'
+
+const multipart = ({ name, content }: { name: string; content: string }): string =>
+  [
+    `--${BOUNDARY}`,
+    `content-disposition: form-data; name="file"; filename="${name}"`,
+    'content-type: text/plain',
+    '',
+    content,
+    `--${BOUNDARY}--`,
+    '',
+  ].join('\r\n')
 
 /** As a client that tries again while a process takes the place of another. */
 export async function askUntil(
