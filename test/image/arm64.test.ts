@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { ADMIN, expect, provision } from '../support/appliance.ts'
-import { boot, buildImage, type Image, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image } from './images.ts'
 
 const options = onMachines('arm64')
 

@@ -5,8 +5,9 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { bundle } from '../../tools/build.ts'
-import { boot, buildImage, type Image, makeDirectory, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildImage, type Image, makeDirectory } from './images.ts'
 import { bundleProbe } from './probe/build.ts'
 
 const CHECKS = [

@@ -9,7 +9,8 @@ import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { PATIENCE_MS } from '../../tools/qemu/console.ts'
 import { flash } from '../../tools/qemu/flash.ts'
-import { type Appliance, type BootOptions, boot, type Image, makeDirectory, untilAlive } from '../support/machine.ts'
+import { type Appliance, type BootOptions, boot, untilAlive } from '../support/machine.ts'
+import { type Image, makeDirectory } from './images.ts'
 
 interface Freezable extends BootOptions {
   disk: string

@@ -5,15 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
-import {
-  type Appliance,
-  boot,
-  buildImage,
-  type Image,
-  makeDirectory,
-  makeDisk,
-  onMachines,
-} from '../support/machine.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory, makeDisk } from './images.ts'
 
 let image: Image
 before(async () => {

@@ -8,8 +8,8 @@ import test from 'node:test'
 import { makeDeb } from '../../image/host/deb.ts'
 import { makeTar } from '../../image/host/tar.ts'
 import { bytesOf, directory, link, type Tree } from '../../image/tree.ts'
-import { makeDirectory } from '../support/machine.ts'
 import { needs } from '../support/tools.ts'
+import { makeDirectory } from './images.ts'
 
 const TIME = 1_793_491_200
 const host = resolve(import.meta.dirname, '../../image/host')

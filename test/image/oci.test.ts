@@ -8,8 +8,8 @@ import { join, resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { request } from '../support/client.ts'
-import { makeDirectory } from '../support/machine.ts'
 import { needs } from '../support/tools.ts'
+import { makeDirectory } from './images.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const START_MS_MAX = 300_000

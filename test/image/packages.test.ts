@@ -11,7 +11,8 @@ import { neededLibraries, stripped } from '../../image/elf.ts'
 import { type LockedPackage, lockedPackages } from '../../image/lock.ts'
 import { openNodeRuntime } from '../../image/node-runtime.ts'
 import { withoutLanguages } from '../../image/unicode-data.ts'
-import { makeDirectory, onMachines } from '../support/machine.ts'
+import { onMachines } from '../support/machine.ts'
+import { makeDirectory } from './images.ts'
 
 const x64 = readArchitecture('x64')
 const small = (): LockedPackage => lockedPackages(x64).find(({ name }) => name === 'libcap-ng0')!

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import { buildConsole } from '../../tools/console.ts'
-import { buildImage, type Image, makeDirectory, onMachines } from '../support/machine.ts'
+import { onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory } from './images.ts'
 import { findPartition, readBytes } from './replay.ts'
 
 interface Component {

@@ -8,7 +8,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { boot, buildImage, makeDisk, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
+import { buildImage, makeDisk } from './images.ts'
 
 const FIRST_START_MS_MAX = 20_000 // UEFI, boot loader, data partition and keys made
 const DIRECT_START_MS_MAX = 10_000

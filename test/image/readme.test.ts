@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { expect } from '../support/appliance.ts'
-import { boot, buildImage, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
+import { buildImage } from './images.ts'
 
 const README = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 

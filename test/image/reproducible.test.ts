@@ -7,7 +7,8 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, r
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { onMachines, releaseKey } from '../support/machine.ts'
+import { onMachines } from '../support/machine.ts'
+import { releaseKey } from './images.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SOURCES = ['boot', 'firmware', 'image', 'tools', 'package.json', 'package-lock.json', 'tsconfig.json']

@@ -9,15 +9,8 @@ import { openSecureBoot } from '../../image/secure-boot.ts'
 import { copyVariables } from '../../tools/qemu/machine.ts'
 import { makeSecureBootKeys } from '../../tools/secure-boot-keys.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import {
-  type Appliance,
-  boot,
-  buildImage,
-  type Image,
-  makeDirectory,
-  makeDisk,
-  onMachines,
-} from '../support/machine.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory, makeDisk } from './images.ts'
 import { commitOffline } from './versions.ts'
 
 const KEYS = join(import.meta.dirname, '../../dist/test-image/keys/secure-boot')

@@ -7,15 +7,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import {
-  type Appliance,
-  boot,
-  buildImage,
-  type Image,
-  makeDirectory,
-  makeDisk,
-  onMachines,
-} from '../support/machine.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory, makeDisk } from './images.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import { findPartition, readBytes, writePieces } from './replay.ts'
 

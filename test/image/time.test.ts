@@ -6,7 +6,8 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, expect, provision } from '../support/appliance.ts'
-import { boot, buildImage, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
+import { buildImage } from './images.ts'
 
 const NTP_PORT = 123
 const HOST = '192.168.1.254' // this computer, as the machine sees it

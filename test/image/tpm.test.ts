@@ -7,15 +7,8 @@ import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { FIRMWARE_ID } from '../../boot/device/launcher.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import {
-  type Appliance,
-  boot,
-  buildImage,
-  type Image,
-  makeDirectory,
-  makeDisk,
-  onMachines,
-} from '../support/machine.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory, makeDisk } from './images.ts'
 import { bundleProbe } from './probe/build.ts'
 import { findPartition } from './replay.ts'
 

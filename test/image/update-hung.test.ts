@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { boot, type Image, makeDirectory, onMachines } from '../support/machine.ts'
+import { boot, onMachines } from '../support/machine.ts'
+import { type Image, makeDirectory } from './images.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import {
   BAD,

@@ -6,8 +6,9 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseEntry } from '../../boot/device/esp/boot-count.ts'
 import { expect } from '../support/appliance.ts'
-import { type Appliance, boot, type Image, onMachines } from '../support/machine.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
 import { bootFreezable } from './frozen.ts'
+import type { Image } from './images.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import {
   bootOptions,
