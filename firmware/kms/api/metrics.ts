@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Caller } from '../domain/roles.ts'
+import { chatMetrics } from './chat-metrics.ts'
 import { type Family, type Metric, PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { declare, OPERATIONAL, type Services } from './services.ts'
 
@@ -103,10 +104,13 @@ export const metricsDeclarations = [
       json: z.record(z.string(), z.string()).meta({ id: 'Metrics' }),
       textType: PROMETHEUS_TYPE,
     },
-    handle: ({ services, caller }) => {
+    handle: async ({ services, caller }) => {
+      // Before all else: the appliance may be locked while the chat is asked. Of no concern to users of a namespace.
+      const chat = services.chat !== undefined && caller.namespace === '' ? await chatMetrics(services.chat) : []
       const metrics = metricsOf(services)
+      const figures = figuresOf(services, caller)
       const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
-      return { status: 200, json, text: () => prometheusText([...metrics, ...figuresOf(services, caller)]) }
+      return { status: 200, json, text: () => prometheusText([...metrics, ...figures, ...chat]) }
     },
   }),
 ]

@@ -73,6 +73,12 @@ test('an organization is made once, and what cannot be made leaves nothing', asy
   const { state, users, messages, port } = await statusOf(coffer)
   assert.deepEqual({ state, users, messages }, { state: 'running', users: 1, messages: 0 })
   await keyOf(port!, OWNER, 'a password of hers')
+  const gauge = { realName: 'Gauge', role: 'Metrics', passphrase: 'a metrics passphrase' }
+  await expect(201, coffer.call('PUT', '/users/gauge', { as: ADMIN, json: gauge }))
+  const as = `gauge:${gauge.passphrase}`
+  const told = (await expect(200, coffer.call('GET', '/metrics', { as, accept: 'text/plain' }))).text()
+  assert.match(told, /^coffer_chat_state\{state="running"\} 1\ncoffer_chat_state/m)
+  assert.match(told, /^coffer_chat_users 1$/m)
 })
 
 test('it runs confined to its own directory, as a user of its own where we are root', async (t) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { createTraffic } from '../../../firmware/http/server/traffic.ts'
+import type { ChatService } from '../../../firmware/kms/api/services.ts'
 import { operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 async function samples(rig: Rig, as = 'metrics'): Promise<Map<string, number>> {
@@ -85,4 +86,43 @@ test('times of responses go into the bucket that they fit', () => {
     { boundSeconds: Number.POSITIVE_INFINITY, count: 2 },
   ])
   assert.ok(Math.abs(traffic.totalSeconds - 1_000_000_061.3021) < 0.001)
+})
+
+/** One that is asked for nothing but its figures. */
+const chatThat = (state: ChatService['state'], figures: ChatService['figures']): ChatService =>
+  ({ state, problem: null, port: null, figures }) as ChatService
+
+const FIGURES = { url: '', users: 3, messages: 40, bytes: 5000, queues: 2, older: [] }
+
+const ofChat = (all: Map<string, number>) =>
+  Object.fromEntries([...all].filter(([name, value]) => name.startsWith('coffer_chat_') && value !== 0))
+
+test('the state and size of a chat that runs are told, but not to users of a namespace, and not in the JSON', async (t) => {
+  const rig = await operationalRig(t, { chat: chatThat('running', async () => FIGURES) })
+  assert.deepEqual(ofChat(await samples(rig)), {
+    'coffer_chat_state{state="running"}': 1,
+    coffer_chat_users: 3,
+    coffer_chat_messages: 40,
+    coffer_chat_bytes: 5000,
+    coffer_chat_queues: 2,
+  })
+  await rig.user('backend~chief', 'Administrator')
+  await rig.user('backend~gauge', 'Metrics')
+  await rig.call('PUT /namespaces/backend')
+  assert.deepEqual(ofChat(await samples(rig, 'backend~gauge')), {})
+  assert.doesNotMatch((await rig.call('GET /metrics', { as: 'metrics' })).text, /chat/)
+})
+
+test('a chat that has failed, ends meanwhile or never answers holds no metrics up', async (t) => {
+  const never = () => new Promise<never>(() => {})
+  for (const [state, figures] of [
+    ['failed', never],
+    ['running', () => Promise.reject(new Error('it has ended'))],
+    ['running', never],
+  ] as const) {
+    const rig = await operationalRig(t, { chat: chatThat(state, figures) })
+    const all = await samples(rig)
+    assert.deepEqual(ofChat(all), { [`coffer_chat_state{state="${state}"}`]: 1 })
+    assert.equal(all.get('coffer_keys'), 0)
+  }
 })

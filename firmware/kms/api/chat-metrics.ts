@@ -1,0 +1,43 @@
+/** What Prometheus is told of the chat beside the appliance: its state and how large it is. Contract section 4.8. */
+
+import type { Family, Metric } from './prometheus.ts'
+import type { ChatService } from './services.ts'
+
+const STATES = ['none', 'starting', 'running', 'failed'] as const satisfies readonly ChatService['state'][]
+
+/** The figures of the keys do not wait longer for a chat that is busy with itself. */
+const WAIT_MS_MAX = 1000
+
+const family = (name: string, help: string): Family => ({ name: `coffer_chat_${name}`, type: 'gauge', help })
+
+const STATE = family('state', 'Whether the chat is in this state.')
+const SIZES = {
+  users: family('users', 'Accounts of the chat.'),
+  messages: family('messages', 'Messages of the chat.'),
+  bytes: family('bytes', 'Bytes of the databases of the chat.'),
+  queues: family('queues', 'Event queues of clients of the chat.'),
+}
+
+/** The sizes only of one that runs and answers in time. */
+export async function chatMetrics(chat: ChatService): Promise<Metric[]> {
+  const figures = chat.state === 'running' ? await inTime(chat.figures()) : null
+  const now = chat.state
+  const states = STATES.map(
+    (state): Metric => ({ value: Number(state === now), family: STATE, label: ['state', state] }),
+  )
+  if (figures === null || now !== 'running') return states
+  const { users, messages, bytes, queues } = figures
+  const sizes = Object.entries({ users, messages, bytes, queues }) as [keyof typeof SIZES, number][]
+  return [...states, ...sizes.map(([name, value]) => ({ value, family: SIZES[name] }))]
+}
+
+/** Null when it takes too long, and when it ends meanwhile. */
+async function inTime<T>(answer: Promise<T>): Promise<T | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), WAIT_MS_MAX)
+  try {
+    return await Promise.race([answer.catch(() => null), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
