@@ -1,7 +1,7 @@
 /** The chat's process from the organization's making to its end, through locks, crashes and restarts. Design 1. */
 
 import assert from 'node:assert/strict'
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
@@ -95,6 +95,23 @@ test('it runs confined to its own directory, as a user of its own where we are r
   assert.ok(!line.some((word) => word.includes('/store')))
   const uidOf = (pid: number) => /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]
   if (process.geteuid!() === 0) assert.deepEqual([uidOf(firmware), uidOf(chat)], ['60700', '60701'])
+})
+
+test('a start that ends Failed starts no chat, and loses none: it is back with the device key', async (t) => {
+  const data = makeDataDirectory(t)
+  const first = await provisioned(t, data)
+  await makeOrganization(first)
+  assert.equal(await first.stop(), 0)
+  const [key, away] = [join(data, 'device.key'), join(makeDataDirectory(t), 'device.key')]
+  renameSync(key, away)
+  const failed = await started(t, data)
+  assert.equal(await stateOf(failed), 'Failed')
+  assert.equal(childrenOf(failed.bootPid()).length, 1)
+  assert.equal(await failed.stop(), 0)
+  renameSync(away, key)
+  const last = await started(t, data)
+  await unlock(last)
+  assert.equal((await reach(last, 'running')).users, 1)
 })
 
 test('a lock ends the process, another one only refuses, and after the unlock clients go on where they were', async (t) => {
