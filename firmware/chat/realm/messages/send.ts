@@ -3,6 +3,7 @@
 import type { QueueOptions } from '../../events/queue.ts'
 import { viewersOf } from '../channels/find.ts'
 import { canRead } from '../channels/rights.ts'
+import { isRecentlyActive } from '../channels/traffic.ts'
 import { policyOf, setUserTopic } from '../channels/user-topics.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
@@ -127,6 +128,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
   const recipient = place.kind === 'channel' ? place.channel.recipientId : place.conversation.recipientId
   const topic = place.kind === 'channel' ? ensureTopic(realm, place.channel, place.topic) : 0
   const ordinal = store.messages.nextOrdinal(recipient)
+  const wakes = place.kind === 'channel' && !isRecentlyActive(realm, place.channel, nowOf(realm))
   const row = {
     sender: sender.id,
     recipient,
@@ -185,6 +187,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
   })
   if (place.kind === 'channel') {
     if (place.channel.firstMessageId === null) setFirstMessage(realm, turn, place.channel, id)
+    if (wakes) publishAwake(realm, turn, place.channel)
     followByMention(realm, turn, place, rendered, recipients)
   }
   return id
@@ -231,6 +234,12 @@ export function setFirstMessage(realm: Realm, turn: Turn, { id }: Channel, first
 
 /** 1 participate, 2 send, 3 start a topic, 4 never; each includes those after it. Contract section 2.7. */
 const WHEN = { send: 2, start: 3 } as const
+
+/** It was not recently active before this message. Contract section 2.3. */
+function publishAwake(realm: Realm, turn: Turn, channel: Channel): void {
+  const body = { op: 'update', stream_id: channel.id, name: channel.name, property: 'is_recently_active', value: true }
+  turn.publish({ type: 'stream', to: viewersOf(realm, channel), make: () => body })
+}
 
 /** A policy that is higher already stays. */
 function followBySending(
