@@ -60,7 +60,10 @@ test('ten accounts at once: one order for all, nothing lost, nothing twice, loca
     }
     const all = heard[0]!.filter(({ type }) => type === 'message').map(({ message }) => message.id)
     for (const { sent, seen } of late) {
-      const after = (await seen()).filter(({ type }) => type === 'message').map(({ message }) => message.id)
+      const events = await seen()
+      const tail = heard[0]!.slice(heard[0]!.length - events.length)
+      assert.deepEqual(events.map(outline), tail.map(outline), 'edits, moves and deletions too')
+      const after = events.filter(({ type }) => type === 'message').map(({ message }) => message.id)
       assert.deepEqual(
         after,
         all.filter((id) => id > sent[0]!),

@@ -78,6 +78,54 @@ test('parameters come in the query, a urlencoded or a multipart body, with every
   assert.equal(gone.body.code, 'BAD_EVENT_QUEUE_ID')
 })
 
+async function botOf(owner: Client): Promise<Client> {
+  const { user_id } = await owner.post('/bots', { full_name: 'Keeper', short_name: 'keeper' })
+  return rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+}
+
+/** Of each method a row that does what it does with no parameter. */
+const BARE = [
+  ['GET', '/users/me'],
+  ['POST', '/mark_all_as_read'],
+  ['PUT', '/bot_storage'],
+  ['PATCH', '/settings'],
+  ['DELETE', '/users/me/alert_words'],
+] as const
+
+for (const [method, path] of BARE)
+  test(`${method} reads the query and both kinds of body, and lists what it does not know`, async () => {
+    const values = { storage: '{}', alert_words: '[]', timezone: 'Europe/Berlin', unheard_of: '1' }
+    const form = new FormData()
+    for (const [name, value] of Object.entries(values)) form.set(name, value)
+    const encoded = new URLSearchParams(values)
+    const headers = { authorization: authorization(method === 'PUT' ? await botOf(hamlet) : hamlet) } // it stores of bots
+    const ways = [await request(`${path}?${encoded}`, { method }, headers)]
+    if (method !== 'GET') for (const body of [encoded, form]) ways.push(await request(path, { method, body }, headers))
+    for (const { status, body } of ways) {
+      assert.equal(status, 200, JSON.stringify(body))
+      assert.deepEqual(body.ignored_parameters_unsupported, ways[0]!.body.ignored_parameters_unsupported)
+      assert.ok(body.ignored_parameters_unsupported.includes('unheard_of'))
+    }
+  })
+
+test('every answer to an account says how many calls it has left', async () => {
+  const limit = { calls: 9, withinMs: 60_000 }
+  const limited = await openTestChat({ nowMs: () => 0, rateLimits: { account: limit, address: limit, media: limit } })
+  try {
+    for (const [index, { method, path, row, who }] of DECLARATIONS.entries()) {
+      if (who === 'nobody') continue
+      const caller = limited.account(`caller${index}`)
+      // A queue that there is not, so that none waits.
+      const { headers } = await caller.call(method, path.replace(/:\w+/g, '1'), { queue_id: 'none', last_event_id: 0 })
+      const told = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
+      const reset = limited.chat.realm.clock.now() / 1000 + limit.withinMs / 1000
+      assert.deepEqual(told, ['9', '8', String(reset)], `${row} ${method} ${path}`)
+    }
+  } finally {
+    limited.close()
+  }
+})
+
 test('every answer can neither be stored nor be taken for something else', async () => {
   for (const { headers } of [await request('/server_settings'), await request('/nowhere')]) {
     assert.equal(headers.get('content-type'), 'application/json; charset=utf-8')
