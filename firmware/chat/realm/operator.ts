@@ -10,6 +10,7 @@ import { ensureConversation } from './messages/places.ts'
 import { deliverNotice } from './messages/send.ts'
 import type { Passwords } from './passwords.ts'
 import type { Realm } from './realm.ts'
+import type { User } from './records.ts'
 import { ROLES } from './roles.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
@@ -19,12 +20,33 @@ export function operatorSettings({ state }: Realm): OperatorSettings {
   return { url, ...operator }
 }
 
+/** Clients hear of what they show, and everybody is told in words who may read his messages from now on. */
 export function changeOperatorSettings(realm: Realm, changes: Partial<OperatorSettings>): void {
   realm.change((turn) => {
     const organization = organizationOf(realm.state)
+    const before = organization.operator
     const { url, ...operator } = { ...operatorSettings(realm), ...changes }
     turn.put('organization', { ...organization, url, operator })
+    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, operator.uploadQuotaMib)
+    if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
+      announceAccess(realm, turn, operator.ownerFullContentAccess)
   })
+}
+
+/** Contract V23. */
+function publishQuota(turn: Turn, uploadQuotaMib: number | null): void {
+  const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: uploadQuotaMib } }
+  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+}
+
+/** Contract V22 and section 7.1. */
+function announceAccess(realm: Realm, turn: Turn, isGiven: boolean): void {
+  const body = { op: 'update', property: 'owner_full_content_access', value: isGiven }
+  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+  const text = isGiven
+    ? 'The administrator of the server has let the owners of this organization read all of its channels, also the private ones that they are not in. Direct messages are for those who take part in them, as before.'
+    : 'The administrator of the server has set that the owners of this organization read no private channels that they are not in.'
+  tellPeople(realm, turn, text)
 }
 
 /**
@@ -44,18 +66,18 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
     turn.put('password', digest)
     revokeKeys(realm, turn, user)
-    tellOwners(realm, turn, `The administrator of the server has set a new password for ${silently(user)}, an owner.`)
+    const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
+    tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
     turn.afterwards(() => realm.events.dropQueuesOf(user.id))
   })
 }
 
-function tellOwners(realm: Realm, turn: Turn, text: string): void {
+/** In a direct message of the service to each person that `isMeant`. */
+function tellPeople(realm: Realm, turn: Turn, text: string, isMeant: (user: User) => boolean = () => true): void {
   const bot = notificationBot(realm)
-  const owners = [...realm.state.user.all()].filter(
-    ({ role, isActive, bot }) => role === ROLES.owner && isActive && bot === null,
-  )
-  for (const { id } of owners) {
-    const conversation = ensureConversation(realm, turn, [bot.id, id])
+  for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
+    if (!isMeant(user)) continue
+    const conversation = ensureConversation(realm, turn, [bot.id, user.id])
     deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
   }
 }

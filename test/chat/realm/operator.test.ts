@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { openTestChat } from '../support/chat.ts'
 
@@ -42,6 +43,65 @@ test('without such an owner nothing is changed, and nobody is told', async () =>
       await assert.rejects(rig.chat.recoverOwner(email, 'another password'), { code: 'notFound' })
     assert.deepEqual((await rig.owner.get('/messages', { anchor: 'newest', num_before: 5, num_after: 0 })).messages, [])
     await admin.get('/users/me')
+  } finally {
+    rig.close()
+  }
+})
+
+test('everybody is told that owners read private channels, and that they do no longer; what stays is not told', async () => {
+  const rig = await openTestChat()
+  try {
+    const { realm } = rig.chat
+    const people = [rig.owner, rig.account('member'), rig.account('guest', ROLES.guest)]
+    const queues = await Promise.all(people.map((one) => one.register({ event_types: ['realm', 'message'] })))
+    const told = () =>
+      Promise.all(
+        queues.map(async (queue) =>
+          (await queue.events()).map((event) =>
+            event.type === 'message' ? `${event.message.sender_full_name}: ${event.message.content}` : event.value,
+          ),
+        ),
+      )
+    const hidden = rig.channel('hidden', [people[1]!], { isPrivate: true })
+    await people[1]!.post('/messages', { type: 'stream', to: hidden.id, topic: 'x', content: 'Between us' })
+    await told()
+    const reads = async () => {
+      const narrow = [{ operator: 'channel', operand: hidden.id }]
+      return (await rig.owner.get('/messages', { anchor: 'newest', num_before: 5, num_after: 0, narrow })).messages
+        .length
+    }
+    assert.equal(await reads(), 0)
+
+    changeOperatorSettings(realm, { ownerFullContentAccess: true })
+    assert.equal(await reads(), 1)
+    for (const [value, words, ...rest] of await told()) {
+      assert.deepEqual([value, rest], [true, []])
+      assert.match(words, /^Notification Bot: .* has let the owners of this organization read all of its channels/)
+    }
+    changeOperatorSettings(realm, { ownerFullContentAccess: true, url: 'https://chat.example.org' })
+    for (const events of await told()) assert.deepEqual(events, [])
+    changeOperatorSettings(realm, { ownerFullContentAccess: false })
+    assert.equal(await reads(), 0)
+    for (const [value, words] of await told()) {
+      assert.equal(value, false)
+      assert.match(words, /read no private channels that they are not in/)
+    }
+  } finally {
+    rig.close()
+  }
+})
+
+test('clients hear of another share of the disk for uploads', async () => {
+  const rig = await openTestChat()
+  try {
+    const queue = await rig.account('member').register({ event_types: ['realm'] })
+    changeOperatorSettings(rig.chat.realm, { uploadQuotaMib: 250 })
+    changeOperatorSettings(rig.chat.realm, { uploadQuotaMib: 250 })
+    const events = (await queue.events()).map(({ id: _, ...event }) => event)
+    assert.deepEqual(events, [
+      { type: 'realm', op: 'update_dict', property: 'default', data: { upload_quota_mib: 250 } },
+    ])
+    assert.equal((await rig.owner.register()).snapshot.realm_upload_quota_mib, 250)
   } finally {
     rig.close()
   }
