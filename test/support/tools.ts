@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '../..')
 export const PYTHON = join(root, '.venv/bin/python')
 
 /** Where the published JavaScript client is installed, which `.ci/run` does. */
-export const ZULIP_JS = join(root, 'test/chat/clients/zulip-js')
+export const ZULIP_JS = join(root, '.zulip-js')
 
 /** Debian's package of each program. */
 const PACKAGES = {
@@ -76,7 +76,7 @@ export const needsZulipJs = (): { skip: string | false } => ({
   skip:
     process.env.CI !== 'true' &&
     !existsSync(join(ZULIP_JS, 'node_modules')) &&
-    'to run this: npm ci --ignore-scripts --prefix test/chat/clients/zulip-js',
+    'to run this: cp -r test/chat/clients/zulip-js .zulip-js && npm ci --ignore-scripts --prefix .zulip-js',
 })
 
 /** At the top of a file whose every test runs these programs: where one lacks, the file is one skipped test. */
