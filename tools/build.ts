@@ -1,7 +1,7 @@
 /**
  * `node tools/build.ts [directory]` bundles the programs: boot.js and device.js (boot managers of a host and of the
- * device), firmware.js (server and API), chat.js (the team chat) and worker.js (the crypto threads of both), with the SQLite
- * addons for each architecture beside them. The same sources give the same bytes.
+ * device), firmware.js (server and API), chat.js (the team chat), worker.js (the crypto threads of both) and coffer.mjs (the
+ * command), with the SQLite addons for each architecture beside them. The same sources give the same bytes.
  */
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
 import type { ConsoleFiles } from '../firmware/kms/documents/console.ts'
+import { buildCommand } from './command.ts'
 import { buildConsole } from './console.ts'
 
 const ARCHITECTURES = ['x64', 'arm64'] as const
@@ -26,6 +27,7 @@ if (import.meta.main) await bundle(resolve(process.argv[2] ?? resolve(root, 'dis
 export async function bundle(directory: string, version = manifestVersion(), plugins: Plugin[] = []): Promise<void> {
   mkdirSync(directory, { recursive: true })
   const { metafile: ofConsole, ...page } = await buildConsole()
+  const { metafile: ofCommand, text: command } = await buildCommand(version)
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -48,7 +50,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
     plugins: [
       ...plugins,
       versionOnly(version),
-      withConsole({ ...page, command: null }),
+      withConsole({ ...page, command }),
       ...Object.keys(ADDONS).map(sqliteBesideBundle),
     ],
   })
@@ -58,7 +60,8 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       copyFileSync(resolve(root, 'node_modules', name, 'prebuilds', addon), resolve(directory, prefix + addon))
     }
   writeFileSync(resolve(directory, 'package.json'), `${JSON.stringify({ type: 'module', version })}\n`)
-  const packages = bundledPackages(metafile, ofConsole)
+  writeFileSync(resolve(directory, 'coffer.mjs'), command, { mode: 0o755 })
+  const packages = bundledPackages(metafile, ofConsole, ofCommand)
   writeFileSync(resolve(directory, 'LICENSES.txt'), packages.map(licenseOf).join('\n'))
   writeFileSync(resolve(directory, 'packages.json'), `${JSON.stringify(packages, null, 2)}\n`)
 }

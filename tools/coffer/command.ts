@@ -1,0 +1,80 @@
+/** What a command is: the one declaration from which parser, help, completion and manual page are made. */
+
+import type { Role } from '../../firmware/client/types.ts'
+import type { Context } from './context.ts'
+
+export interface Option {
+  /** One letter. */
+  short?: string
+  /** What its value is called; a flag has none. */
+  value?: string
+  many?: boolean
+  choices?: readonly string[]
+  /** Its value is `@FILE`, where a passphrase is read from; it may never stand in the arguments. */
+  secret?: boolean
+  summary: string
+}
+
+export type Options = Readonly<Record<string, Option>>
+
+export interface Command {
+  /** `key generate`. */
+  words: string
+  summary: string
+  /** `KEY`, `[FILE]`, `TAG...`. */
+  arguments?: string
+  options?: Options
+  /** Whose account it uses: the first of these that the profile names a user for. Absent: no credentials are sent. */
+  roles?: readonly Role[]
+  /** A line that works as it stands. */
+  example: string
+  /** It is among the commands of a first day. */
+  isFirst?: boolean
+  /** The name of a command of NetHSM's. */
+  isNethsm?: boolean
+  run(context: Context, given: Given): Promise<void>
+}
+
+/** What was given to a command, by the names in its declaration. */
+export interface Given {
+  arguments: readonly string[]
+  text(name: string): string | undefined
+  list(name: string): string[]
+  flag(name: string): boolean
+  number(name: string): number | undefined
+}
+
+/** Of every command. */
+export const COMMON: Options = {
+  profile: {
+    value: 'NAME',
+    summary: 'the appliance, by the name that connect gave it; else COFFER_PROFILE, else "default"',
+  },
+  host: { value: 'URL', summary: 'the appliance, without a profile: https://192.168.1.1, or host and port' },
+  user: { value: 'NAME', summary: 'the account, instead of the profile’s user of the role that the command needs' },
+  'passphrase-file': { value: 'FILE', summary: 'where the passphrase of the account is read from (first line)' },
+  'passphrase-fd': { value: 'NUMBER', summary: 'the descriptor that it is read from' },
+  ca: { value: 'FILE', summary: 'certificates (PEM) of the authorities that are trusted, instead of the system’s' },
+  fingerprint: {
+    value: 'PIN',
+    summary: 'the key of its certificate, sha256//..., as the appliance’s console shows it',
+  },
+  insecure: { summary: 'takes any certificate: for tests, and said each time' },
+  json: { summary: 'the result as JSON, as the API sent it' },
+  quiet: { summary: 'the result as one bare value a line' },
+  'no-wait': { summary: 'fails at once where the appliance asks to try again later' },
+  help: { summary: 'what the command does' },
+}
+
+/** Before the command's words, as NetHSM's command has them. */
+export const LEADING: Options = {
+  ...COMMON,
+  host: { ...COMMON.host!, short: 'h' },
+  username: { short: 'u', value: 'NAME', summary: 'the same as --user' },
+  password: { short: 'p', value: '@FILE', secret: true, summary: 'the same as --passphrase-file' },
+  'ca-certs': { value: 'FILE', summary: 'the same as --ca' },
+  'verify-tls': { summary: 'what is done anyway' },
+  'no-verify-tls': { summary: 'the same as --insecure' },
+  debug: { summary: 'shows where an unexpected error comes from' },
+  version: { summary: 'the version of this program' },
+}

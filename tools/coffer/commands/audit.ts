@@ -1,0 +1,128 @@
+/** The audit log: reading, following, exporting and verifying it. */
+
+import { createReadStream } from 'node:fs'
+import { type AuditLine, verifyExport } from '../../../firmware/client/audit-verify.ts'
+import type { AuditFilter } from '../../../firmware/client/types.ts'
+import type { Command, Given } from '../command.ts'
+import type { Context } from '../context.ts'
+import { EXIT, Failure, usage } from '../failure.ts'
+import { counted, createProgress, writeWhole } from '../files.ts'
+
+const roles = ['Administrator'] as const
+const FOLLOW_MS = 1000
+const PAGE_LINES = 1000
+
+export const AUDIT: Command[] = [
+  {
+    words: 'audit',
+    summary: 'Shows the newest lines of the audit log, the newest last.',
+    roles,
+    options: {
+      follow: { summary: 'goes on with new ones as they come' },
+      limit: { value: 'NUMBER', summary: 'how many; 20 if left out' },
+      by: { value: 'USER', summary: 'only what this user did' },
+      action: { value: 'TEXT', summary: 'only those whose action has this in it' },
+      key: { value: 'KEY', summary: 'only those about a key' },
+      from: { value: 'TIME', summary: 'only since then' },
+      to: { value: 'TIME', summary: 'only until then' },
+    },
+    example: 'coffer audit --key web-key',
+    run: show,
+  },
+  {
+    words: 'audit export',
+    summary: 'Prints or writes the whole audit log as JSON lines, with its signed head at the end.',
+    roles,
+    options: { output: { value: 'FILE', summary: 'stdout if left out' } },
+    example: 'coffer audit export --output log.jsonl',
+    run: async ({ client, output, signal }, given) => {
+      const file = given.text('output')
+      const answer = await client().auditExport({ signal })
+      if (file === undefined) {
+        for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
+        return
+      }
+      const progress = createProgress(file)
+      await writeWhole(file, counted(answer.body!, progress.at), signal)
+      progress.end()
+    },
+  },
+  {
+    words: 'audit verify',
+    arguments: 'FILE',
+    summary: 'Verifies an exported audit log here: no line is changed, missing or out of order.',
+    options: {
+      key: { value: 'KEY', summary: 'the appliance’s key, noted earlier (64 hex digits)' },
+      known: { value: 'NUMBER:HASH', many: true, summary: 'a line noted earlier' },
+    },
+    example: 'coffer audit verify log.jsonl',
+    run: verify,
+  },
+]
+
+async function show({ client, output, signal }: Context, given: Given): Promise<void> {
+  const texts = ['by', 'action', 'key', 'from', 'to'].map(
+    (name) => [name === 'by' ? 'user' : name, given.text(name)] as const,
+  )
+  const filter = Object.fromEntries(texts.filter(([, value]) => value !== undefined)) as AuditFilter
+  const api = client()
+  const page = await api.audit({ ...filter, limit: given.number('limit') ?? 20 })
+  const isJson = given.flag('json')
+  if (isJson && !given.flag('follow')) return output.result(page)
+  const print = (lines: AuditLine[]) => {
+    for (const line of lines) output.raw(Buffer.from(`${isJson ? JSON.stringify(line) : sentence(line)}\n`))
+  }
+  print(page.lines.toReversed())
+  let last = page.head.sequence
+  const { setTimeout } = await import('node:timers/promises')
+  while (given.flag('follow')) {
+    await setTimeout(FOLLOW_MS, undefined, { signal })
+    const fresh: AuditLine[] = []
+    const newest = await api.audit({ ...filter, limit: PAGE_LINES })
+    for (let found = newest; ; ) {
+      fresh.push(...found.lines.filter(({ sequence }) => sequence > last))
+      const isReached = found.next === undefined || (found.lines.at(-1)?.sequence ?? 0) <= last || found.next <= last
+      if (isReached) break
+      found = await api.audit({ ...filter, limit: PAGE_LINES, before: found.next! })
+    }
+    print(fresh.reverse())
+    last = newest.head.sequence
+  }
+}
+
+function sentence({ sequence, time, user, address, action, namespace, result, facts }: AuditLine): string {
+  const more = Object.entries(facts ?? {}).map(([name, value]) => `${name}=${value}`)
+  const who = namespace && !user.includes('~') ? `${namespace}~${user}` : user || '-'
+  const line = [sequence, time, who, address, action, result, ...more].join('  ')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+  return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+}
+
+async function verify({ output }: Context, given: Given): Promise<void> {
+  const key = given.text('key')
+  if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
+  const known = new Map(given.list('known').map(noted))
+  const { createInterface } = await import('node:readline')
+  const [file] = given.arguments
+  const input = createReadStream(file!)
+  await new Promise((done, fail) => input.once('open', done).once('error', fail))
+  const texts = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+  const verdict = await verifyExport(texts, { known, ...(key !== undefined && { key }) })
+  const { problems, notes, head, lines } = verdict
+  for (const note of notes) output.note(note)
+  if (problems.length > 0) throw new Failure(EXIT.refused, problems.join('\n  '))
+  output.result(
+    verdict,
+    () =>
+      `${lines} lines, ${head!.first} to ${head!.sequence}: nothing changed, missing or reordered.\nSigned ${head!.time} with key ${head!.key}.`,
+    () => 'good',
+  )
+  if (key === undefined)
+    output.note('The key is the one in the file: compare it with one that was noted, or give that with --key')
+}
+
+function noted(text: string): [number, string] {
+  const match = /^(\d{1,15}):([0-9a-f]{64})$/.exec(text)
+  if (match === null) throw usage(`--known: not NUMBER:HASH: ${text}`)
+  return [Number(match[1]), match[2]!]
+}

@@ -1,0 +1,323 @@
+/** Keys: making, showing, labelling, moving and deleting them, and their certificates. */
+
+import { certificatesOf } from '../../../firmware/client/certificate.ts'
+import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
+import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'
+import type { Command, Given, Options } from '../command.ts'
+import type { Context } from '../context.ts'
+import { EXIT, Failure, usage } from '../failure.ts'
+import { readInput, writeWhole } from '../files.ts'
+import { table } from '../output.ts'
+import { jwkText, partsOf, sshText } from '../public.ts'
+import { certain } from './start.ts'
+
+export const MECHANISM = {
+  value: 'NAME',
+  many: true,
+  summary: 'what the key may be used for; may be given again',
+} as const
+export const ATTRIBUTES: Options = {
+  mechanism: { ...MECHANISM, short: 'm' },
+  label: { short: 's', value: 'TEXT', summary: 'a text of up to 32 bytes' },
+  tags: { value: 'TAG', many: true, summary: 'only Operators with this tag may use it; may be given again' },
+}
+export const SUBJECT: Options = {
+  'common-name': { value: 'TEXT', summary: 'CN; the first --name if left out' },
+  name: { value: 'NAME', many: true, summary: 'a DNS name or address (subjectAltName); may be given again' },
+  san: { value: 'NAME', many: true, summary: 'the same as --name' },
+  'no-san': { summary: 'no subjectAltName' },
+  country: { value: 'XX', summary: 'C' },
+  'state-or-province': { value: 'TEXT', summary: 'ST' },
+  locality: { value: 'TEXT', summary: 'L' },
+  organization: { value: 'TEXT', summary: 'O' },
+  'organizational-unit': { value: 'TEXT', summary: 'OU' },
+  'email-address': { value: 'TEXT', summary: 'an address' },
+}
+
+const FORMS = ['pem', 'jwk', 'ssh'] as const
+
+export const KEYS: Command[] = [
+  {
+    words: 'key list',
+    arguments: '[PREFIX]',
+    summary: 'Lists keys.',
+    roles: ['Administrator', 'Operator'],
+    options: {
+      label: { value: 'TEXT', summary: 'only those with this label' },
+      usable: { summary: 'only those that the Operator who asks may use' },
+      long: { short: 'l', summary: 'with type, uses, label and tags' },
+    },
+    example: 'coffer key list',
+    isFirst: true,
+    run: listKeys,
+  },
+  {
+    words: 'key show',
+    arguments: 'KEY',
+    summary: 'Shows a key: type, mechanisms, uses, label, tags, public part.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer key show web-key',
+    run: async ({ client, output }, { arguments: [id] }) => output.result(await client().key(id!)),
+  },
+  {
+    words: 'key generate',
+    arguments: '[KEY]',
+    summary: 'Makes a key, by what it is for or by type and mechanisms.',
+    roles: ['Administrator'],
+    options: {
+      for: { value: 'PURPOSE', choices: Object.keys(PURPOSES), summary: 'chooses type and mechanisms' },
+      type: { short: 't', value: 'TYPE', summary: 'RSA, Curve25519, EC_P256 and others' },
+      length: { short: 'l', value: 'BITS', summary: 'of RSA and Generic' },
+      ...ATTRIBUTES,
+    },
+    example: 'coffer key generate web-key --for tls',
+    isFirst: true,
+    run: (context, given) => generateKey(context, given, given.arguments[0]),
+  },
+  {
+    words: 'key import',
+    arguments: 'FILE [KEY]',
+    summary: 'Imports a private key (PEM).',
+    roles: ['Administrator'],
+    options: ATTRIBUTES,
+    example: 'coffer key import old.pem old-key --mechanism ECDSA_Signature',
+    run: (context, given) => importPem(context, given, given.arguments[0]!, given.arguments[1]),
+  },
+  {
+    words: 'key move',
+    arguments: 'KEY NEW',
+    summary: 'Gives a key another name.',
+    roles: ['Administrator'],
+    example: 'coffer key move old-key older-key',
+    run: async ({ client, output }, { arguments: [id, to] }) => {
+      const made = await client().moveKey(id!, to!)
+      output.result(made, () => made.id)
+    },
+  },
+  {
+    words: 'key delete',
+    arguments: 'KEY',
+    summary: 'Deletes a key and its certificate, for ever.',
+    roles: ['Administrator'],
+    options: { force: { short: 'f', summary: 'without asking' } },
+    example: 'coffer key delete older-key --force',
+    run: async ({ client }, given) => {
+      const [id] = given.arguments
+      await certain(given.flag('force'), `Key ${id} is lost for ever.`, id!)
+      await client().deleteKey(id!)
+    },
+  },
+  {
+    words: 'key label set',
+    arguments: 'KEY TEXT',
+    summary: 'Sets the label of a key.',
+    roles: ['Administrator'],
+    example: 'coffer key label set web-key "www since 2026"',
+    run: ({ client }, { arguments: [id, label] }) => client().setKeyLabel(id!, label!),
+  },
+  {
+    words: 'key label delete',
+    arguments: 'KEY',
+    summary: 'Removes the label of a key.',
+    roles: ['Administrator'],
+    example: 'coffer key label delete web-key',
+    run: ({ client }, { arguments: [id] }) => client().deleteKeyLabel(id!),
+  },
+  {
+    words: 'key tag add',
+    arguments: 'KEY TAG',
+    summary: 'Restricts a key to Operators with a tag.',
+    roles: ['Administrator'],
+    example: 'coffer key tag add web-key berlin',
+    run: ({ client }, { arguments: [id, tag] }) => client().addKeyTag(id!, tag!),
+  },
+  {
+    words: 'key tag delete',
+    arguments: 'KEY TAG',
+    summary: 'Removes a tag from a key.',
+    roles: ['Administrator'],
+    example: 'coffer key tag delete web-key berlin',
+    run: ({ client }, { arguments: [id, tag] }) => client().deleteKeyTag(id!, tag!),
+  },
+  {
+    words: 'key public',
+    arguments: 'KEY',
+    summary: 'Prints the public key.',
+    roles: ['Operator', 'Administrator'],
+    options: { form: { value: 'FORM', choices: FORMS, summary: 'pem if left out' } },
+    example: 'coffer key public web-key --form ssh',
+    run: async ({ client, output }, given) => {
+      const [id] = given.arguments
+      const form = given.text('form') ?? 'pem'
+      const text = form === 'pem' ? await client().publicKey(id!) : publicText(await client().key(id!), id!, form)
+      output.result(form === 'jwk' ? JSON.parse(text) : { [form]: text }, () => text)
+    },
+  },
+  {
+    words: 'key certificate set',
+    arguments: 'KEY FILE',
+    summary: 'Stores a certificate with a key; "-" is stdin.',
+    roles: ['Administrator'],
+    example: 'coffer key certificate set web-key web.crt',
+    run: ({ client }, { arguments: [id, file] }) => client().setKeyCertificate(id!, readInput(file!)),
+  },
+  {
+    words: 'key certificate get',
+    arguments: 'KEY',
+    summary: 'Prints the certificate of a key, as it was stored.',
+    roles: ['Operator', 'Administrator'],
+    options: { facts: { summary: 'its names and dates instead' } },
+    example: 'coffer key certificate get web-key',
+    run: async ({ client, output }, given) => {
+      const bytes = await client().keyCertificate(given.arguments[0]!)
+      if (given.flag('facts') || given.flag('json')) output.result(certificatesOf(bytes))
+      else output.raw(bytes)
+    },
+  },
+  {
+    words: 'key certificate delete',
+    arguments: 'KEY',
+    summary: 'Removes the certificate of a key.',
+    roles: ['Administrator'],
+    example: 'coffer key certificate delete web-key',
+    run: ({ client }, { arguments: [id] }) => client().deleteKeyCertificate(id!),
+  },
+  {
+    words: 'csr',
+    arguments: '[KEY]',
+    summary: 'Prints a certificate request signed with a key.',
+    roles: ['Operator', 'Administrator'],
+    options: {
+      ...SUBJECT,
+      'key-id': { short: 'k', value: 'KEY', summary: 'the same as KEY' },
+      api: { short: 'a', summary: 'with the key of the appliance’s own TLS port' },
+      output: { value: 'FILE', summary: 'written there instead' },
+    },
+    example: 'coffer csr web-key --name www.example.org',
+    run: async (context, given) => {
+      const [id = given.text('key-id')] = given.arguments
+      if (!given.flag('api') && id === undefined) throw usage('KEY is missing')
+      const subject = subjectOf(given)
+      const { output, signal } = context
+      const client = given.flag('api') ? context.as('Administrator')! : context.client()
+      const pem = given.flag('api') ? await client.tlsRequest(subject) : await client.keyRequest(id!, subject)
+      const file = given.text('output')
+      if (file !== undefined) await writeWhole(file, [Buffer.from(pem)], signal)
+      else output.result({ pem }, () => pem)
+    },
+  },
+]
+
+export async function listKeys({ client, output }: Context, given: Given): Promise<void> {
+  const [prefix = given.text('prefix')] = given.arguments
+  const label = given.text('label')
+  const filter = {
+    ...(label !== undefined && { label }),
+    ...((given.flag('usable') || given.text('filter') !== undefined) && { filter: true }),
+  }
+  const api = client()
+  if (!given.flag('long') && !given.flag('details')) {
+    const keys = prefix === undefined ? await api.keys(filter) : await api.keysWithPrefix(prefix, filter)
+    const ids = () => keys.map(({ id }) => id)
+    return output.result(keys, () => ids().join('\n'), ids)
+  }
+  const keys = await detailedKeys(api, { ...filter }, prefix)
+  output.result(
+    keys,
+    () =>
+      table(
+        ['KEY', 'TYPE', 'USES', 'LABEL', 'TAGS', 'MECHANISMS'],
+        keys.map(({ id, type, operations, label, restrictions, mechanisms }) => [
+          id,
+          type,
+          operations,
+          label,
+          (restrictions.tags ?? []).join(','),
+          mechanisms.join(','),
+        ]),
+      ),
+    () => keys.map(({ id }) => id),
+  )
+}
+
+const PAGE_KEYS = 1000
+
+/** Page by page. */
+export async function detailedKeys(
+  api: ReturnType<Context['client']>,
+  filter: { filter?: boolean; label?: string },
+  prefix?: string,
+): Promise<KeyPage['keys']> {
+  const keys: KeyPage['keys'] = []
+  for (let after: string | undefined; ; ) {
+    const query = { ...filter, details: true, limit: PAGE_KEYS, ...(after !== undefined && { after }) }
+    const found = (await (prefix === undefined
+      ? api.keys(query)
+      : api.keysWithPrefix(prefix, query))) as unknown as KeyPage
+    keys.push(...found.keys)
+    if (found.next === undefined) return keys
+    after = found.next
+  }
+}
+
+export async function generateKey({ client, output }: Context, given: Given, id: string | undefined): Promise<void> {
+  const purpose = PURPOSES[given.text('for') as PurposeName]
+  const type = given.text('type') ?? purpose?.type
+  if (type === undefined)
+    throw usage('what for?', `--for ${Object.keys(PURPOSES).join(', ')}; or --type and --mechanism`)
+  const length = given.number('length') ?? purpose?.length
+  const attributes = attributesOf(given)
+  const mechanisms = attributes.mechanisms.length > 0 ? attributes.mechanisms : [...(purpose?.mechanisms ?? [])]
+  const made = await client().generateKey({
+    ...attributes,
+    mechanisms,
+    type,
+    ...(length !== undefined && { length }),
+    ...(id !== undefined && { id }),
+  })
+  output.result(made, () => made.id)
+}
+
+export async function importPem({ client, output }: Context, given: Given, file: string, id: string | undefined) {
+  const pem = readInput(file).toString('latin1')
+  if (!/-----BEGIN [A-Z ]*PRIVATE KEY-----/.test(pem)) throw new Failure(EXIT.refused, `no private key in PEM: ${file}`)
+  const attributes = attributesOf(given)
+  if (id === undefined) {
+    const made = await client().importKey(attributes, pem)
+    return output.result(made, () => made.id)
+  }
+  await client().importKeyAs(id, attributes, pem)
+  output.result({ id }, () => id)
+}
+
+export function attributesOf(given: Given): KeyAttributes {
+  const tags = given.list('tags')
+  const label = given.text('label')
+  return {
+    mechanisms: given.list('mechanism'),
+    ...(tags.length > 0 && { restrictions: { tags } }),
+    ...(label !== undefined && { label }),
+  }
+}
+
+export function subjectOf(given: Given): Subject {
+  const names = [...given.list('name'), ...given.list('san')]
+  const commonName = given.text('common-name') ?? names[0]
+  if (commonName === undefined) throw usage('whose certificate is it?', '--name www.example.org, or --common-name TEXT')
+  const members = {
+    countryName: given.text('country'),
+    stateOrProvinceName: given.text('state-or-province'),
+    localityName: given.text('locality'),
+    organizationName: given.text('organization'),
+    organizationalUnitName: given.text('organizational-unit'),
+    emailAddress: given.text('email-address'),
+  }
+  const known = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+  return { commonName, ...known, ...(names.length > 0 && !given.flag('no-san') && { subjectAltNames: names }) }
+}
+
+function publicText(key: Key, id: string, form: string): string {
+  const text = form === 'jwk' ? jwkText(partsOf(key)) : sshText(partsOf(key), id)
+  if (text === null) throw new Failure(EXIT.refused, `a key of type ${key.type} has no form for ${form}`)
+  return text
+}

@@ -1,0 +1,106 @@
+/** The configuration of NetHSM's PKCS #11 module for the appliance of a profile, which opens the way to OpenSSL, nginx, EJBCA and others. */
+
+import { createHash } from 'node:crypto'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Command, Given } from '../command.ts'
+import type { Context } from '../context.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { writeWhole } from '../files.ts'
+import { meet } from '../transport.ts'
+
+export const PKCS11: Command[] = [
+  {
+    words: 'pkcs11',
+    summary: 'Writes the configuration of NetHSM’s PKCS #11 module, and tries the module where one is named.',
+    roles: ['Operator'],
+    options: {
+      output: { value: 'FILE', summary: 'p11nethsm.conf in the directory where the module looks, if left out' },
+      module: { value: 'FILE', summary: 'libnethsm_pkcs11.so: pkcs11-tool lists the keys through it' },
+      'pin-variable': {
+        value: 'NAME',
+        summary: 'the variable that the module reads the passphrase from; none: programs ask for it as PIN',
+      },
+    },
+    example: 'coffer pkcs11 --output p11nethsm.conf',
+    run,
+  },
+]
+
+async function run(context: Context, given: Given): Promise<void> {
+  const { output, signal, profile, profileName, user, url, trust } = context
+  const file =
+    given.text('output') ?? join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'nitrokey/p11nethsm.conf')
+  const peer = await meet(url(), trust())
+  const { pin } = trust()
+  if (pin !== undefined && pin !== peer.pin)
+    throw new Failure(EXIT.connection, `${url()} has another key than before: ${peer.pin}`)
+  const variable = given.text('pin-variable')
+  const text = configuration({
+    label: profileName(),
+    url: url(),
+    operator: user(),
+    administrator: profile()?.users.Administrator,
+    variable,
+    fingerprint: peer.isTrusted ? undefined : colons(createHash('sha256').update(peer.certificate).digest('hex')),
+  })
+  const { mkdirSync } = await import('node:fs')
+  const { dirname } = await import('node:path')
+  mkdirSync(dirname(file), { recursive: true })
+  await writeWhole(file, [Buffer.from(text)], signal)
+  output.result({ file }, () => file)
+  const module = given.text('module')
+  if (module !== undefined) await tryModule(module, file)
+}
+
+interface Slot {
+  label: string
+  url: string
+  operator: string
+  administrator?: string | undefined
+  variable?: string | undefined
+  /** SHA-256 of the certificate, where no authority signs for it. */
+  fingerprint?: string | undefined
+}
+
+/** YAML; every value that is not ours is a JSON string, which YAML reads the same. */
+export function configuration({ label, url, operator, administrator, variable, fingerprint }: Slot): string {
+  const user = (role: string, name: string, password?: string) => [
+    `    ${role}:`,
+    `      username: ${JSON.stringify(name)}`,
+    ...(password === undefined ? [] : [`      password: ${JSON.stringify(`env:${password}`)}`]),
+  ]
+  return [
+    '# Written by coffer pkcs11. When the appliance is given another certificate, it has to be written again.',
+    'slots:',
+    `  - label: ${JSON.stringify(label)}`,
+    '    description: Coffer',
+    ...user('operator', operator, variable),
+    ...(administrator === undefined ? [] : user('administrator', administrator)),
+    '    instances:',
+    `      - url: ${JSON.stringify(`${url}/api/v1`)}`,
+    ...(fingerprint === undefined
+      ? []
+      : ['        sha256_fingerprints:', `          - ${JSON.stringify(fingerprint)}`]),
+    '    retries:',
+    '      count: 5',
+    '      delay_seconds: 1',
+    '    timeout_seconds: 30',
+    '',
+  ].join('\n')
+}
+
+async function tryModule(module: string, file: string): Promise<void> {
+  const { spawn } = await import('node:child_process')
+  const child = spawn('pkcs11-tool', ['--module', module, '--list-objects', '--type', 'pubkey'], {
+    stdio: ['inherit', 2, 'inherit'],
+    env: { ...process.env, P11NETHSM_CONFIG_FILE: file },
+  })
+  const code = await new Promise<number | null>((done, fail) => {
+    child.once('error', () => fail(new Failure(EXIT.refused, 'pkcs11-tool is missing', 'sudo apt install opensc')))
+    child.once('close', done)
+  })
+  if (code !== 0) throw new Failure(EXIT.refused, `the module did not list the keys: ${module}`)
+}
+
+const colons = (hex: string): string => hex.toUpperCase().replace(/..(?=.)/g, '$&:')

@@ -1,0 +1,240 @@
+/** First contact with an appliance, and what makes it ready: connect, provision, unlock. */
+
+import { createClient } from '../../../firmware/client/client.ts'
+import { ApiError } from '../../../firmware/client/request.ts'
+import type { Role, State } from '../../../firmware/client/types.ts'
+import type { Command } from '../command.ts'
+import type { Context } from '../context.ts'
+import { addressOf } from '../context.ts'
+import { EXIT, Failure, usage } from '../failure.ts'
+import { table } from '../output.ts'
+import { listProfiles, readProfile, removeProfile, writeProfile } from '../profile.ts'
+import { ask, confirm } from '../terminal.ts'
+import { createTransport, meet } from '../transport.ts'
+
+export const ROLES: readonly Role[] = ['Administrator', 'Operator', 'Metrics', 'Backup']
+const STATES: readonly State[] = ['Unprovisioned', 'Locked', 'Operational', 'Failed']
+const POLL_MS = 500
+const WAIT_SECONDS = 300
+
+export const START: Command[] = [
+  {
+    words: 'connect',
+    arguments: 'URL',
+    summary: 'Shows the key of an appliance’s certificate, asks whether it is the right one, and remembers it.',
+    options: { as: { value: 'NAME', summary: 'the name of the profile; "default" if left out' } },
+    example: 'coffer connect https://192.168.1.1:8443',
+    isFirst: true,
+    run: connect,
+  },
+  {
+    words: 'profile list',
+    summary: 'Lists the profiles: the appliances that are known here.',
+    example: 'coffer profile list',
+    run: async ({ output }) => {
+      const profiles = listProfiles().map((name) => ({ name, ...readProfile(name)! }))
+      output.result(
+        profiles,
+        () =>
+          table(
+            ['NAME', 'URL', 'USERS'],
+            profiles.map(({ name, url, users }) => [name, url, Object.values(users).join(', ')]),
+          ),
+        () => profiles.map(({ name }) => name),
+      )
+    },
+  },
+  {
+    words: 'profile user',
+    arguments: 'ROLE NAME',
+    summary: 'Sets the user that commands which need a role work as.',
+    example: 'coffer profile user Operator web',
+    run: async ({ output, profileName }, { arguments: [role, name] }) => {
+      if (!ROLES.includes(role as Role)) throw usage(`${role} is none of ${ROLES.join(', ')}`)
+      const profile = readProfile(profileName())
+      if (profile === null) throw usage(`there is no profile ${profileName()}`, 'coffer connect URL')
+      writeProfile(profileName(), { ...profile, users: { ...profile.users, [role!]: name! } })
+      output.note(`${role}: ${name}`)
+    },
+  },
+  {
+    words: 'profile delete',
+    arguments: 'NAME',
+    summary: 'Forgets an appliance.',
+    example: 'coffer profile delete laboratory',
+    run: async ({ output }, { arguments: [name] }) => {
+      if (readProfile(name!) === null) throw new Failure(EXIT.refused, `there is no profile ${name}`)
+      removeProfile(name!)
+      output.note(`${name} is forgotten`)
+    },
+  },
+  {
+    words: 'info',
+    summary: 'Shows vendor and product.',
+    example: 'coffer info',
+    run: async ({ open, output }) => output.result(await open().info()),
+  },
+  {
+    words: 'state',
+    summary: 'Shows the state: Unprovisioned, Locked, Operational or Failed.',
+    example: 'coffer state',
+    isFirst: true,
+    run: async ({ open, output }) => {
+      const state = await open().state()
+      output.result({ state }, () => state)
+    },
+  },
+  {
+    words: 'wait',
+    arguments: 'STATE',
+    options: { timeout: { value: 'SECONDS', summary: `how long; ${WAIT_SECONDS} if left out` } },
+    summary: 'Waits until the appliance is in a state.',
+    example: 'coffer wait Operational --timeout 60',
+    run: async (context, given) => {
+      const [state] = given.arguments
+      if (!STATES.includes(state as State)) throw usage(`${state} is none of ${STATES.join(', ')}`)
+      await waitFor(context, [state as State], given.number('timeout') ?? WAIT_SECONDS)
+    },
+  },
+  {
+    words: 'alive',
+    summary: 'Ends well while the appliance waits to be provisioned or unlocked.',
+    example: 'coffer alive || true',
+    run: ({ open }) => open().alive(),
+  },
+  {
+    words: 'ready',
+    summary: 'Ends well while the appliance is Operational.',
+    example: 'coffer ready',
+    run: ({ open }) => open().ready(),
+  },
+  {
+    words: 'provision',
+    summary: 'Sets the two passphrases and the time of a fresh appliance and makes it Operational.',
+    options: {
+      'unlock-passphrase': {
+        short: 'u',
+        value: '@FILE',
+        secret: true,
+        summary: 'where the new unlock passphrase is read from',
+      },
+      'admin-passphrase': {
+        short: 'a',
+        value: '@FILE',
+        secret: true,
+        summary: 'where the new passphrase of admin is read from',
+      },
+      'system-time': {
+        short: 't',
+        value: 'TIME',
+        summary: 'the time to set (RFC 3339); that of this computer if left out',
+      },
+    },
+    example: 'coffer provision',
+    isFirst: true,
+    run: async ({ open, output, passphrase, remember }, given) => {
+      const state = await open().state()
+      if (state !== 'Unprovisioned') throw new Failure(EXIT.refused, `the appliance is ${state}`)
+      const unlockPassphrase = await passphrase('unlock-passphrase', 'New unlock passphrase', true)
+      const adminPassphrase = await passphrase('admin-passphrase', 'New passphrase of admin', true)
+      await open().provision({ unlockPassphrase, adminPassphrase, systemTime: timeOf(given.text('system-time')) })
+      remember('Administrator', 'admin')
+      output.note('Operational. Next: coffer config backup-passphrase, coffer user add NAME --role Operator')
+    },
+  },
+  {
+    words: 'unlock',
+    arguments: '[@FILE]',
+    summary: 'Makes a locked appliance Operational.',
+    example: 'coffer unlock',
+    isFirst: true,
+    run: async ({ open, passphrase, output, given }) => {
+      const [file] = given.arguments
+      if (file !== undefined && !file.startsWith('@'))
+        throw usage('a passphrase in the arguments is seen by every user of the computer', 'coffer unlock asks for it')
+      const words = await passphrase('passphrase', 'Unlock passphrase')
+      await open().unlock(words)
+      output.note('Operational')
+    },
+    options: { passphrase: { value: '@FILE', secret: true, summary: 'where the unlock passphrase is read from' } },
+  },
+  {
+    words: 'lock',
+    summary: 'Makes the appliance forget every key until the next unlock.',
+    roles: ['Administrator'],
+    example: 'coffer lock',
+    run: ({ client }) => client().lock(),
+  },
+]
+
+async function connect(context: Context): Promise<void> {
+  const { given, output } = context
+  const url = addressOf(given.arguments[0]!)
+  const name = given.text('as') ?? context.profileName()
+  const known = readProfile(name)
+  const ca = given.text('ca')
+  const peer = await meet(url, ca === undefined ? {} : { ca })
+  const expected = given.text('fingerprint')
+  if (expected !== undefined && expected !== peer.pin)
+    throw new Failure(EXIT.connection, `the key of ${url} is ${peer.pin}, not ${expected}`)
+  if (known?.url === url && known.pin !== undefined && known.pin !== peer.pin)
+    output.note(`It was ${known.pin} before.`)
+  if (!peer.isTrusted && expected === undefined && known?.pin !== peer.pin) {
+    output.note(`TLS key ${peer.pin}`)
+    if (!(await confirm('Does the appliance’s console show the same?')))
+      throw new Failure(EXIT.refused, 'not connected', `without a terminal: --fingerprint ${peer.pin}`)
+  }
+  const isPinned = !peer.isTrusted || expected !== undefined
+  // What was answered is about this key: the state is asked of nobody else.
+  const client = createClient(createTransport(url, isPinned ? { pin: peer.pin } : ca ? { ca } : {}), async () => null)
+  const state = await client.state()
+  const users = known?.url === url ? known.users : {}
+  writeProfile(name, { url, users, ...(isPinned && { pin: peer.pin }), ...(ca && !isPinned && { ca }) })
+  output.note(`${name}: ${url}, ${state}`)
+}
+
+/** A connection that fails while it restarts counts as another state. */
+export async function waitFor(
+  { open, signal, output }: Context,
+  states: readonly State[],
+  seconds: number,
+  after: (state: State | null) => boolean = () => true,
+): Promise<State> {
+  const { setTimeout } = await import('node:timers/promises')
+  const deadline = Date.now() + seconds * 1000
+  let seen: State | null = null
+  for (;;) {
+    try {
+      seen = await open().state()
+      if (after(seen) && states.includes(seen)) return seen
+    } catch (error) {
+      const isAway = error instanceof ApiError || (error instanceof Failure && /no connection/.test(error.message))
+      if (!isAway) throw error
+      seen = null
+      after(null)
+    }
+    if (Date.now() > deadline)
+      throw new Failure(
+        EXIT.state,
+        `after ${seconds} seconds it is ${seen ?? 'not answering'}, not ${states.join(' or ')}`,
+      )
+    await setTimeout(POLL_MS, undefined, { signal })
+    if (process.stderr.isTTY === true) process.stderr.write(`\r\u001b[K${seen ?? 'no answer'}...`)
+    else if (seen === 'Failed' && !states.includes('Failed')) output.note('It is Failed')
+  }
+}
+
+/** As the API takes it. */
+export function timeOf(text: string | undefined): string {
+  const time = text === undefined ? new Date() : new Date(text)
+  if (Number.isNaN(time.getTime())) throw usage(`not a time: ${text}`, 'such as 2026-11-24T12:00:00Z')
+  return `${time.toISOString().slice(0, 19)}Z`
+}
+
+/** Asks for what cannot be undone; a script says --force. */
+export async function certain(force: boolean, what: string, word: string): Promise<void> {
+  if (force) return
+  const answer = ask(`${what} Type ${word} to go on: `)
+  if (answer === null) throw usage(`${what} Nobody can be asked here`, '--force does it without asking')
+  if ((await answer).trim() !== word) throw new Failure(EXIT.refused, 'nothing was done')
+}

@@ -1,0 +1,233 @@
+/** The appliance as a machine: what it is, backups, updates, restarts, its end. */
+
+import type { Command, Given } from '../command.ts'
+import type { Context } from '../context.ts'
+import { EXIT, Failure } from '../failure.ts'
+import { counted, createProgress, size, uploadOf, writeWhole } from '../files.ts'
+import { confirm } from '../terminal.ts'
+import { certain, timeOf, waitFor } from './start.ts'
+
+const roles = ['Administrator'] as const
+const RESTART_SECONDS = 300
+const FORCE = { force: { short: 'f', summary: 'without asking' } } as const
+
+export const RESTORE = {
+  'backup-passphrase': {
+    short: 'p',
+    value: '@FILE',
+    secret: true,
+    summary: 'where the passphrase of the backup is read from',
+  },
+  'system-time': { short: 't', value: 'TIME', summary: 'the time to set; that of this computer if left out' },
+  ...FORCE,
+} as const
+
+export const SYSTEM: Command[] = [
+  {
+    words: 'backup create',
+    summary: 'Makes a backup. Only what is whole gets the name.',
+    roles: ['Backup'],
+    options: {
+      output: { value: 'FILE', summary: 'coffer-TIME.backup if left out' },
+      format: {
+        value: 'FORM',
+        choices: ['nethsm', 'coffer'],
+        summary: 'nethsm if left out; coffer has the settings of the audit log and the chat, too',
+      },
+    },
+    example: 'coffer backup create --output today.backup',
+    isFirst: true,
+    run: async (context, given) => {
+      const now = new Date().toISOString().slice(0, 19).replace(/[-:]/g, '')
+      await createBackup(context, given.text('output') ?? `coffer-${now}.backup`)
+    },
+  },
+  {
+    words: 'backup restore',
+    arguments: 'FILE',
+    summary: 'Replaces all users, keys and namespaces with those of a backup.',
+    roles,
+    options: RESTORE,
+    example: 'coffer backup restore today.backup --force',
+    run: (context, given) => restoreBackup(context, given, given.arguments[0]!),
+  },
+  {
+    words: 'update',
+    arguments: 'FILE',
+    summary: 'Sends an update, shows its notes, asks, installs it and waits until it is good.',
+    roles,
+    options: {
+      yes: { summary: 'without asking' },
+      'upload-only': { summary: 'leaves it pending' },
+    },
+    example: 'coffer update coffer-0.3.0.update',
+    run: update,
+  },
+  {
+    words: 'commit-update',
+    summary: 'Restarts into the update that is pending.',
+    roles,
+    example: 'coffer commit-update',
+    run: async (context) => {
+      await context.client().commitUpdate()
+      context.output.note('It restarts')
+    },
+  },
+  {
+    words: 'cancel-update',
+    summary: 'Drops the update that is pending.',
+    roles,
+    example: 'coffer cancel-update',
+    run: ({ client }) => client().cancelUpdate(),
+  },
+  {
+    words: 'system info',
+    summary: 'Shows versions, device id and TPM registers.',
+    roles,
+    example: 'coffer system info',
+    run: async ({ client, output }) => output.result(await client().systemInfo()),
+  },
+  {
+    words: 'system software',
+    summary: 'Shows the arithmetic in use, and what became of the last update.',
+    roles,
+    example: 'coffer system software',
+    run: async ({ client, output }) => output.result(await client().software()),
+  },
+  {
+    words: 'diagnose',
+    summary: 'Shows why the appliance is Failed.',
+    roles,
+    example: 'coffer diagnose',
+    run: async ({ client, open, output }) => {
+      const isOpen = (await open().state()) !== 'Operational'
+      output.result(await (isOpen ? open() : client()).diagnose())
+    },
+  },
+  {
+    words: 'metrics',
+    summary: 'Shows counters since the start.',
+    roles: ['Metrics'],
+    options: { prometheus: { summary: 'as Prometheus reads them' } },
+    example: 'coffer metrics',
+    run: async ({ client, output }, given) => {
+      if (given.flag('prometheus')) return output.raw(Buffer.from(await client().metrics({ accept: 'text/plain' })))
+      output.result(JSON.parse(await client().metrics()))
+    },
+  },
+  {
+    words: 'system reboot',
+    summary: 'Restarts the appliance.',
+    roles,
+    options: FORCE,
+    example: 'coffer system reboot --force',
+    run: reboot,
+  },
+  {
+    words: 'system shutdown',
+    summary: 'Shuts the appliance down.',
+    roles,
+    options: FORCE,
+    example: 'coffer system shutdown --force',
+    run: shutdown,
+  },
+  {
+    words: 'system factory-reset',
+    summary: 'Erases everything, for ever.',
+    roles,
+    options: FORCE,
+    example: 'coffer system factory-reset --force',
+    run: factoryReset,
+  },
+]
+
+export async function createBackup({ client, given, output, signal }: Context, file: string): Promise<void> {
+  const format = given.text('format') as 'nethsm' | 'coffer' | undefined
+  const answer = await client().backup(format, { signal })
+  const progress = createProgress(file)
+  let total = 0
+  const pieces = counted(answer.body!, (bytes) => {
+    total = bytes
+    progress.at(bytes)
+  })
+  await writeWhole(file, pieces, signal)
+  progress.end()
+  output.note(`${file}: ${size(total)}. It is opened by the backup passphrase and the unlock passphrase of today.`)
+}
+
+export async function restoreBackup(context: Context, given: Given, file: string): Promise<void> {
+  const { open, client, output, passphrase, signal } = context
+  const state = await open().state()
+  if (state === 'Locked' || state === 'Failed') throw new Failure(EXIT.state, `the appliance is ${state}`)
+  if (state === 'Operational')
+    await certain(given.flag('force'), 'All users, keys and namespaces are replaced.', 'restore')
+  const backupPassphrase = await passphrase('backup-passphrase', 'Passphrase of the backup')
+  const progress = createProgress(file)
+  const upload = uploadOf(file, (bytes) => {
+    progress.at(bytes)
+    if (bytes === upload.bytes) {
+      progress.end()
+      output.note('All of it is there; it is checked and installed now')
+    }
+  })
+  const api = state === 'Operational' ? client() : open()
+  await api.restore(upload, { backupPassphrase, systemTime: timeOf(given.text('system-time')) }, { signal })
+  output.note(`Restored. It is ${await open().state()} now.`)
+}
+
+async function update(context: Context, given: Given): Promise<void> {
+  const { client, output, signal } = context
+  const [file] = given.arguments
+  const progress = createProgress(file!)
+  const upload = uploadOf(file!, (bytes) => progress.at(bytes))
+  const api = client()
+  const releaseNotes = await api.update(upload, { signal })
+  progress.end()
+  output.result({ releaseNotes }, () => releaseNotes)
+  if (given.flag('upload-only')) return output.note('It is pending: coffer commit-update or coffer cancel-update')
+  if (!given.flag('yes')) {
+    if (process.stdin.isTTY !== true) return output.note('It is pending: coffer commit-update or coffer cancel-update')
+    if (!(await confirm('Install it?'))) {
+      await api.cancelUpdate()
+      throw new Failure(EXIT.refused, 'not installed, and no longer pending')
+    }
+  }
+  const before = (await api.systemInfo()).softwareBuild
+  await api.commitUpdate()
+  output.note('It restarts')
+  let wasAway = false
+  const state = await waitFor(context, ['Operational', 'Locked'], RESTART_SECONDS, (state) => {
+    wasAway ||= state === null
+    return wasAway
+  })
+  if (state === 'Locked') return output.note('It is Locked: coffer unlock, then the update is good or left')
+  await untilGood(context, before)
+}
+
+/** On trial every answer is 503. */
+async function untilGood({ client, output }: Context, before: string): Promise<void> {
+  const [{ softwareBuild }, software] = await Promise.all([client().systemInfo(), client().software()])
+  if (software.updateFallback !== undefined)
+    throw new Failure(EXIT.refused, `the update was left: ${JSON.stringify(software.updateFallback)}`)
+  output.note(softwareBuild === before ? `It is ${softwareBuild}, as before` : `It is ${softwareBuild} now, and good`)
+}
+
+/** Operational it is done by an administrator, otherwise by anybody. */
+async function asMayBe({ client, open }: Context) {
+  return (await open().state()) === 'Operational' ? client() : open()
+}
+
+export async function reboot(context: Context, given: Given): Promise<void> {
+  await certain(given.flag('force'), 'The appliance restarts.', 'reboot')
+  await (await asMayBe(context)).reboot()
+}
+
+export async function shutdown(context: Context, given: Given): Promise<void> {
+  await certain(given.flag('force'), 'The appliance goes off.', 'shutdown')
+  await (await asMayBe(context)).shutdown()
+}
+
+export async function factoryReset(context: Context, given: Given): Promise<void> {
+  await certain(given.flag('force'), 'Every key is lost for ever.', 'reset')
+  await (await asMayBe(context)).factoryReset()
+}

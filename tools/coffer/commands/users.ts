@@ -1,0 +1,172 @@
+/** Users, their tags and passphrases, and namespaces. */
+
+import type { NewUser, Role } from '../../../firmware/client/types.ts'
+import type { Command, Given } from '../command.ts'
+import type { Context } from '../context.ts'
+import { usage } from '../failure.ts'
+import { table } from '../output.ts'
+import { certain, ROLES } from './start.ts'
+
+export const NEW_USER = {
+  role: { short: 'r', value: 'ROLE', choices: ROLES, summary: 'what the user may do' },
+  'real-name': { short: 'n', value: 'TEXT', summary: 'a name for people; the id if left out' },
+  passphrase: { short: 'p', value: '@FILE', secret: true, summary: 'where the user’s passphrase is read from' },
+} as const
+
+const A = ['Administrator'] as const
+
+export const USERS: Command[] = [
+  {
+    words: 'account',
+    summary: 'Shows the account that the command works as.',
+    roles: ROLES,
+    example: 'coffer account',
+    run: async ({ client, output }) => output.result(await client().account()),
+  },
+  {
+    words: 'user list',
+    summary: 'Lists users.',
+    roles: A,
+    options: { long: { short: 'l', summary: 'with names and roles' } },
+    example: 'coffer user list --long',
+    run: listUsers,
+  },
+  {
+    words: 'user show',
+    arguments: 'USER',
+    summary: 'Shows name and role of a user.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer user show web',
+    run: async ({ client, output }, { arguments: [id] }) => output.result(await client().user(id!)),
+  },
+  {
+    words: 'user add',
+    arguments: '[USER]',
+    summary: 'Makes a user; NAMESPACE~USER is one of a namespace.',
+    roles: A,
+    options: { ...NEW_USER, namespace: { short: 'N', value: 'NAME', summary: 'the namespace of the new user' } },
+    example: 'coffer user add web --role Operator',
+    isFirst: true,
+    run: (context, given) => addUser(context, given, given.arguments[0]),
+  },
+  {
+    words: 'user delete',
+    arguments: 'USER',
+    summary: 'Deletes a user.',
+    roles: A,
+    options: { force: { short: 'f', summary: 'without asking' } },
+    example: 'coffer user delete guest --force',
+    run: async ({ client }, given) => {
+      const [id] = given.arguments
+      await certain(given.flag('force'), `User ${id} is deleted.`, id!)
+      await client().deleteUser(id!)
+    },
+  },
+  {
+    words: 'user passphrase',
+    arguments: '[USER]',
+    summary: 'Sets the passphrase of a user; one’s own if none is named.',
+    roles: ['Administrator', 'Operator'],
+    options: { passphrase: NEW_USER.passphrase },
+    example: 'coffer user passphrase web',
+    run: (context, given) => setPassphrase(context, given.arguments[0]),
+  },
+  {
+    words: 'user tag list',
+    arguments: 'USER',
+    summary: 'Lists the tags of an Operator.',
+    roles: ['Administrator', 'Operator'],
+    example: 'coffer user tag list web',
+    run: async ({ client, output }, { arguments: [id] }) => {
+      const tags = await client().userTags(id!)
+      output.result(tags, () => tags.join('\n'))
+    },
+  },
+  {
+    words: 'user tag add',
+    arguments: 'USER TAG',
+    summary: 'Gives an Operator a tag.',
+    roles: A,
+    example: 'coffer user tag add web berlin',
+    run: ({ client }, { arguments: [id, tag] }) => client().addUserTag(id!, tag!),
+  },
+  {
+    words: 'user tag delete',
+    arguments: 'USER TAG',
+    summary: 'Takes a tag from an Operator.',
+    roles: A,
+    example: 'coffer user tag delete web berlin',
+    run: ({ client }, { arguments: [id, tag] }) => client().deleteUserTag(id!, tag!),
+  },
+  {
+    words: 'namespace list',
+    summary: 'Lists namespaces.',
+    roles: A,
+    example: 'coffer namespace list',
+    run: listNamespaces,
+  },
+  {
+    words: 'namespace add',
+    arguments: 'NAME',
+    summary: 'Makes a namespace; users whose ids begin with its name become its users.',
+    roles: A,
+    example: 'coffer namespace add berlin',
+    run: ({ client }, { arguments: [id] }) => client().addNamespace(id!),
+  },
+  {
+    words: 'namespace delete',
+    arguments: 'NAME',
+    summary: 'Deletes a namespace with all its keys.',
+    roles: A,
+    options: { force: { short: 'f', summary: 'without asking' } },
+    example: 'coffer namespace delete berlin --force',
+    run: async ({ client }, given) => {
+      const [id] = given.arguments
+      await certain(given.flag('force'), `All keys in ${id} are lost for ever.`, id!)
+      await client().deleteNamespace(id!)
+    },
+  },
+]
+
+export async function listNamespaces({ client, output }: Context): Promise<void> {
+  const found = await client().namespaces()
+  const ids = () => found.map(({ id }) => id)
+  output.result(found, () => ids().join('\n'), ids)
+}
+
+const AT_ONCE = 6
+
+export async function listUsers({ client, output }: Context, given: Given): Promise<void> {
+  const api = client()
+  const users = await api.users()
+  const ids = () => users.map(({ user }) => user)
+  if (!given.flag('long') && !given.flag('details')) return output.result(users, () => ids().join('\n'), ids)
+  const rows: Record<string, unknown>[] = []
+  for (let at = 0; at < users.length; at += AT_ONCE) {
+    const some = users.slice(at, at + AT_ONCE)
+    rows.push(...(await Promise.all(some.map(async ({ user }) => ({ user, ...(await api.user(user)) })))))
+  }
+  const cells = rows.map(({ user, role, realName }) => [user, role, realName])
+  output.result(rows, () => table(['USER', 'ROLE', 'NAME'], cells), ids)
+}
+
+export async function addUser(context: Context, given: Given, id: string | undefined): Promise<void> {
+  const { client, output, passphrase, remember } = context
+  const role = given.text('role') as Role | undefined
+  if (role === undefined) throw usage('which role?', `--role ${ROLES.join(', ')}`)
+  const namespace = given.text('namespace')
+  const full = id !== undefined && namespace !== undefined ? `${namespace}~${id}` : id
+  const words = await passphrase('passphrase', `New passphrase of ${full ?? 'the new user'}`, true)
+  const user: NewUser = { realName: given.text('real-name') ?? id ?? role, role, passphrase: words }
+  const api = client()
+  let made = full
+  if (made !== undefined) await api.addUserAs(made, user)
+  else made = (namespace === undefined ? await api.addUser(user) : await api.addUserIn(namespace, user)).id
+  if (given.flag('create-namespace') && namespace !== undefined) await api.addNamespace(namespace)
+  if (!made.includes('~')) remember(role, made)
+  output.result({ id: made }, () => made)
+}
+
+export async function setPassphrase({ client, passphrase, user }: Context, id = user()): Promise<void> {
+  await client().setPassphrase(id, await passphrase('passphrase', `New passphrase of ${id}`, true))
+}

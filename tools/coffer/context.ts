@@ -1,0 +1,145 @@
+/** What a command works with: calls with the right account, passphrases, results. */
+
+import { type Client, createClient } from '../../firmware/client/client.ts'
+import { basicCredentials, type Transport, withRetries } from '../../firmware/client/request.ts'
+import type { Role } from '../../firmware/client/types.ts'
+import type { Command, Given } from './command.ts'
+import { usage } from './failure.ts'
+import { createOutput, type Output } from './output.ts'
+import { passphraseFrom, secretFile, takeVariables } from './passphrase.ts'
+import { DEFAULT_PROFILE, type Profile, readProfile, writeProfile } from './profile.ts'
+import { createTransport, type Trust } from './transport.ts'
+
+export interface Context {
+  output: Output
+  /** Ended by Ctrl-C. */
+  signal: AbortSignal
+  /** With the account of the command's role. */
+  client(): Client
+  /** Without credentials. */
+  open(): Client
+  /** With the account of another role; null when there is none. */
+  as(role: Role): Client | null
+  user(): string
+  url(): string
+  trust(): Trust
+  profileName(): string
+  profile(): Profile | null
+  /** The user of a role, from now on, unless there is one. */
+  remember(role: Role, user: string): void
+  /** From the option `--NAME @FILE` if it is given. */
+  passphrase(name: string, what: string, isNew?: boolean): Promise<string>
+  given: Given
+}
+
+/** For a command with what was given to it; `leading` stood before its words. */
+export function createContext(command: Command, given: Given, signal: AbortSignal): Context {
+  const output = createOutput({ json: given.flag('json'), quiet: given.flag('quiet') })
+  const variables = takeVariables()
+  const name = given.text('profile') ?? (process.env.COFFER_PROFILE || DEFAULT_PROFILE)
+  const url = given.text('host') === undefined ? undefined : addressOf(given.text('host')!)
+  let known: Profile | null | undefined
+  const profile = () => {
+    if (known === undefined) known = url === undefined ? readProfile(name) : null
+    return known
+  }
+  if (given.flag('insecure')) output.note('coffer: --insecure: the appliance’s certificate is not checked')
+
+  const address = () => {
+    const found = url ?? profile()?.url
+    if (found !== undefined) return found
+    throw usage(
+      name === DEFAULT_PROFILE ? 'no appliance is known yet' : `there is no profile ${name}`,
+      `coffer connect https://192.168.1.1${name === DEFAULT_PROFILE ? '' : ` --as ${name}`}`,
+    )
+  }
+  const trust = (): Trust => {
+    const pin = given.text('fingerprint') ?? profile()?.pin
+    const ca = given.text('ca') ?? profile()?.ca
+    return { ...(pin && { pin }), ...(ca && { ca }), insecure: given.flag('insecure') }
+  }
+  const userOf = (roles: readonly Role[]): string | null => {
+    const named = given.text('user') ?? roles.map((role) => profile()?.users[role]).find((user) => user !== undefined)
+    return named ?? (roles.includes('Administrator') ? 'admin' : null)
+  }
+  const user = () => {
+    const roles = command.roles ?? []
+    const found = userOf(roles)
+    if (found !== null) return found
+    throw usage(
+      `${command.words} is done by a user with role ${roles.join(' or ')}, and none is known`,
+      `--user NAME, or for always: coffer profile user ${roles[0] ?? 'Administrator'} NAME`,
+    )
+  }
+
+  let carrier: Transport | undefined
+  const transport = () => {
+    carrier ??= given.flag('no-wait')
+      ? createTransport(address(), trust())
+      : withRetries(createTransport(address(), trust()), (seconds) => pause(seconds, output, signal))
+    return carrier
+  }
+  const credentials = new Map<string, Promise<string>>()
+  const clientOf = (account: string) =>
+    createClient(transport(), async () => {
+      let value = credentials.get(account)
+      if (value === undefined) {
+        value = passphraseFrom(
+          { file: given.text('passphrase-file'), descriptor: given.number('passphrase-fd'), ...variables },
+          `Passphrase of ${account}`,
+        ).then((passphrase) => basicCredentials(account, passphrase))
+        credentials.set(account, value)
+      }
+      return value
+    })
+
+  return {
+    output,
+    signal,
+    given,
+    client: () => clientOf(user()),
+    open: () => createClient(transport(), async () => null),
+    as: (role) => {
+      const account = userOf([role])
+      return account === null ? null : clientOf(account)
+    },
+    user,
+    url: address,
+    trust,
+    profileName: () => name,
+    profile,
+    remember: (role, user) => {
+      const profile = url === undefined ? readProfile(name) : null
+      if (profile !== null && profile.users[role] === undefined)
+        writeProfile(name, { ...profile, users: { ...profile.users, [role]: user } })
+    },
+    passphrase: (option, what, isNew) => {
+      const value = given.text(option)
+      const file = value === undefined ? undefined : secretFile(option, value)
+      // COFFER_PASSPHRASE is of the account; where a command has none, of what it asks for first.
+      const isMain = command.roles === undefined && option === 'passphrase'
+      const { program, variable } = variables
+      const sources = isMain
+        ? { file: file ?? given.text('passphrase-file'), descriptor: given.number('passphrase-fd'), variable, program }
+        : { file, program }
+      return passphraseFrom(sources, what, isNew)
+    },
+  }
+}
+
+/** `https://host:port`; the scheme may be left out, a path of the API as well. */
+export function addressOf(text: string): string {
+  try {
+    const url = new URL(/^\w+:\/\//.test(text) ? text : `https://${text}`)
+    if (url.protocol === 'https:' && url.username === '' && url.hostname !== '') return url.origin
+  } catch {
+    // said below
+  }
+  throw usage(`not the address of an appliance: ${text}`, 'such as https://192.168.1.1 or 127.0.0.1:8443')
+}
+
+async function pause(seconds: number, output: Output, signal: AbortSignal): Promise<void> {
+  const { setTimeout } = await import('node:timers/promises')
+  if (seconds > 1) output.note(`coffer: the appliance asks to wait ${seconds} seconds`)
+  await setTimeout(seconds * 1000, undefined, { signal })
+}

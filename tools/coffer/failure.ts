@@ -1,0 +1,36 @@
+/** Why a command ends without having done what it is for, and the exit status that says so. */
+
+import { ApiError } from '../../firmware/client/request.ts'
+
+export const EXIT = { done: 0, refused: 1, usage: 2, connection: 3, state: 4, credentials: 5 } as const
+
+export class Failure extends Error {
+  readonly exit: number
+  readonly hint: string | null
+  constructor(exit: number, message: string, hint: string | null = null) {
+    super(message)
+    this.exit = exit
+    this.hint = hint
+  }
+}
+
+export const usage = (message: string, hint: string | null = null) => new Failure(EXIT.usage, message, hint)
+
+/** An error of any kind as a sentence, what may help, and an exit status. */
+export function explain(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  if (error instanceof ApiError) return ofApi(error)
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== undefined && /^E[A-Z]+$/.test(code)) return new Failure(EXIT.refused, message.replace(/^\w+: /, ''))
+  return new Failure(EXIT.refused, message)
+}
+
+function ofApi({ status, message }: ApiError): Failure {
+  const text = `${message} (${status})`
+  if (status === 401)
+    return new Failure(EXIT.credentials, text, 'user or passphrase is wrong; --user names another one')
+  if (status === 412 && message.includes('Service not available'))
+    return new Failure(EXIT.state, text, 'coffer state shows why; coffer unlock, or coffer provision, changes that')
+  if (status === 429) return new Failure(EXIT.refused, text, 'too many attempts: wait a second')
+  return new Failure(EXIT.refused, text)
+}

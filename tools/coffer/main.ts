@@ -1,0 +1,48 @@
+/** The command `coffer`: administers and uses an appliance from anybody's computer, over the API that every client has. */
+
+import { writeSync } from 'node:fs'
+import manifest from '../../package.json' with { type: 'json' }
+import type { Given } from './command.ts'
+import { createContext } from './context.ts'
+import { EXIT, explain } from './failure.ts'
+import { firstDay, listing, page } from './help.ts'
+import { parse } from './parse.ts'
+import { COMMANDS } from './table.ts'
+
+const INTERRUPTED = 130 // 128 + SIGINT, as shells have it
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(line: string[]): Promise<number> {
+  const interruption = new AbortController()
+  let words = ''
+  try {
+    const { command, given } = parse(COMMANDS, line)
+    if (command === null) return general(given)
+    words = `${command.words}${given.arguments[0] && !command.isNethsm ? ` ${given.arguments[0]}` : ''}: `
+    if (given.flag('help')) return print(page(command))
+    process.once('SIGINT', () => interruption.abort())
+    process.once('SIGTERM', () => interruption.abort())
+    await command.run(createContext(command, given, interruption.signal), given)
+    process.exit(process.exitCode ?? EXIT.done) // connections that are kept would hold it
+  } catch (error) {
+    if (interruption.signal.aborted) {
+      writeSync(2, 'coffer: interrupted\n')
+      process.exit(INTERRUPTED)
+    }
+    const { message, hint, exit } = explain(error)
+    writeSync(2, `coffer: ${words}${message}\n${hint === null ? '' : `  ${hint}\n`}`)
+    if (line.includes('--debug')) writeSync(2, `${(error as Error).stack}\n`)
+    process.exit(exit)
+  }
+}
+
+function general(given: Given): number {
+  if (given.flag('version')) return print(`coffer ${manifest.version}\n`)
+  return print(given.flag('help') ? listing(COMMANDS) : firstDay(COMMANDS))
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return EXIT.done
+}
