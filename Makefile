@@ -2,7 +2,7 @@
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
-SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
+SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts tools/command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
 .PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
@@ -17,7 +17,7 @@ help:
 	@echo 'make test-all   run every test, also those that take long, and all of the image under QEMU (an hour)'
 	@echo 'make test-long  run those that take long; make test-image, those of the image'
 	@echo 'make test-slow  the arithmetic and every reader of what strangers send for far longer (most of an hour)'
-	@echo 'make build      bundle dist/boot.js, dist/firmware.js, dist/chat.js and dist/worker.js'
+	@echo 'make build      bundle dist/boot.js, firmware.js, chat.js, worker.js, and the command, dist/coffer.mjs'
 	@echo 'make lint       check format, style and types'
 	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
 	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
@@ -63,6 +63,7 @@ SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-conc
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
   accept/hostile-sockets accept/matrix accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large \
   backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/taken-over \
+  coffer/examples \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
