@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { meet } from '../../tools/coffer/transport.ts'
 import { buildCommand } from '../../tools/command.ts'
-import type { Appliance } from '../accept/harness.ts'
+import type { Appliance } from '../support/suite.ts'
 
 export interface Run {
   code: number | null
