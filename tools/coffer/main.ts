@@ -19,7 +19,9 @@ async function main(line: string[]): Promise<number> {
   try {
     const { command, given } = parse(COMMANDS, line)
     if (command === null) return general(given)
-    words = `${command.words}${given.arguments[0] && !command.isNethsm ? ` ${given.arguments[0]}` : ''}: `
+    // What somebody gave where no name belongs may be a passphrase, and is not repeated.
+    const isNamed = given.arguments[0] !== undefined && /^\[?[A-Z]/.test(command.arguments ?? '')
+    words = `${command.words}${isNamed ? ` ${given.arguments[0]}` : ''}: `
     if (given.flag('help')) return print(page(command))
     process.once('SIGINT', () => interruption.abort())
     process.once('SIGTERM', () => interruption.abort())
