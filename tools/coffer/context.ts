@@ -74,9 +74,13 @@ export function createContext(command: Command, given: Given, signal: AbortSigna
 
   let carrier: Transport | undefined
   const transport = () => {
-    carrier ??= given.flag('no-wait')
-      ? createTransport(address(), trust())
-      : withRetries(createTransport(address(), trust()), (seconds) => pause(seconds, output, signal))
+    if (carrier === undefined) {
+      const direct = createTransport(address(), trust())
+      const interruptible: Transport = (request) => direct({ signal, ...request })
+      carrier = given.flag('no-wait')
+        ? interruptible
+        : withRetries(interruptible, (seconds) => pause(seconds, output, signal))
+    }
     return carrier
   }
   const credentials = new Map<string, Promise<string>>()

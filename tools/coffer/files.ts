@@ -1,7 +1,7 @@
 /** Files in and out: whole ones or none, and progress while it takes. */
 
 import { createReadStream, readFileSync, statSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Upload } from '../../firmware/client/request.ts'
 import { EXIT, Failure } from './failure.ts'
@@ -9,12 +9,14 @@ import { EXIT, Failure } from './failure.ts'
 /** A file, or stdin for `-`. */
 export const readInput = (file: string): Buffer => readFileSync(file === '-' ? 0 : file)
 
-/** Under the name only once all of it is there and on disk. Nobody else may read it. */
+/** Under the name only once all of it is there and on disk. Nobody else may read it. Into a pipe or a device as it comes. */
 export async function writeWhole(
   file: string,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true
+  if (!isFile) return writeFile(file, pieces, { signal })
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}.part`)
   const handle = await open(draft, 'wx', 0o600)
   try {

@@ -8,6 +8,7 @@ import type { Context } from '../context.ts'
 import { addressOf } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { table } from '../output.ts'
+import { passphraseFrom } from '../passphrase.ts'
 import { listProfiles, readProfile, removeProfile, writeProfile } from '../profile.ts'
 import { ask, confirm } from '../terminal.ts'
 import { createTransport, meet } from '../transport.ts'
@@ -139,7 +140,7 @@ export const START: Command[] = [
       const adminPassphrase = await passphrase('admin-passphrase', 'New passphrase of admin', true)
       await open().provision({ unlockPassphrase, adminPassphrase, systemTime: timeOf(given.text('system-time')) })
       remember('Administrator', 'admin')
-      output.note('Operational. Next: coffer config backup-passphrase, coffer user add NAME --role Operator')
+      output.note('Operational. Next: coffer config backup-passphrase --first, coffer user add NAME --role Operator')
     },
   },
   {
@@ -152,7 +153,10 @@ export const START: Command[] = [
       const [file] = given.arguments
       if (file !== undefined && !file.startsWith('@'))
         throw usage('a passphrase in the arguments is seen by every user of the computer', 'coffer unlock asks for it')
-      const words = await passphrase('passphrase', 'Unlock passphrase')
+      const what = 'Unlock passphrase'
+      const words = await (file === undefined
+        ? passphrase('passphrase', what)
+        : passphraseFrom({ file: file.slice(1) }, what))
       await open().unlock(words)
       output.note('Operational')
     },

@@ -28,7 +28,7 @@ export const SYSTEM: Command[] = [
     summary: 'Makes a backup. Only what is whole gets the name.',
     roles: ['Backup'],
     options: {
-      output: { value: 'FILE', summary: 'coffer-TIME.backup if left out' },
+      output: { value: 'FILE', summary: 'coffer-TIME.backup if left out; "-" is stdout' },
       format: {
         value: 'FORM',
         choices: ['nethsm', 'coffer'],
@@ -144,6 +144,10 @@ export const SYSTEM: Command[] = [
 export async function createBackup({ client, given, output, signal }: Context, file: string): Promise<void> {
   const format = given.text('format') as 'nethsm' | 'coffer' | undefined
   const answer = await client().backup(format, { signal })
+  if (file === '-') {
+    for await (const piece of counted(answer.body!, () => {})) output.raw(piece)
+    return
+  }
   const progress = createProgress(file)
   let total = 0
   const pieces = counted(answer.body!, (bytes) => {
@@ -173,6 +177,8 @@ export async function restoreBackup(context: Context, given: Given, file: string
   const api = state === 'Operational' ? client() : open()
   await api.restore(upload, { backupPassphrase, systemTime: timeOf(given.text('system-time')) }, { signal })
   output.note(`Restored. It is ${await open().state()} now.`)
+  if (state === 'Unprovisioned')
+    output.note(`Its TLS key is that of the backup from now on: coffer connect ${context.url()}`)
 }
 
 async function update(context: Context, given: Given): Promise<void> {
