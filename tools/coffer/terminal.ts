@@ -28,11 +28,14 @@ export async function confirm(question: string): Promise<boolean> {
 async function readLine(descriptor: number, question: string, isHidden: boolean): Promise<string> {
   const { ReadStream } = await import('node:tty')
   const input = new ReadStream(descriptor)
+  if (isHidden) input.setRawMode(true) // before the question: what is typed at once is not shown either
   writeSync(2, question)
-  if (isHidden) input.setRawMode(true)
+  let interrupt = () => {}
   try {
     return await new Promise((done, fail) => {
       let line = ''
+      interrupt = () => fail(new Failure(EXIT.refused, 'not answered'))
+      process.once('SIGINT', interrupt) // a terminal that is not raw makes a signal of Ctrl-C
       input.setEncoding('utf8')
       input.on('data', (text: string) => {
         for (const character of text) {
@@ -47,6 +50,7 @@ async function readLine(descriptor: number, question: string, isHidden: boolean)
       input.on('error', fail)
     })
   } finally {
+    process.off('SIGINT', interrupt)
     if (isHidden) {
       input.setRawMode(false)
       writeSync(2, '\n')
