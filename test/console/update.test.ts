@@ -10,14 +10,8 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { bundle } from '../../tools/build.ts'
-import {
-  ADMIN_PASSPHRASE,
-  buildForTests,
-  makeDataDirectory,
-  provision,
-  startCoffer,
-  UNLOCK_PASSPHRASE,
-} from '../boot/coffer.ts'
+import { ADMIN_PASSPHRASE, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
 
 const NOTES = 'What is <b>new</b>.'

@@ -8,7 +8,7 @@ import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { toResponse } from '../../firmware/http/reply.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 import { replyOf } from '../../firmware/kms/pipeline/replies.ts'
-import { TlsClient } from './tls-client.ts'
+import { clientsOf, type TlsClient } from './tls-client.ts'
 
 const MIB = 1024 * 1024
 const FILE_BYTES = 64 * MIB // far more than the buffers between two programs of one machine take
@@ -39,17 +39,7 @@ async function serve(t: TestContext): Promise<{ client: () => Promise<TlsClient>
     now: Date.now,
     limits: { closeMs: 200 },
   })
-  const clients: TlsClient[] = []
-  t.after(async () => {
-    for (const client of clients) client.destroy()
-    await listener.close()
-  })
-  const client = async () => {
-    const made = await TlsClient.connect(listener.port)
-    clients.push(made)
-    return made
-  }
-  return { client, taken }
+  return { client: clientsOf(t, listener), taken }
 }
 
 const GET = 'GET /console/x.js HTTP/1.1\r\nhost: coffer\r\n\r\n'

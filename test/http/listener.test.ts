@@ -15,7 +15,7 @@ import { type Listener, listenTls } from '../../firmware/http/server/listener.ts
 import { createTraffic, type Traffic } from '../../firmware/http/server/traffic.ts'
 import type { ApiOptions } from '../../firmware/kms/pipeline/pipeline.ts'
 import { basic, type Sample, type SampleApi, sampleApi } from './sample-api.ts'
-import { type RawAnswer, TlsClient } from './tls-client.ts'
+import { clientsOf, type RawAnswer, TlsClient } from './tls-client.ts'
 
 const makeIdentity = () => makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 const identity = await makeIdentity()
@@ -46,17 +46,7 @@ async function setup(
     traffic,
     limits: { ...limits, closeMs: 200 },
   })
-  const clients: TlsClient[] = []
-  t.after(async () => {
-    for (const client of clients) client.destroy()
-    await listener.close()
-  })
-  const client = async () => {
-    const made = await TlsClient.connect(listener.port)
-    clients.push(made)
-    return made
-  }
-  return { ...api, listener, traffic, client }
+  return { ...api, listener, traffic, client: clientsOf(t, listener) }
 }
 
 const HOST = 'host: appliance\r\n'

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 import { basic, type SampleApi, sampleApi } from './sample-api.ts'
-import { TlsClient } from './tls-client.ts'
+import { clientsOf, type TlsClient } from './tls-client.ts'
 
 const MIB = 1024 * 1024
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
@@ -29,17 +29,7 @@ async function setup(t: TestContext): Promise<Setup> {
     now: Date.now,
     limits,
   })
-  const clients: TlsClient[] = []
-  t.after(async () => {
-    for (const client of clients) client.destroy()
-    await listener.close()
-  })
-  const client = async () => {
-    const made = await TlsClient.connect(listener.port)
-    clients.push(made)
-    return made
-  }
-  return { sample, entries, client, port: listener.port }
+  return { sample, entries, client: clientsOf(t, listener), port: listener.port }
 }
 
 const post = (headers: string, query = '') =>

@@ -1,6 +1,7 @@
 /** A client that writes exactly the bytes it is told to, over TLS, and reads answers one by one. */
 
 import { once } from 'node:events'
+import type { TestContext } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 
 export interface RawAnswer {
@@ -86,5 +87,22 @@ export class TlsClient {
 
   destroy(): void {
     this.socket.destroy()
+  }
+}
+
+/** Connects as often as it is called. After the test the clients go first, then the listener closes. */
+export function clientsOf(
+  t: TestContext,
+  listener: { readonly port: number; close(): Promise<void> },
+): () => Promise<TlsClient> {
+  const clients: TlsClient[] = []
+  t.after(async () => {
+    for (const client of clients) client.destroy()
+    await listener.close()
+  })
+  return async () => {
+    const made = await TlsClient.connect(listener.port)
+    clients.push(made)
+    return made
   }
 }
