@@ -4,8 +4,9 @@
  */
 
 import { newSecret, wipe } from '../../base/secret.ts'
+import { balance, defineConstantsDefect } from './constants.ts'
 import { Fault } from './fault.ts'
-import { type Code, i8x16, i32, i64, i64x2, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
+import { type Code, i8x16, i32, i64, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
 
 const BLOCK_BYTES = 128
 const DIGEST_BYTES = 64
@@ -76,7 +77,7 @@ function open(): Opened {
   const words = new BigUint64Array(compress.memory.buffer)
   const constants = [...rootFractions(ROUNDS, 3), ...rootFractions(8, 2)]
   words.set(constants)
-  for (const [i, word] of constants.entries()) words[BALANCE / 8 + (i % 2)]! -= word
+  memory.set(balance(memory.subarray(0, BALANCE)), BALANCE)
   return { compress, memory, view: new DataView(compress.memory.buffer) }
 }
 
@@ -165,13 +166,7 @@ function emit(): Compression {
       ),
     ]
   })
-  module.define('constantsDefect', [], ['i32'], (_, local) => {
-    const [sum, from] = [local('v128'), local('i32')]
-    return [
-      repeatWhile([sum.set(i64x2.add(sum, v128.load(from))), from.set(i32.add(from, 16))], i32.ltU(from, STATE)),
-      v128.anyTrue(sum),
-    ]
-  })
+  defineConstantsDefect(module, STATE)
   return module.instantiate() as unknown as Compression
 }
 
