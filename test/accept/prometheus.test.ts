@@ -99,6 +99,7 @@ describe('metrics for Prometheus', () => {
       coffer_tls_certificate_end_timestamp_seconds: 'gauge',
       coffer_last_backup_timestamp_seconds: 'gauge',
       coffer_http_response_duration_seconds: 'histogram',
+      coffer_chat_state: 'gauge',
     }
     assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), types)
     for (const { name, type, help, samples } of families.values()) {
@@ -121,6 +122,7 @@ describe('metrics for Prometheus', () => {
       between('coffer_key_operations', operation, { operation })
     assert.equal(value('coffer_key_operations', { operation: 'sign' }), 3)
     assert(value('coffer_heap_bytes') > 1_000_000)
+    assert.equal(value('coffer_chat_state', { state: 'none' }), 1)
     assert(value('coffer_http_response_seconds') > 0)
 
     const statuses = families.get('coffer_http_responses')!.samples.map(({ labels }) => labels.status!)
