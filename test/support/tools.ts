@@ -21,6 +21,7 @@ const PACKAGES = {
   curl: 'curl',
   'dpkg-deb': 'dpkg',
   e2fsck: 'e2fsprogs',
+  etcd: 'etcd-server',
   'fsck.fat': 'dosfstools',
   git: 'git',
   mcopy: 'mtools',

@@ -1,0 +1,231 @@
+/**
+ * What is asked of an etcd: as much of its interface as a cluster takes. https://etcd.io/docs/v3.6/learning/api/
+ * Whatever ends in `unavailable` may have been done; everything else that is thrown has not.
+ */
+
+import { encodeBase64 } from '../../base/base64.ts'
+import { EtcdError } from './error.ts'
+import { createGateway } from './gateway.ts'
+import { added, answered, encodeKey, listed, type Member, ranged, statusTold, transacted, watched } from './messages.ts'
+
+export type { Member } from './messages.ts'
+
+/** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
+const TIMEOUT_MS = 10_000
+const PAGE_MAX = 256 // records
+
+export interface Entry {
+  key: string
+  value: Uint8Array
+  /** That last changed it. */
+  revision: number
+}
+
+export interface Found {
+  /** That the answer is from. */
+  revision: number
+  clusterId: string
+  memberId: string
+  entry: Entry | null
+}
+
+/** Null removes it. */
+export interface Write {
+  key: string
+  value: Uint8Array | null
+}
+
+/** All that one transaction has changed below a prefix, in no order. */
+export interface Revision {
+  revision: number
+  writes: Write[]
+}
+
+export interface Status {
+  version: string
+  /** Zero where there is none. */
+  leader: string
+  memberId: string
+  databaseBytes: number
+  databaseBytesInUse: number
+  raftIndex: number
+  raftAppliedIndex: number
+  isLearner: boolean
+  errors: string[]
+}
+
+export interface ReadOptions {
+  /** Asks this member alone, which may be behind the others or cut off from them. */
+  isLocal?: boolean
+  /** As it was then. */
+  revision?: number
+  timeoutMs?: number
+}
+
+export interface Etcd {
+  get(key: string, options?: ReadOptions): Promise<Found>
+  /** Everything below a prefix as it was at one revision, in the order of keys, some at once. */
+  pages(prefix: string, revision: number, options?: Pick<ReadOptions, 'isLocal'>): AsyncGenerator<Entry[]>
+  /**
+   * Makes all of the changes if the key was last changed at this revision, 0 for one that is missing, and none otherwise. At most
+   * as many as the etcd was told at its start. `revision` is the newest that its member has.
+   */
+  changeIf(
+    key: string,
+    revision: number,
+    writes: readonly Write[],
+    timeoutMs?: number,
+  ): Promise<{ isDone: boolean; revision: number }>
+  put(key: string, value: Uint8Array, timeoutMs?: number): Promise<void>
+  /**
+   * Each revision that changed anything below a prefix, from this one on, complete and in order. Ends by throwing, `compacted` or
+   * `unavailable`; says nothing while the etcd is stopped, or the revision has yet to come.
+   */
+  watch(prefix: string, revision: number, signal: AbortSignal): AsyncGenerator<Revision>
+  /** Revisions below this one cannot be read or watched any more. */
+  compact(revision: number): Promise<void>
+  members(): Promise<Member[]>
+  /** Throws `precondition` while there is a learner, or one that was never started. */
+  addLearner(urls: readonly string[]): Promise<{ member: Member; members: Member[] }>
+  updateMember(id: string, urls: readonly string[]): Promise<void>
+  removeMember(id: string): Promise<void>
+  /** Throws `precondition` until it has caught up. */
+  promote(id: string): Promise<void>
+  /** Of this member, which answers without the others. */
+  status(timeoutMs?: number): Promise<Status>
+  /** Whatever is on its way ends as `unavailable`. */
+  close(): void
+}
+
+export function connectToEtcd(socketPath: string): Etcd {
+  const gateway = createGateway(socketPath)
+
+  const range = (key: object, { isLocal, revision, timeoutMs }: ReadOptions) =>
+    gateway.call(
+      'kv/range',
+      { ...key, ...(isLocal && { serializable: true }), ...(revision !== undefined && { revision }) },
+      ranged,
+      timeoutMs ?? TIMEOUT_MS,
+    )
+
+  /** Large records make large answers: fewer are asked for until they fit. */
+  async function* pages(
+    prefix: string,
+    revision: number,
+    options: Pick<ReadOptions, 'isLocal'> = {},
+  ): AsyncGenerator<Entry[]> {
+    const range_end = encodeKey(afterPrefix(prefix))
+    let from = prefix
+    let limit = PAGE_MAX
+    for (;;) {
+      try {
+        const { kvs, more } = await range({ key: encodeKey(from), range_end, limit }, { ...options, revision })
+        yield kvs.map(entryOf)
+        if (!more || kvs.length === 0) return
+        from = `${kvs.at(-1)!.key}\0`
+        limit = Math.min(PAGE_MAX, 2 * limit)
+      } catch (error) {
+        if (!(error instanceof EtcdError && error.code === 'tooLarge') || limit === 1) throw error
+        limit = Math.ceil(limit / 4)
+      }
+    }
+  }
+
+  async function* watch(prefix: string, revision: number, signal: AbortSignal): AsyncGenerator<Revision> {
+    const create_request = {
+      key: encodeKey(prefix),
+      range_end: encodeKey(afterPrefix(prefix)),
+      start_revision: revision,
+      fragment: true,
+    }
+    let pending: Revision | null = null
+    for await (const told of gateway.stream('watch', { create_request }, watched, signal)) {
+      if (told.canceled) {
+        if (told.compact_revision > 0) throw new EtcdError('compacted', 'What is to be watched has been compacted')
+        throw new EtcdError('unavailable', `etcd ended the watch: ${told.cancel_reason}`)
+      }
+      for (const { type, kv } of told.events) {
+        if (pending !== null && pending.revision !== kv.mod_revision) {
+          yield pending
+          pending = null
+        }
+        pending ??= { revision: kv.mod_revision, writes: [] }
+        pending.writes.push({ key: kv.key, value: type === 'PUT' ? kv.value : null })
+      }
+      if (told.fragment || pending === null) continue
+      yield pending
+      pending = null
+    }
+  }
+
+  const change = async (path: string, body: object, timeoutMs = TIMEOUT_MS): Promise<void> => {
+    await gateway.call(path, body, answered, timeoutMs)
+  }
+
+  return {
+    async get(key, options = {}) {
+      const { header, kvs } = await range({ key: encodeKey(key) }, options)
+      return {
+        revision: header.revision,
+        clusterId: header.cluster_id,
+        memberId: header.member_id,
+        entry: kvs[0] === undefined ? null : entryOf(kvs[0]),
+      }
+    },
+    pages,
+    async changeIf(key, revision, writes, timeoutMs = TIMEOUT_MS) {
+      const compare = [{ key: encodeKey(key), target: 'MOD', mod_revision: revision }]
+      const success = writes.map(operationOf)
+      const { header, succeeded } = await gateway.call('kv/txn', { compare, success }, transacted, timeoutMs)
+      return { isDone: succeeded, revision: header.revision }
+    },
+    put: (key, value, timeoutMs) => change('kv/put', { key: encodeKey(key), value: encodeBase64(value) }, timeoutMs),
+    watch,
+    compact: (revision) => change('kv/compaction', { revision }),
+    async members() {
+      return (await gateway.call('cluster/member/list', {}, listed, TIMEOUT_MS)).members
+    },
+    async addLearner(urls) {
+      const body = { peerURLs: urls, isLearner: true }
+      const { member, members } = await gateway.call('cluster/member/add', body, added, TIMEOUT_MS)
+      return { member, members }
+    },
+    updateMember: (id, urls) => change('cluster/member/update', { ID: idOf(id), peerURLs: urls }),
+    removeMember: (id) => change('cluster/member/remove', { ID: idOf(id) }),
+    promote: (id) => change('cluster/member/promote', { ID: idOf(id) }),
+    async status(timeoutMs = TIMEOUT_MS) {
+      const told = await gateway.call('maintenance/status', {}, statusTold, timeoutMs)
+      const { version, leader, raftIndex, raftAppliedIndex, isLearner, errors } = told
+      return {
+        version,
+        leader,
+        memberId: told.header.member_id,
+        databaseBytes: told.dbSize,
+        databaseBytesInUse: told.dbSizeInUse,
+        raftIndex,
+        raftAppliedIndex,
+        isLearner,
+        errors,
+      }
+    },
+    close: gateway.close,
+  }
+}
+
+const entryOf = ({ key, value, mod_revision }: { key: string; value: Uint8Array; mod_revision: number }): Entry => ({
+  key,
+  value,
+  revision: mod_revision,
+})
+
+const operationOf = ({ key, value }: Write): object =>
+  value === null
+    ? { request_delete_range: { key: encodeKey(key) } }
+    : { request_put: { key: encodeKey(key), value: encodeBase64(value) } }
+
+/** The gateway reads 64-bit numbers in decimal. */
+const idOf = (hex: string): string => BigInt(`0x${hex}`).toString()
+
+/** The first key that does not begin with it. */
+const afterPrefix = (prefix: string): string =>
+  prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)

@@ -1,0 +1,123 @@
+/** etcd as a test's process: members that meet over Unix sockets in a directory of their own, so that no port is taken. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { connectToEtcd, type Etcd } from '../../firmware/cluster/etcd/etcd.ts'
+
+/** Killed with the program that runs the tests. */
+const left = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of left) child.kill('SIGKILL')
+})
+
+const DEADLINE_MS = 60_000 // the machine may be busy
+
+export interface EtcdMember {
+  readonly name: string
+  /** As the others find it. */
+  readonly peerUrl: string
+  readonly dataDirectory: string
+  /** A new client, closed with the test. */
+  connect(): Etcd
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>
+  /** SIGSTOP, and on with it. */
+  pause(): void
+  resume(): void
+  start(): void
+  /** Resolves when it has a leader. */
+  ready(): Promise<void>
+}
+
+export interface EtcdCluster {
+  readonly members: readonly EtcdMember[]
+  /** One more member that was added already, and starts. */
+  join(name: string): EtcdMember
+  peerUrlOf(name: string): string
+}
+
+export async function startEtcd(t: TestContext, ...names: string[]): Promise<EtcdCluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-etcd-'))
+  const members: EtcdMember[] = []
+  t.after(async () => {
+    await Promise.all(members.map((member) => member.kill()))
+    rmSync(directory, { recursive: true, force: true })
+  })
+  // Of 3.4 and newer: a name with a port, which becomes a file in its working directory.
+  const peerUrlOf = (name: string): string => `unix://${name}.peer:0`
+  const make = (name: string, all: readonly string[], state: 'new' | 'existing'): EtcdMember => {
+    const member = createMember(t, directory, name, [
+      ...['--initial-cluster', all.map((name) => `${name}=${peerUrlOf(name)}`).join(',')],
+      ...['--initial-cluster-state', state],
+    ])
+    members.push(member)
+    member.start()
+    return member
+  }
+  for (const name of names) make(name, names, 'new')
+  await Promise.all(members.map((member) => member.ready()))
+  return {
+    members,
+    peerUrlOf,
+    join: (name) => make(name, [...members.map(({ name }) => name), name], 'existing'),
+  }
+}
+
+function createMember(t: TestContext, directory: string, name: string, more: readonly string[]): EtcdMember {
+  const dataDirectory = join(directory, name)
+  const urlOf = (what: string): string => `unix://${name}.${what}:0`
+  let child: ChildProcess | null = null
+
+  const connect = (): Etcd => {
+    const etcd = connectToEtcd(join(directory, `${name}.client:0`))
+    t.after(() => etcd.close())
+    return etcd
+  }
+
+  return {
+    name,
+    peerUrl: urlOf('peer'),
+    dataDirectory,
+    connect,
+    start() {
+      for (const what of ['client', 'peer']) rmSync(join(directory, `${name}.${what}:0`), { force: true }) // as a killed one left it
+      const parameters = [
+        ...['--name', name, '--data-dir', dataDirectory],
+        ...['--listen-client-urls', urlOf('client'), '--advertise-client-urls', urlOf('client')],
+        ...['--listen-peer-urls', urlOf('peer'), '--initial-advertise-peer-urls', urlOf('peer')],
+        ...['--max-txn-ops', '1024', '--logger', 'zap', '--log-outputs', 'stderr'],
+        ...more,
+      ]
+      child = spawn('etcd', parameters, { cwd: directory, stdio: 'ignore' })
+      left.add(child)
+    },
+    async kill() {
+      if (child === null || child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'exit')
+      child.kill('SIGKILL')
+      await ended
+      left.delete(child)
+    },
+    pause: () => void child!.kill('SIGSTOP'),
+    resume: () => void child!.kill('SIGCONT'),
+    async ready() {
+      const etcd = connect()
+      const deadline = Date.now() + DEADLINE_MS
+      for (;;) {
+        const leader = await etcd.status(1000).then(
+          (status) => status.leader,
+          () => '0',
+        )
+        if (leader !== '0') break
+        if (Date.now() > deadline) throw new Error(`etcd ${name} has no leader`)
+        await wait(20)
+      }
+      etcd.close()
+    },
+  }
+}
