@@ -2,46 +2,37 @@
 
 import type { AuditLog } from '../audit/audit-log.ts'
 import { Backups } from '../backup/backups.ts'
-import { importRecords } from '../backup/nethsm/import-records.ts'
-import { waiting } from '../backup/nethsm/waiting.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
 import { type Clock, createClock } from '../base/clock.ts'
 import { CofferError, unavailable } from '../base/error.ts'
-import { ANYBODY, createFairQueue, INSIDE, type Place } from '../base/fair-queue.ts'
+import { ANYBODY, createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
-import { wipe } from '../base/secret.ts'
 import type { State } from '../base/states.ts'
 import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import { Configuration } from '../configuration/configuration.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import { systemRandom } from '../crypto/random.ts'
-import { deriveSealKey, equalBytes } from '../crypto/seal.ts'
+import { deriveSealKey } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import { ATTENDED, UNATTENDED } from '../store/device-area.ts'
-import { newDomainKey, UNLOCK_COST } from '../store/key-slots.ts'
-import type { StoreFile } from '../store/store.ts'
-import { holdsRecords, openVault, type Vault } from '../store/vault.ts'
+import { UNLOCK_COST } from '../store/key-slots.ts'
+import { holdsRecords } from '../store/vault.ts'
 import { deviceIdOf } from './device-id.ts'
 import { DeviceStore } from './device-store.ts'
 import type { Disk } from './disk.ts'
 import { DomainKeySlot } from './domain-key.ts'
+import { Opening, type Provisioning } from './opening.ts'
 import type { ApplianceOptions, DomainServices, OpenDomain } from './options.ts'
 import { Sessions } from './sessions.ts'
 import { describe, Tolerance } from './tolerance.ts'
-import { States, TRANSITIONS, type Trigger } from './transitions.ts'
+import { States, TRANSITIONS } from './transitions.ts'
 import { createUnlocking, type Unlock, type UnlockOrigin } from './unlocking.ts'
 
 const DERIVATIONS_MAX = 16 // waiting for one another at half a second each
-
-export interface Provisioning {
-  unlockPassphrase: Uint8Array
-  adminPassphrase: Uint8Array
-  systemTimeMs: number
-}
 
 /**
  * Opens the store or makes a new one, and starts unattended where that is on. A store that cannot be used leads to the
@@ -63,33 +54,26 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
   readonly limiter: AttemptLimiter
   readonly #options: ApplianceOptions<D>
-  readonly #services: DomainServices
   readonly #log: Log
-  readonly #collections: readonly string[]
   readonly #derivations = createFairQueue(DERIVATIONS_MAX)
   readonly #states: States
   readonly #tolerance: Tolerance
-  readonly #slot: DomainKeySlot
   readonly #store: DeviceStore
   readonly #sessions: Sessions<D>
+  readonly #opening: Opening<D>
   readonly #unlockFrom: Unlock
-  #failure: string | undefined
-  #openFailure: string | undefined
 
   constructor(options: ApplianceOptions<D>) {
     const { pool, log, random = systemRandom, unlockCost: cost = UNLOCK_COST, dataDirectory, deviceKey } = options
     this.#options = options
     this.#log = log
-    this.#collections = options.collections ?? COLLECTION_NAMES
     this.clock = options.clock ?? createClock()
     this.limiter = options.limiter ?? createAttemptLimiter()
     this.deviceId = deviceIdOf(deviceKey)
     this.#states = new States(log)
     const tolerance = new Tolerance(log)
     this.#tolerance = tolerance
-    this.#slot = new DomainKeySlot({ pool, random, cost })
     const services: DomainServices = { pool, random, log, clock: this.clock, member: this.deviceId }
-    this.#services = services
     this.#store = new DeviceStore({
       ...services,
       dataDirectory,
@@ -123,11 +107,23 @@ export class Appliance<D extends OpenDomain = Operational> {
       },
       restart: (domainKey) => this.#restart(domainKey),
     })
+    this.#opening = new Opening({
+      services,
+      states: this.#states,
+      store: this.#store,
+      sessions: this.#sessions,
+      slot: new DomainKeySlot({ pool, random, cost }),
+      tolerance,
+      collections: options.collections ?? COLLECTION_NAMES,
+      firstAdministrator: options.firstAdministrator,
+      onDamage: this.#noteDamage,
+      inTurn: (place, task) => this.#derivations.run(place, task),
+    })
     this.#unlockFrom = createUnlocking({
       limiter: this.limiter,
       clock: this.clock,
       audit: () => this.audit,
-      open: (passphrase, place) => this.#openWith(passphrase, place),
+      open: (passphrase, place) => this.#opening.withPassphrase(passphrase, place),
     })
   }
 
@@ -142,12 +138,12 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Why the appliance is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
   get failure(): string | undefined {
-    return this.#failure
+    return this.#states.failure
   }
 
   /** Why the records could not be opened, with the right key, when that was tried last; told like a change of state. */
   get openFailure(): string | undefined {
-    return this.#openFailure
+    return this.#states.openFailure
   }
 
   /** Called once, by `openAppliance`. */
@@ -197,33 +193,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   }
 
   /** All or nothing: key slot, first administrator and time in one transaction. */
-  provision({ unlockPassphrase, adminPassphrase, systemTimeMs }: Provisioning): Promise<void> {
-    const requestedAtMs = this.clock.now()
-    return this.#derivations.run(INSIDE, async () => {
-      this.#expect('provision')
-      const domainKey = newDomainKey(this.#services.random)
-      try {
-        const slots = await this.#slot.seal(domainKey, unlockPassphrase)
-        const records = await this.#options.firstAdministrator(adminPassphrase, this.#services)
-        const { store, device } = this.#expect('provision')
-        const vault = this.#openVault(store, domainKey)
-        const timeMs = systemTimeMs + this.clock.now() - requestedAtMs // the derivations took their time
-        const provisioned = vault.change(() => ({
-          changes: records,
-          result: undefined,
-          alongside: () => {
-            this.#slot.put(device, slots)
-            this.#store.putTime(timeMs)
-          },
-        }))
-        vault.settle()
-        await provisioned
-        this.clock.set(timeMs)
-        this.#admit('provision', vault)
-      } finally {
-        if (this.#sessions.current === undefined) wipe(domainKey)
-      }
-    })
+  provision(provisioning: Provisioning): Promise<void> {
+    return this.#opening.provision(provisioning)
   }
 
   /**
@@ -231,28 +202,13 @@ export class Appliance<D extends OpenDomain = Operational> {
    * Without `from`, a program that has the appliance to itself opens it: nobody else tries, and nothing is recorded.
    */
   unlock(passphrase: Uint8Array, from?: UnlockOrigin): Promise<void> {
-    return from === undefined ? this.#openWith(passphrase, ANYBODY) : this.#unlockFrom(passphrase, from)
-  }
-
-  #openWith(passphrase: Uint8Array, place: Place): Promise<void> {
-    return this.#derivations.run(place, async () => {
-      if (this.#states.current === 'Locked' && this.#failure !== undefined)
-        throw new CofferError('storage', this.#failure)
-      const { domainKey, beside } = await this.#slot.open(this.#expect('unlock').device, passphrase)
-      try {
-        const disk = this.#expect('unlock')
-        this.#tolerance.attempt('keeping the domain key for backups', () => this.#slot.keepBeside(disk, beside))
-        const vault = this.#openVault(disk.store, domainKey)
-        await this.#importRecords(disk, vault)
-        this.#admit('unlock', vault)
-      } finally {
-        if (this.#sessions.current === undefined) wipe(domainKey)
-      }
-    })
+    return from === undefined ? this.#opening.withPassphrase(passphrase, ANYBODY) : this.#unlockFrom(passphrase, from)
   }
 
   lock(): void {
-    const { audit } = this.#expect('lock')
+    assertAdmitted()
+    this.#states.expect('lock')
+    const { audit } = this.#store.expect()
     this.#tolerance.attempt('writing the audit log', () => audit.flush())
     this.#sessions.end()
     this.#states.enter(TRANSITIONS.lock.to)
@@ -260,21 +216,7 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   /** Throws `forbidden` when the current passphrase is wrong. */
   changeUnlockPassphrase(current: Uint8Array, next: Uint8Array): Promise<void> {
-    return this.#derivations.run(INSIDE, async () => {
-      const session = this.#sessions.expect()
-      const { domainKey } = await this.#slot.open(session.device, current)
-      try {
-        const slots = await this.#slot.seal(domainKey, next)
-        if (this.#sessions.expect() !== session) throw unavailable() // locked and unlocked meanwhile
-        if (!equalBytes(domainKey, session.vault.domainKey)) {
-          throw new CofferError('storage', 'The sealed domain key is not the one in use')
-        }
-        session.store.transaction(() => this.#slot.put(session.device, slots))
-        session.store.checkpoint() // nothing the former passphrase opens stays behind
-      } finally {
-        wipe(domainKey)
-      }
-    })
+    return this.#opening.changePassphrase(current, next)
   }
 
   /** A key for one purpose, made of the domain key; the caller wipes it. Throws `unavailable` unless Operational. */
@@ -328,17 +270,10 @@ export class Appliance<D extends OpenDomain = Operational> {
     const { store, device } = disk
     if (device.has(ATTENDED)) {
       this.#states.begin('Locked')
-      await this.#startUnattended(disk)
-    } else if (device.has(UNATTENDED) || holdsRecords(store, this.#collections)) {
+      await this.#opening.unattended(disk)
+    } else if (device.has(UNATTENDED) || holdsRecords(store, this.#options.collections ?? COLLECTION_NAMES)) {
       throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
     } else this.#states.begin('Unprovisioned')
-  }
-
-  async #startUnattended(disk: Disk): Promise<void> {
-    await this.#tolerance.attemptSlowly('starting unattended', async () => {
-      const domainKey = disk.device.get(UNATTENDED)
-      if (domainKey !== null) await this.#admitAfterImport(disk, domainKey)
-    })
   }
 
   /** Goes on with records that were replaced: what is remembered of the former ones is dropped, counters included. */
@@ -347,84 +282,35 @@ export class Appliance<D extends OpenDomain = Operational> {
     if (disk === undefined) throw unavailable() // Failed meanwhile
     const wasOpen = this.#sessions.current !== undefined
     this.#sessions.drop()
-    if (domainKey !== null) {
-      if (waiting(disk.device) !== null) this.#states.enter('Locked')
-      await this.#tolerance.attemptSlowly('opening what was restored', () => this.#admitAfterImport(disk, domainKey))
-      return
-    }
+    if (domainKey !== null) return this.#opening.restored(disk, domainKey)
     this.#states.enter('Locked')
     if (wasOpen) return
     this.configuration.reload()
-    await this.#startUnattended(disk)
-  }
-
-  /** Without waiting where nothing is to be imported. Takes over the domain key. */
-  #admitAfterImport(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
-    const vault = this.#openVault(disk.store, domainKey)
-    if (waiting(disk.device) === null) return this.#admit('unlock', vault)
-    return this.#importRecords(disk, vault).then(() => this.#admit('unlock', vault))
-  }
-
-  /** What a restored backup in the form of a NetHSM brought becomes records. The vault is closed where that fails. */
-  async #importRecords({ store, device }: Disk, vault: Vault): Promise<void> {
-    try {
-      const onDamage = this.#noteDamage
-      await importRecords({ store, device, records: vault, pool: this.#options.pool, onDamage })
-      this.#expect('unlock') // the store may have been closed meanwhile
-    } catch (error) {
-      vault.close()
-      throw error
-    }
+    await this.#opening.unattended(disk)
   }
 
   /** The store is whole and is left alone: it opens again when the machine is started as it was. */
   #stayLocked(reason: string): void {
-    this.#states.begin('Locked')
-    this.#failure = `The device key is withheld: ${reason}`
-    this.#log.error('general', `locked: ${this.#failure}`)
+    const failure = `The device key is withheld: ${reason}`
+    this.#states.begin('Locked', failure)
+    this.#log.error('general', `locked: ${failure}`)
   }
 
   #fail(error: unknown): void {
     this.#store.close()
-    this.#states.begin('Failed')
-    this.#failure = error instanceof CofferError ? error.message : 'The store cannot be opened'
+    this.#states.begin('Failed', error instanceof CofferError ? error.message : 'The store cannot be opened')
     this.#log.error('general', `failed: ${describe(error)}`)
   }
 
   /** Where one algorithm does not give its known answer, none is used any more. */
   #judge(wrong: readonly string[]): void {
     if (wrong.length === 0 || this.#states.current === 'Failed') return
-    this.#failure = `Signatures come out wrong (${wrong.join('; ')}): this computer or this software is broken`
-    this.#log.error('general', `failed: ${this.#failure}`)
+    const failure = `Signatures come out wrong (${wrong.join('; ')}): this computer or this software is broken`
+    this.#log.error('general', `failed: ${failure}`)
     this.#sessions.end()
     this.#store.close()
     this.#options.pool.close().catch((error) => this.#tolerance.note('ending the crypto threads', error))
-    this.#states.enter('Failed')
-  }
-
-  #openVault(store: StoreFile, domainKey: Uint8Array): Vault {
-    return openVault(store, domainKey, this.#services.random, this.#noteDamage, this.#collections)
-  }
-
-  /** Opens the domain; without it the appliance is Locked. */
-  #admit(trigger: Trigger, vault: Vault): void {
-    try {
-      this.#sessions.begin(this.#store.disk!, vault)
-    } catch (error) {
-      this.#openFailure = describe(error)
-      if (this.#states.current === 'Locked') this.#states.notify()
-      else this.#states.enter('Locked')
-      throw error
-    }
-    this.#openFailure = undefined
-    this.#states.enter(TRANSITIONS[trigger].to)
-  }
-
-  #expect(trigger: Trigger): Disk {
-    assertAdmitted()
-    const { disk } = this.#store
-    if (this.#states.current !== TRANSITIONS[trigger].from || disk === undefined) throw unavailable()
-    return disk
+    this.#states.fail(failure)
   }
 
   readonly #noteDamage = (message: string): void => this.#log.error('general', message)

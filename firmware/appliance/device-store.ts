@@ -32,6 +32,12 @@ export class DeviceStore {
     return this.#disk
   }
 
+  /** Throws `unavailable` when Failed. */
+  expect(): Disk {
+    if (this.#disk === undefined) throw unavailable()
+    return this.#disk
+  }
+
   /** Throws `storage`, also where the store is that of another start or of a newer version. */
   open(version: string, count: number | undefined): Disk {
     const disk = openDisk(this.#options)
@@ -54,7 +60,7 @@ export class DeviceStore {
       this.#tolerance.attempt(what, () => (this.#disk === undefined ? undefined : read(this.#disk.device))),
     write: (change: (area: DeviceArea) => void): void => {
       this.#options.assertOperational()
-      const { store, device } = this.#expect()
+      const { store, device } = this.expect()
       store.transaction(() => change(device))
       this.#tolerance.attempt('clearing the log of the store', () => store.checkpoint()) // a replaced key does not stay behind
     },
@@ -78,17 +84,17 @@ export class DeviceStore {
   }
 
   restoreTime(): void {
-    const disk = this.#expect()
+    const disk = this.expect()
     this.#tolerance.attempt('restoring the time', () => restoreClock(disk, this.#clock))
   }
 
   /** Within a transaction of the caller. */
   putTime(timeMs: number): void {
-    this.#expect().device.putTimeOffsetMs(this.#clock.offsetMs + timeMs - this.#clock.now())
+    this.expect().device.putTimeOffsetMs(this.#clock.offsetMs + timeMs - this.#clock.now())
   }
 
   setTime(timeMs: number): void {
-    this.#expect().store.transaction(() => this.putTime(timeMs))
+    this.expect().store.transaction(() => this.putTime(timeMs))
     this.#clock.set(timeMs)
   }
 
@@ -101,11 +107,6 @@ export class DeviceStore {
 
   /** Gives the count that the store now holds, on disk; undefined when it could not be written. */
   keepStart(start: LastStart): number | null | undefined {
-    return this.#tolerance.attempt('keeping this start in the store', () => keepLastStart(this.#expect(), start))
-  }
-
-  #expect(): Disk {
-    if (this.#disk === undefined) throw unavailable()
-    return this.#disk
+    return this.#tolerance.attempt('keeping this start in the store', () => keepLastStart(this.expect(), start))
   }
 }

@@ -1,5 +1,6 @@
 /** The state the appliance is in, and who is notified of its changes. Contract section 2. */
 
+import { unavailable } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import type { State } from '../base/states.ts'
 
@@ -20,6 +21,8 @@ export class States {
   readonly #eraListeners: (() => void)[] = []
   #era = {}
   #current: State = 'Failed'
+  #failure: string | undefined
+  #openFailure: string | undefined
 
   constructor(log: Log) {
     this.#log = log
@@ -34,6 +37,21 @@ export class States {
     return this.#era
   }
 
+  /** Why it is Failed, or Locked with nothing that unlocks it; for the operator, names no path. */
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
+  /** Why the records could not be opened, with the right key, when that was tried last; listeners hear of it. */
+  get openFailure(): string | undefined {
+    return this.#openFailure
+  }
+
+  /** Throws `unavailable` unless the trigger leads from here to another state. */
+  expect(trigger: Trigger): void {
+    if (this.#current !== TRANSITIONS[trigger].from) throw unavailable()
+  }
+
   onState(listener: (state: State) => void): void {
     this.#listeners.push(listener)
   }
@@ -43,20 +61,33 @@ export class States {
   }
 
   /** What a start finds, before anybody listens. */
-  begin(state: State): void {
+  begin(state: State, failure?: string): void {
     this.#current = state
+    this.#failure = failure
   }
 
   enter(state: State): void {
+    if (state === 'Operational') this.#openFailure = undefined
     if (this.#current === state) return
     this.#current = state
     this.endEra()
     this.#log.info('general', `state ${state}`)
-    this.notify()
+    this.#notify()
   }
 
-  /** Something else about the state is new. */
-  notify(): void {
+  fail(reason: string): void {
+    this.#failure = reason
+    this.enter('Failed')
+  }
+
+  /** The right key did not open the records. */
+  stayLocked(reason: string): void {
+    this.#openFailure = reason
+    if (this.#current === 'Locked') this.#notify()
+    else this.enter('Locked')
+  }
+
+  #notify(): void {
     for (const listener of this.#listeners) listener(this.#current)
   }
 
