@@ -1,7 +1,6 @@
 /** Files in and out: whole ones or none, and progress while it takes. */
 
 import { createReadStream, readFileSync, statSync } from 'node:fs'
-import { open, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Upload } from '../../firmware/client/request.ts'
 import { EXIT, Failure } from './failure.ts'
@@ -15,6 +14,7 @@ export async function writeWhole(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<void> {
+  const { open, rename, rm, writeFile } = await import('node:fs/promises')
   const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? true
   if (!isFile) return writeFile(file, pieces, { signal })
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}.part`)

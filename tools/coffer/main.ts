@@ -6,6 +6,7 @@ import type { Given } from './command.ts'
 import { createContext } from './context.ts'
 import { EXIT, explain } from './failure.ts'
 import { firstDay, listing, page } from './help.ts'
+import { writeAll } from './output.ts'
 import { parse } from './parse.ts'
 import { COMMANDS } from './table.ts'
 
@@ -45,6 +46,6 @@ function general(given: Given): number {
 }
 
 function print(text: string): number {
-  process.stdout.write(text)
+  writeAll(1, Buffer.from(text))
   return EXIT.done
 }

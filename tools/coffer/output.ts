@@ -59,7 +59,7 @@ function print(line: string): void {
 }
 
 /** Also into a pipe that is full for a moment. */
-function writeAll(descriptor: number, bytes: Uint8Array): void {
+export function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     try {
       at += writeSync(descriptor, bytes, at)

@@ -1,7 +1,7 @@
 /** The audit log: reading, following, exporting and verifying it. */
 
 import { createReadStream } from 'node:fs'
-import { type AuditLine, verifyExport } from '../../../firmware/client/audit-verify.ts'
+import type { AuditLine } from '../../../firmware/client/audit-verify.ts'
 import type { AuditFilter } from '../../../firmware/client/types.ts'
 import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -102,7 +102,10 @@ async function verify({ output }: Context, given: Given): Promise<void> {
   const key = given.text('key')
   if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
   const known = new Map(given.list('known').map(noted))
-  const { createInterface } = await import('node:readline')
+  const [{ createInterface }, { verifyExport }] = await Promise.all([
+    import('node:readline'),
+    import('../../../firmware/client/audit-verify.ts'),
+  ])
   const [file] = given.arguments
   const input = createReadStream(file!)
   await new Promise((done, fail) => input.once('open', done).once('error', fail))

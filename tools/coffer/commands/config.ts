@@ -1,6 +1,5 @@
 /** What administrators set of the appliance: contract section 3.4. */
 
-import { readCertificates } from '../../../firmware/client/certificate.ts'
 import type { Client } from '../../../firmware/client/client.ts'
 import type { AuditSettings, Network } from '../../../firmware/client/types.ts'
 import type { Command, Given } from '../command.ts'
@@ -95,6 +94,7 @@ export function tlsCommands(
       example: `coffer ${prefix} certificate get --facts`,
       run: async ({ client, output }, given) => {
         const pem = await calls(client()).certificate()
+        const { readCertificates } = await import('../../../firmware/client/certificate.ts')
         if (given.flag('facts')) output.result(readCertificates(pem))
         else output.result({ pem }, () => pem)
       },

@@ -1,6 +1,5 @@
 /** Keys: making, showing, labelling, moving and deleting them, and their certificates. */
 
-import { certificatesOf } from '../../../firmware/client/certificate.ts'
 import { PURPOSES, type PurposeName } from '../../../firmware/client/purposes.ts'
 import type { Key, KeyAttributes, KeyPage, Subject } from '../../../firmware/client/types.ts'
 import type { Command, Given, Options } from '../command.ts'
@@ -170,8 +169,9 @@ export const KEYS: Command[] = [
     example: 'coffer key certificate get web-key',
     run: async ({ client, output }, given) => {
       const bytes = await client().keyCertificate(given.arguments[0]!)
-      if (given.flag('facts') || given.flag('json')) output.result(certificatesOf(bytes))
-      else output.raw(bytes)
+      if (!given.flag('facts') && !given.flag('json')) return output.raw(bytes)
+      const { certificatesOf } = await import('../../../firmware/client/certificate.ts')
+      output.result(certificatesOf(bytes))
     },
   },
   {

@@ -3,7 +3,6 @@
  * followed. Those that have the same name here (sign, unlock, update and others) take its options where they are.
  */
 
-import { certificatesOf } from '../../../firmware/client/certificate.ts'
 import type { Command, Given, Options } from '../command.ts'
 import type { Context } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
@@ -215,6 +214,7 @@ export const NETHSM: Command[] = [
       const bytes = given.flag('api')
         ? Buffer.from(await client().tlsCertificate())
         : await client().keyCertificate(keyOf(given))
+      const { certificatesOf } = await import('../../../firmware/client/certificate.ts')
       if (given.flag('json')) output.result(certificatesOf(bytes))
       else output.raw(bytes)
     },

@@ -1,6 +1,5 @@
 /** The configuration of NetHSM's PKCS #11 module for the appliance of a profile, which opens the way to OpenSSL, nginx, EJBCA and others. */
 
-import { createHash } from 'node:crypto'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Command, Given } from '../command.ts'
@@ -36,6 +35,7 @@ async function run(context: Context, given: Given): Promise<void> {
   if (pin !== undefined && pin !== peer.pin)
     throw new Failure(EXIT.connection, `${url()} has another key than before: ${peer.pin}`)
   const variable = given.text('pin-variable')
+  const { createHash } = await import('node:crypto')
   const text = configuration({
     label: profileName(),
     url: url(),
