@@ -147,7 +147,7 @@ function createRecorder(writer: Writer, budgets: ReturnType<typeof createBudgets
       skipped++
       return undefined
     }
-    const whole = skipped === 0 ? event : { ...event, skipped }
+    const whole = skipped === 0 ? event : { ...event, skipped: skipped + (event.skipped ?? 0) }
     skipped = 0
     return writer.add(kind, (sequence) => lineText(sequence, kind, whole))
   }

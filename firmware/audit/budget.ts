@@ -13,9 +13,9 @@ export interface Budgets {
   take(user: string | null): boolean
 }
 
-/** `nowMs` must never jump. */
-export function createBudgets(nowMs: () => number): Budgets {
-  const unknown = createBudget(nowMs)
+/** `nowMs` must never jump. `burst` is how many lines come at once before each waits for its turn. */
+export function createBudgets(nowMs: () => number, burst = BURST): Budgets {
+  const unknown = createBudget(nowMs, burst)
   const users = new Map<string, Budget>()
 
   const budgetOf = (user: string): Budget => {
@@ -23,7 +23,7 @@ export function createBudgets(nowMs: () => number): Budgets {
     if (known !== undefined) return known
     if (users.size >= USERS_MAX) for (const [other, budget] of users) if (budget.isFull()) users.delete(other)
     if (users.size >= USERS_MAX) return unknown
-    const budget = createBudget(nowMs)
+    const budget = createBudget(nowMs, burst)
     users.set(user, budget)
     return budget
   }
@@ -35,13 +35,13 @@ interface Budget {
   isFull(): boolean
 }
 
-function createBudget(nowMs: () => number): Budget {
-  let left = BURST
+function createBudget(nowMs: () => number, burst: number): Budget {
+  let left = burst
   let filledMs = nowMs()
   const fill = (): void => {
     const earned = Math.floor((nowMs() - filledMs) / INTERVAL_MS)
     filledMs += earned * INTERVAL_MS
-    left = Math.min(BURST, left + earned)
+    left = Math.min(burst, left + earned)
   }
   return {
     take() {
@@ -52,7 +52,7 @@ function createBudget(nowMs: () => number): Budget {
     },
     isFull() {
       fill()
-      return left === BURST
+      return left === burst
     },
   }
 }

@@ -9,13 +9,16 @@ import { type Random, systemRandom } from '../crypto/random.ts'
 import { deriveSealKey } from '../crypto/seal.ts'
 import type { ScryptCost } from '../crypto/types.ts'
 import { storageFailure } from '../store/failure.ts'
+import type { Act } from './act.ts'
 import { DECLARATIONS, OTHER_DECLARATIONS } from './api/declarations.ts'
 import type { Services } from './api/declare.ts'
 import { ChatError } from './error.ts'
 import { createEventHub, type EventHub } from './events/hub.ts'
+import type { Auditor } from './http/auditor.ts'
 import type { BasicCredentials } from './http/credentials.ts'
 import type { Who } from './http/declaration.ts'
-import { type Api, createApi, type RateLimits, type Session } from './http/pipeline.ts'
+import { type Api, createApi, RATE_LIMITS, type RateLimits, type Session } from './http/pipeline.ts'
+import { createRateLimiter } from './http/rate-limit.ts'
 import { findByKey, noteUse } from './realm/keys.ts'
 import { recoverOwner } from './realm/operator.ts'
 import { createOrganization, type NewOrganization } from './realm/organization.ts'
@@ -25,6 +28,7 @@ import type { User } from './realm/records.ts'
 import { atLeast, ROLES } from './realm/roles.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
+import { findByName } from './realm/users/find.ts'
 import { isDeactivated } from './realm/users.ts'
 import { type ChatStore, type Commits, DATABASES, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
@@ -35,6 +39,8 @@ export interface ChatOptions {
   chatKey: Uint8Array
   log: Log
   derive: Derive
+  /** For the audit log of the appliance. Nothing by default. */
+  record?: (act: Act) => Promise<void> | undefined
   clock?: Clock
   random?: Random
   passwordCost?: ScryptCost
@@ -95,7 +101,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   )
 
   const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
-  const services: Services = { realm, passwords, log, uploadUrls, generation }
+  const auditor = auditorOf(realm, options)
+  const services: Services = { realm, passwords, log, uploadUrls, generation, expectBudget: auditor.expectBudget }
   const api = createApi<Services, User>({
     declarations: DECLARATIONS,
     others: OTHER_DECLARATIONS,
@@ -103,6 +110,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     isReady: () => isOpen && realm.state.organization.size > 0,
     authenticate: (credentials) => authenticate(realm, credentials),
     authorize,
+    auditor,
     timeS: () => clock.now() / 1000,
     log,
     ...(nowMs && { nowMs }),
@@ -167,6 +175,23 @@ function announceRestart(events: EventHub, generation: number): void {
   batch.deliver()
 }
 
+/** Administrators, like those of the appliance, change as much as they like. */
+function auditorOf(
+  realm: Realm,
+  { record = () => undefined, rateLimits, clock = createClock(), nowMs }: ChatOptions,
+): Auditor {
+  const rate = { ...RATE_LIMITS, ...rateLimits }.changes
+  const changes = createRateLimiter(rate, nowMs ?? (() => performance.now()), () => clock.now() / 1000)
+  return {
+    record,
+    accountOf: (email) => findByName(realm, email)?.id ?? null,
+    expectBudget(account) {
+      const user = realm.state.user.get(account)
+      if (user !== undefined && !atLeast(user.role, ROLES.administrator)) changes.take(String(account))
+    },
+  }
+}
+
 function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<User> {
   const { user, apiKey } = findByKey(realm, email, key)
   const current = (): User => {
@@ -179,7 +204,7 @@ function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<U
   }
   current()
   noteUse(realm, apiKey)
-  return { name: `user ${user.id}`, current }
+  return { name: `user ${user.id}`, account: user.id, current }
 }
 
 const WHO: Readonly<Record<Who, (me: User) => boolean>> = {

@@ -6,6 +6,7 @@ import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { receiveLives } from '../channel/lives.ts'
 import type { ChatWish } from '../channel/protocol.ts'
+import type { Act } from './act.ts'
 import { type Life, openLife } from './asking.ts'
 import type { FromChat, Start } from './link.ts'
 
@@ -51,6 +52,8 @@ export interface ChatProcessOptions {
   onListening: () => void
   /** Also of one that is ending. */
   onCommits: (message: Extract<FromChat, { type: 'commits' }>) => void
+  /** As well. Throws `storage` when the disk does not take it. */
+  onAct: (act: Act) => Promise<void> | undefined
 }
 
 const START_MS_MAX = 60_000 // of a process on a slow device that starts everything at once
@@ -99,6 +102,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     const own = openLife(stream, {
       onMessage: (message) => {
         if (message.type === 'commits') options.onCommits(message)
+        else if (message.type === 'act') void keep(own, message)
         else if (life === own) hear(message)
       },
       onRefused: (why) => {
@@ -118,7 +122,17 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     own.send({ type: 'start', start: options.start(chosenPort) })
   }
 
-  function hear(message: Exclude<FromChat, { type: 'answer' | 'commits' }>): void {
+  async function keep(teller: Life, { id, act }: Extract<FromChat, { type: 'act' }>): Promise<void> {
+    let isKept = true
+    try {
+      await options.onAct(act)
+    } catch {
+      isKept = false // the audit log has said why
+    }
+    if (act.result < 400) teller.send({ type: 'recorded', id, isKept })
+  }
+
+  function hear(message: Exclude<FromChat, { type: 'answer' | 'commits' | 'act' }>): void {
     if (message.type === 'refused') {
       want('none')
       fail(message.reason)

@@ -9,6 +9,7 @@ import * as z from 'zod'
 import type { Appliance } from '../appliance/appliance.ts'
 import type { ChatBackups } from '../backup/chat.ts'
 import { actAlone } from '../base/admission.ts'
+import { formatTime } from '../base/clock.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
@@ -17,6 +18,7 @@ import { type Random, systemRandom } from '../crypto/random.ts'
 import { makeTlsIdentity, type TlsIdentity } from '../crypto/tls/identity.ts'
 import { CHAT, CHAT_TLS_IDENTITY } from '../store/device-area.ts'
 import { expectShape, type Life } from './asking.ts'
+import { createActsKept } from './host-acts.ts'
 import { copyOf, hand } from './host-backups.ts'
 import { createCommitsKept } from './host-commits.ts'
 import { askFigures, keepOrganization, newGeneration, noOrganization } from './host-organization.ts'
@@ -77,6 +79,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const { appliance, place, host, pipe, want, log, random = systemRandom } = options
   const { chatTls } = appliance.configuration
   const commits = createCommitsKept(appliance.deviceRecords)
+  const acts = createActsKept({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
   let changing = false
 
@@ -96,6 +99,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       logLevel: log.level,
     }),
     onListening: sync,
+    onAct: acts.record,
     onCommits: ({ generation, sealed }) => {
       if (organization.record?.generation === generation) commits.keep(generation, sealed)
     },

@@ -6,6 +6,7 @@
 
 import { CofferError, type ErrorCode } from '../base/error.ts'
 import type { LogLevel } from '../base/log.ts'
+import { type Act, readAct } from './act.ts'
 
 /** A process that has just been started hears `start` before anything else. */
 export type ToChat =
@@ -17,6 +18,8 @@ export type ToChat =
   /** The key goes: polls end, queues are saved, and everything is refused from now on. */
   | { type: 'close' }
   | { type: 'ask'; id: number; ask: Ask }
+  /** To an `act` that changed something; not kept: the disk does not take it. */
+  | { type: 'recorded'; id: number; isKept: boolean }
 
 export interface Start {
   /** With a directory for each generation of the organization. */
@@ -96,6 +99,8 @@ export type FromChat =
   | { type: 'answer'; id: number; problem: Problem | null; value?: unknown }
   /** To be kept, and given back when that generation is opened: commits.ts. */
   | { type: 'commits'; generation: string; sealed: Uint8Array }
+  /** For the audit log. Answered with `recorded` when it changed something. */
+  | { type: 'act'; id: number; act: Act }
 
 /** An error of ours. */
 export interface Problem {
@@ -111,11 +116,19 @@ type Members = Record<string, unknown>
 const membersOf = (value: unknown): Members | null =>
   typeof value === 'object' && value !== null ? (value as Members) : null
 
+const TYPES_TO_CHAT: ReadonlySet<unknown> = new Set<ToChat['type']>([
+  'start',
+  'identity',
+  'time',
+  'close',
+  'ask',
+  'recorded',
+])
+
 /** The chat trusts the appliance: no more than the type is looked at. */
 export function readToChat(value: unknown): ToChat | null {
   const type = membersOf(value)?.type
-  const isKnown = type === 'start' || type === 'identity' || type === 'time' || type === 'close' || type === 'ask'
-  return isKnown ? (value as ToChat) : null
+  return TYPES_TO_CHAT.has(type) ? (value as ToChat) : null
 }
 
 const CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
@@ -149,6 +162,10 @@ export function readFromChat(value: unknown): FromChat | null {
         sealed instanceof Uint8Array &&
         sealed.length <= SEALED_BYTES_MAX
       return isRight ? { type: 'commits', generation, sealed } : null
+    }
+    case 'act': {
+      const act = readAct(members.act)
+      return act !== null && Number.isInteger(members.id) ? { type: 'act', id: members.id as number, act } : null
     }
     default:
       return null

@@ -11,6 +11,7 @@ import type { Log } from '../base/log.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
 import type { CryptoPool } from '../crypto/types.ts'
 import { onDisk } from '../store/failure.ts'
+import type { Act } from './act.ts'
 import { type Chat, createChat } from './chat.ts'
 import { type CommitKeeper, openCommitKeeper } from './commits.ts'
 import { type Ask, type Figures, GENERATION } from './link.ts'
@@ -25,6 +26,8 @@ export interface OrganizationsOptions {
   pool: Pick<CryptoPool, 'scrypt'>
   clock: Clock
   log: Log
+  /** For the audit log of the appliance. */
+  record: (act: Act) => Promise<void> | undefined
   /** The appliance is to keep that of the generation, and gives it back when it opens it. */
   keep: (generation: string, sealed: Uint8Array) => void
   random?: Random
@@ -42,7 +45,7 @@ export interface Organizations {
 const KEEP_INTERVAL_MS = 60_000
 
 export function createOrganizations(options: OrganizationsOptions): Organizations {
-  const { directory, pool, clock, log, keep, random = systemRandom } = options
+  const { directory, pool, clock, log, record, keep, random = systemRandom } = options
   let open: { chat: Chat; generation: string; keeper: CommitKeeper; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
 
@@ -102,6 +105,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
       log,
       clock,
       derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
+      record,
     })
 
   async function take(ask: Ask): Promise<unknown> {

@@ -12,6 +12,7 @@ import { createPool } from '../crypto/pool/pool.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { toResponse } from '../http/reply.ts'
 import { listenTls } from '../http/server/listener.ts'
+import { createActsOut } from './acts-out.ts'
 import { ChatError } from './error.ts'
 import { failureReply } from './http/envelope.ts'
 import type { Ask, FromChat, Problem, Start, ToChat } from './link.ts'
@@ -60,12 +61,14 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
   const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
   forgetExtensions()
   refuseNativeCode()
+  const acts = createActsOut((message) => link.send(message))
   let told = Promise.resolve()
   const organizations = createOrganizations({
     directory: start.directory,
     pool,
     clock,
     log,
+    record: acts.record,
     keep: (generation, sealed) => {
       told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
     },
@@ -97,6 +100,9 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
           break
         case 'close':
           organizations.close()
+          break
+        case 'recorded':
+          acts.hear(message)
           break
         case 'ask':
           // One after the other: an organization that is being made is not opened meanwhile.

@@ -47,6 +47,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/bots',
     who: 'human',
+    audit: {},
     parameters: {
       full_name: text(),
       short_name: text(),
@@ -72,6 +73,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     method: 'PATCH',
     path: '/bots/:bot_id',
     who: 'human',
+    audit: { facts: ['role', 'bot_owner_id'] },
     segments: botSegment,
     parameters: {
       full_name: text().optional(),
@@ -104,6 +106,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     method: 'DELETE',
     path: '/bots/:bot_id',
     who: 'human',
+    audit: {},
     segments: botSegment,
     handle: ({ realm, me, path }) => {
       realm.change((turn) => deactivateBot(realm, turn, me, path.bot_id))
@@ -115,6 +118,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/bots/:bot_id/api_key/regenerate',
     who: 'human',
+    audit: {},
     segments: botSegment,
     handle: ({ realm, me, path }) => ({ api_key: realm.change((turn) => newBotKey(realm, turn, me, path.bot_id)) }),
   }),

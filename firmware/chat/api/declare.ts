@@ -14,6 +14,8 @@ export interface Services {
   readonly log: Log
   /** URLs that serve one file to whoever has them, for a minute. */
   readonly uploadUrls: UrlSigner
+  /** Throws `RATE_LIMIT_HIT`: for keys that are given to whoever has signed in, which nobody else asks it for. */
+  readonly expectBudget: (account: number) => void
   /** When this start was: `server_generation`. Seconds. */
   readonly generation: number
 }

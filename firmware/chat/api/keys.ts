@@ -4,6 +4,7 @@ import { prefixOf } from '../../base/attempts.ts'
 import { ChatError, forbidden } from '../error.ts'
 import { integer, text } from '../http/parameters.ts'
 import { keysOnList, makeKey, revokeKey, revokeKeys } from '../realm/keys.ts'
+import { findByName } from '../realm/users/find.ts'
 import { isDeactivated } from '../realm/users.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
@@ -14,10 +15,10 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     path: '/fetch_api_key',
     who: 'nobody',
     parameters: { username: text(), password: text() },
-    handle: async ({ realm, passwords, given, client, exchange }) => {
+    audit: { signsIn: { claim: 'username' } },
+    handle: async ({ realm, passwords, given, client, exchange, expectBudget }) => {
       const name = given.username.trim()
-      const find = () =>
-        realm.state.userByDeliveryEmail.get(name.toLowerCase()) ?? realm.state.userByEmail.get(name.toLowerCase())
+      const find = () => findByName(realm, name)
       const before = find()
       const expected = before?.bot === null ? realm.state.password.get(before.id) : undefined
       const place = { rank: 'unknown', prefix: prefixOf(exchange.address) } as const
@@ -28,6 +29,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
       if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
       if (!user.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+      expectBudget(user.id)
       const key = realm.change((turn) => makeKey(realm, turn, user, client))
       return { api_key: key, email: user.email, user_id: user.id }
     },
@@ -56,6 +58,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/users/me/api_key/regenerate',
     who: 'account',
+    audit: {},
     handle: ({ realm, me, client }) =>
       realm.change((turn) => {
         revokeKeys(realm, turn, me)
@@ -74,6 +77,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     method: 'DELETE',
     path: '/users/me/api_keys/:key_id',
     who: 'human',
+    audit: {},
     segments: { key_id: integer() },
     handle: ({ realm, me, path }) => {
       revokeKey(realm, me, path.key_id)

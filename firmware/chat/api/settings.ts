@@ -57,6 +57,7 @@ const change = (row: string, path: string): AnyDeclaration =>
     method: 'PATCH',
     path,
     who: 'account',
+    audit: { parameters: ['email', 'new_password'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
     handle: async ({ realm, passwords, me, given, sent }) => {
       const { full_name, email, old_password, new_password, target_users, ...settings } = given

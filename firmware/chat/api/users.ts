@@ -88,6 +88,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/users',
     who: 'administrator',
+    audit: {},
     parameters: { email: text(), password: text(), full_name: text() },
     handle: async ({ realm, passwords, given }) => {
       const password = await passwords.digest(0, given.password)
@@ -108,6 +109,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     method: 'PATCH',
     path: '/users/:user_id',
     who: 'administrator',
+    audit: { facts: ['role'] },
     segments: userSegment,
     parameters: {
       full_name: text().optional(),
@@ -135,6 +137,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     method: 'DELETE',
     path: '/users/:user_id',
     who: 'administrator',
+    audit: {},
     segments: { user_id: integer() },
     parameters: {
       deactivation_notification_comment: text()
@@ -162,6 +165,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     method: 'DELETE',
     path: '/users/me',
     who: 'human',
+    audit: {},
     handle: ({ realm, me }) => {
       realm.change((turn) => {
         expectOthers(realm, me)
@@ -175,6 +179,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/users/:user_id/reactivate',
     who: 'administrator',
+    audit: {},
     segments: { user_id: integer() },
     handle: ({ realm, me, path }) => {
       realm.change((turn) => {

@@ -10,6 +10,16 @@ export type Who = 'nobody' | 'anyone' | 'account' | 'human' | 'member' | 'modera
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
+/** What of an endpoint goes to the audit log of the appliance. Contract section 1.6. */
+export interface Audit {
+  /** Only calls with one of these; without it, every call. */
+  readonly parameters?: readonly string[]
+  /** Parameters that are numbers, told beside those of the path. */
+  readonly facts?: readonly string[]
+  /** It gives a key to whoever has no account yet: the answer has the `email`, and this parameter, if there is one, claims it. */
+  readonly signsIn?: { readonly claim: string | null }
+}
+
 /** `S`: services; `Me`: the caller, or null where there need be none. */
 export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends Parameters = Parameters> {
   /** Of contract section 3. */
@@ -25,6 +35,8 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
   readonly isMedia?: boolean
   /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
   readonly fileBytesMax?: number
+  /** Every call is told of that changes an account, a role, a key or what is set of the organization. */
+  readonly audit?: Audit
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>
 }
 

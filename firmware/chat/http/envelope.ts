@@ -92,6 +92,13 @@ export function failureReply(thrown: unknown, log: Log): Reply {
   return reply(status === 503 ? 500 : status, { result: 'error', msg: 'Internal server error', code: 'BAD_REQUEST' })
 }
 
+/** Of the answer that this becomes. */
+export function statusOf(thrown: unknown): number {
+  const error = storageFailure(thrown)
+  if (error instanceof ChatError || error instanceof RequestError) return error.status
+  return (error instanceof CofferError ? CODES[error.code]?.[0] : undefined) ?? 500
+}
+
 function headersOf({ code, fields }: ChatError): Record<string, string> {
   if (code === 'UNAUTHORIZED') return { 'www-authenticate': 'Basic realm="zulip"' }
   if (code === 'RATE_LIMIT_HIT') return { 'retry-after': String(Math.ceil(Number(fields['retry-after'] ?? 1))) }

@@ -13,6 +13,7 @@ import { refuseForeignPage } from '../../http/request/origin.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import { ChatError } from '../error.ts'
+import { type Attempt, type Auditor, createAttempt } from './auditor.ts'
 import { type BasicCredentials, readBasic } from './credentials.ts'
 import type { Declaration, Request, Who } from './declaration.ts'
 import { failureReply, successReply } from './envelope.ts'
@@ -29,12 +30,15 @@ export interface RateLimits {
   account: Rate
   address: Rate
   media: Rate
+  /** What an account changes that is told to the audit log of the appliance. */
+  changes: Rate
 }
 
 export const RATE_LIMITS: RateLimits = {
   account: { calls: 200, withinMs: 60_000 },
   address: { calls: 100, withinMs: 60_000 },
   media: { calls: 2000, withinMs: 60_000 }, // a page of messages shows dozens of pictures, an office shares an address
+  changes: { calls: 100, withinMs: 3_600_000 },
 }
 
 export interface ApiOptions<S, Me> {
@@ -48,6 +52,7 @@ export interface ApiOptions<S, Me> {
   authenticate: (credentials: BasicCredentials, client: string) => Session<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
+  auditor: Auditor
   rateLimits?: Partial<RateLimits>
   /** Must never jump. */
   nowMs?: () => number
@@ -60,6 +65,7 @@ export interface ApiOptions<S, Me> {
 export interface Session<Me> {
   /** As long as the key is the same account's. */
   readonly name: string
+  readonly account: number
   /** The caller as he is now; throws once the key is revoked, or the account deactivated. */
   current(): Me
 }
@@ -67,7 +73,7 @@ export interface Session<Me> {
 export type Api = Hono<{ Bindings: Connection }>
 
 export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api {
-  const { services, log, nowMs = () => performance.now(), timeS } = options
+  const { services, log, auditor, nowMs = () => performance.now(), timeS } = options
   const rateLimits = { ...RATE_LIMITS, ...options.rateLimits }
   const reader = createBodyReader({ ...BODY_LIMITS, ...options.bodyLimits })
   const ofAccounts = createRateLimiter(rateLimits.account, nowMs, timeS)
@@ -108,12 +114,18 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     refuseForeignPage(exchange.method, exchange.header)
 
     const client = clientName(exchange.header('user-agent'))
-    const session = admit(declaration, exchange, client, headers)
+    const attempt = createAttempt(auditor, declaration, exchange)
+    const session = admit(declaration, attempt, exchange, client, headers)
     const check = () => {
       if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
       options.authorize(declaration.who, session?.current() ?? null)
     }
-    check()
+    try {
+      check()
+    } catch (error) {
+      attempt.refused(error, session)
+      throw error
+    }
     const path = readSegments(declaration.segments ?? {}, match.params)
     const terms = { check, withinMs: session === null ? BODY_LIMITS.anonymousMs : Number.POSITIVE_INFINITY }
     const query = at === -1 ? '' : target.slice(at + 1)
@@ -133,7 +145,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         exchange,
         check,
       } as Request<S, Me>
-      const answer = await actAdmitted(check, () => declaration.handle(request))
+      const admitted = { account: session?.account ?? null, path, values }
+      const answer = await attempt.act(admitted, async () => actAdmitted(check, () => declaration.handle(request)))
       return successReply(answer ?? {}, ignored)
     })
   }
@@ -141,15 +154,17 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
   /** Throws what the credentials are refused with. Null: without any. */
   function admit(
     { who, isMedia }: Declaration<S, Me>,
+    attempt: Attempt,
     exchange: Exchange,
     client: string,
     headers: Record<string, string>,
   ): Session<Me> | null {
     const header = exchange.header('authorization')
+    let credentials: BasicCredentials | null = null
     const isAsked = who !== 'nobody' && (who !== 'anyone' || header !== undefined)
     try {
       if (!isAsked) throw new NoCredentials()
-      const credentials = readBasic(header)
+      credentials = readBasic(header)
       if (credentials === null)
         throw new ChatError('UNAUTHORIZED', 'Not logged in: API authentication or user session required')
       const session = options.authenticate(credentials, client)
@@ -161,6 +176,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       const ofStrangers = isMedia && error instanceof NoCredentials ? ofMedia : ofAddresses
       if (!(error instanceof ChatError) || error.status === 401) ofStrangers.take(prefixOf(exchange.address))
       if (error instanceof NoCredentials) return null
+      attempt.refused(error, credentials)
       throw error
     }
   }

@@ -45,7 +45,9 @@ const auditLine = z
       .optional()
       .meta({ description: 'Absent in lines from before there were kinds, which count as changes.' }),
     time: timestamp,
-    user: z.string().meta({ description: 'With result 401 or 429 the one that was claimed.' }),
+    user: z
+      .string()
+      .meta({ description: 'With result 401 or 429 the one that was claimed; `chat:9`: an account of the chat.' }),
     address: z.string(),
     action: z.string().meta({ examples: ['POST /keys/{id}/sign'] }),
     key: z.string(),
@@ -63,6 +65,12 @@ const page = z
   .object({ lines: z.array(auditLine), next: z.int().optional(), head: auditHead })
   .meta({ id: 'AuditPage' })
 
+/** An account of the chat, by its number there. */
+const chatUser = z
+  .string()
+  .regex(/^chat:\d{0,15}$/, 'not a valid user ID')
+  .meta({ examples: ['chat:9'] })
+
 const query = z.object({
   before: count(Number.MAX_SAFE_INTEGER)
     .optional()
@@ -70,7 +78,7 @@ const query = z.object({
   limit: count(PAGE_LINES_MAX)
     .optional()
     .meta({ description: `At most so many lines, up to ${PAGE_LINES_MAX}; ${PAGE_LINES_DEFAULT} by default.` }),
-  user: userId.optional(),
+  user: z.union([userId, chatUser]).optional(),
   action: z
     .string()
     .max(ACTION_CHARACTERS_MAX)

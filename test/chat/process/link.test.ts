@@ -9,12 +9,15 @@ import { copyOf } from '../../../firmware/chat/host-backups.ts'
 import { type FromChat, readFromChat, readToChat, type ToChat } from '../../../firmware/chat/link.ts'
 import { connected } from '../../boot/socket-pair.ts'
 
+const ACT = { user: 9, address: '::1', method: 'POST', path: '/bots/{bot_id}', result: 200, facts: { bot_id: 10 } }
+
 test('reads every message of the chat', () => {
   const messages: FromChat[] = [
     { type: 'listening', port: 9443 },
     { type: 'refused', reason: 'port 9443 is in use' },
     { type: 'answer', id: 1, problem: null, value: { users: 1 } },
     { type: 'commits', generation: '0123456789abcdef', sealed: new Uint8Array(60) },
+    { type: 'act', id: 3, act: ACT },
     { type: 'answer', id: 2, problem: { code: 'notFound', message: 'There is no such owner' }, value: undefined },
   ]
   for (const message of messages) assert.deepEqual(readFromChat(message), message)
@@ -28,6 +31,11 @@ test('refuses what is none, bounds texts, and takes no code for granted', () => 
       { type: 'commits', generation: '0123456789abcdef' },
     ],
     { type: 'commits', generation: '0123456789abcdef', sealed: new Uint8Array(1025) },
+    ...[
+      { type: 'act', id: 3 },
+      { type: 'act', id: '3', act: ACT },
+      { type: 'act', id: 3, act: { ...ACT, user: 'admin' } },
+    ],
     ...[{ type: 'refused' }, { type: 'answer', problem: null }, { type: 'answer', id: '1', problem: null }],
   ])
     assert.equal(readFromChat(value), null, JSON.stringify(value))

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Plugin } from 'esbuild'
+import { LINES_MIN } from '../../../firmware/audit/audit-log.ts'
 import { bundle } from '../../../tools/build.ts'
 import { NOTHING, search, tracesOfText } from '../../crypto/memory-search.ts'
 import { ADMIN, ADMIN_PASSPHRASE, expect, provision, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
-import { ask, chatPid, makeOrganization, OWNER, reach, statusOf } from '../support/process.ts'
+import { ask, auditLines, chatPid, keyOf, makeOrganization, OWNER, reach, statusOf } from '../support/process.ts'
 import type { Order } from './probe/chat.ts'
 
 const isRoot = process.geteuid!() === 0
@@ -132,6 +133,39 @@ const contentOf = (path: string): string | null => {
     return null // a directory, or nothing
   }
 }
+
+test('it pushes no line of others out of the audit log, and none that it tells is of others', {
+  timeout: 120_000,
+}, async (t) => {
+  const data = makeDataDirectory(t)
+  const coffer = await started(t, data)
+  const { port } = await reach(coffer, 'running')
+  await expect(204, coffer.call('PUT', '/config/audit', { as: ADMIN, json: { lines: LINES_MIN } }))
+  const act = { user: 0, address: '', method: 'DELETE', path: '/keys/{key_id}', result: 200, facts: { key_id: 1 } }
+  const forged = [
+    { ...act, user: 'admin' },
+    { ...act, action: 'DELETE /keys/{id}', key: 'a-key', namespace: 'root', time: '1970-01-01T00:00:00Z' },
+    { ...act, path: '/keys/a-key' },
+    { ...act, result: 401 },
+  ]
+  const messages = forged.map((act, id) => ({ type: 'act', id, act }))
+  order(data, { do: 'tell', messages, times: 5 * LINES_MIN })
+  await coffer.see(/probe: finished/)
+  // The link is in order: this is told after all of that.
+  await keyOf(port!)
+  assert.equal((await statusOf(coffer)).state, 'running')
+  const lines = await auditLines(coffer)
+  const own = lines.filter(({ user }) => user === 'admin').map(({ action }) => action)
+  for (const action of ['PUT /chat/organization', 'PUT /config/audit']) assert.ok(own.includes(action), action)
+  const told = lines.filter(({ action }) => action.includes('key_id') || action.includes('DELETE'))
+  assert.ok(told.length > 100 && told.length < 700, String(told.length))
+  for (const line of told) {
+    const { action, user, key, namespace, time } = line
+    const marked = ['chat DELETE /keys/{key_id}', 'chat:0', '', '']
+    assert.deepEqual([action, user, key, namespace], marked, JSON.stringify(line))
+    assert.notEqual(time, '1970-01-01T00:00:00Z')
+  }
+})
 
 test('it inherits no descriptor and nothing in its environment that leads to a secret', async (t) => {
   const data = makeDataDirectory(t)

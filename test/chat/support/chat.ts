@@ -17,7 +17,7 @@ import { deriveKey } from '../../../firmware/crypto/kdf.ts'
 export const CHAT_KEY = new Uint8Array(32).fill(7)
 export const OWNER_PASSWORD = 'correct horse battery'
 const NO_RATE = { calls: 1e9, withinMs: 1 }
-export const NO_LIMITS = { account: NO_RATE, address: NO_RATE, media: NO_RATE }
+export const NO_LIMITS = { account: NO_RATE, address: NO_RATE, media: NO_RATE, changes: NO_RATE }
 const CHEAP = { N: 2, r: 1, p: 1 } // tests derive a lot
 
 export interface Answer {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { AuditLine } from '../../../firmware/audit/chain.ts'
 import { ADMIN, expect } from '../../support/appliance.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
 import type { Coffer } from '../../support/process.ts'
@@ -40,6 +41,13 @@ export async function makeOrganization(coffer: Coffer, name = 'Example'): Promis
 
 export const statusOf = async (coffer: Coffer, as = ADMIN): Promise<ChatStatus> =>
   (await expect(200, coffer.call('GET', '/chat', { as }))).json<ChatStatus>()
+
+/** Of the appliance's audit log, oldest first. */
+export async function auditLines(coffer: Coffer): Promise<AuditLine[]> {
+  const { bytes } = await expect(200, coffer.call('GET', '/audit/export', { as: ADMIN }))
+  const texts = bytes.toString().trimEnd().split('\n').slice(0, -1)
+  return texts.map((text) => JSON.parse(text) as AuditLine)
+}
 
 /** Waits until it is in that state. */
 export async function reach(coffer: Coffer, state: string): Promise<ChatStatus> {

@@ -22,3 +22,7 @@ export function findOwnUser(realm: Realm, viewer: User, who: number | string): U
   if (user.isSystemBot) throw noSuchUser()
   return user
 }
+
+/** Who signs in under this name, whoever may know of the account: its real address, or the one for the API. */
+export const findByName = ({ state }: Realm, name: string): User | undefined =>
+  state.userByDeliveryEmail.get(name.trim().toLowerCase()) ?? state.userByEmail.get(name.trim().toLowerCase())

@@ -5,14 +5,20 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { open, Session } from 'node:inspector'
 import threads from 'node:worker_threads'
 import Sqlite from 'better-sqlite3-multiple-ciphers'
+import { LINK_DESCRIPTOR } from '../../../../firmware/channel/channel.ts'
+import { encodeFrame } from '../../../../firmware/channel/frames.ts'
 import '../../../../firmware/chat/main.ts'
 
 /** What the test asks for. */
-export type Order = { do: 'throw' | 'exhaust' } | { do: 'escape'; paths: string[]; pids: number[]; addon: string }
+export type Order =
+  | { do: 'throw' | 'exhaust' }
+  /** To the appliance, over the link. */
+  | { do: 'tell'; messages: object[]; times: number }
+  | { do: 'escape'; paths: string[]; pids: number[]; addon: string }
 
 const POLL_MS = 20
 const directory = process.cwd()
@@ -22,6 +28,7 @@ const waiting = setInterval(() => {
   if (order === null) return
   clearInterval(waiting)
   if (order.do === 'escape') tryToEscape(order)
+  else if (order.do === 'tell') tell(order)
   else if (order.do === 'exhaust') exhaust()
   else throw new Error('a bug')
 }, POLL_MS)
@@ -39,6 +46,21 @@ function readOrder(): Order | null {
 function exhaust(): void {
   const kept: unknown[] = []
   for (;;) kept.push(new Array(1000).fill(kept.length))
+}
+
+/** Beside what the chat itself says, which is a frame at a time, too. */
+function tell({ messages, times }: Extract<Order, { do: 'tell' }>): void {
+  for (let time = 0; time < times; time++)
+    for (const message of messages) {
+      const frame = encodeFrame(message)
+      for (let at = 0; at < frame.length; )
+        try {
+          at += writeSync(LINK_DESCRIPTOR, frame, at)
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+        }
+    }
+  console.log('probe: finished')
 }
 
 function tryToEscape({ paths, pids, addon }: Extract<Order, { do: 'escape' }>): void {

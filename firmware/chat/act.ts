@@ -1,0 +1,51 @@
+/**
+ * What was done in the chat, as it goes to the audit log of the appliance: numbers, and names of this program's own. Nothing
+ * that anybody wrote has a place in it, so that neither does a process that was taken over. Contract section 1.6.
+ */
+
+export interface Act {
+  /** The account; null where it is nobody's. */
+  readonly user: number | null
+  /** IP address of the client. */
+  readonly address: string
+  readonly method: string
+  /** As declared, below the base path: `/users/{user_id}`. */
+  readonly path: string
+  /** Status of the answer. */
+  readonly result: number
+  /** What was named in the path, what was made, and a role that was given. */
+  readonly facts: Readonly<Record<string, number>>
+}
+
+const METHODS: ReadonlySet<unknown> = new Set(['POST', 'PATCH', 'PUT', 'DELETE', 'GET'])
+const PATH = /^(?:\/[a-z_]{1,32}|\/\{[a-z_]{1,32}\}){1,8}$/
+const ADDRESS = /^[0-9a-fA-F.:]{0,45}$/
+const FACT_NAME = /^[a-z_]{1,32}$/
+const FACTS_MAX = 8
+
+/** Null when it is none. */
+export function readAct(value: unknown): Act | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { user, address, method, path, result, facts } = value as Record<string, unknown>
+  const isRight =
+    (user === null || isNumber(user)) &&
+    typeof address === 'string' &&
+    ADDRESS.test(address) &&
+    METHODS.has(method) &&
+    typeof path === 'string' &&
+    PATH.test(path) &&
+    isNumber(result) &&
+    result >= 200 &&
+    result < 600
+  const known = isRight ? readFacts(facts) : null
+  return known && ({ user, address, method, path, result, facts: known } as Act)
+}
+
+function readFacts(value: unknown): Record<string, number> | null {
+  if (typeof value !== 'object' || value === null) return null
+  const entries = Object.entries(value)
+  const isRight = entries.length <= FACTS_MAX && entries.every(([name, fact]) => FACT_NAME.test(name) && isNumber(fact))
+  return isRight ? (Object.fromEntries(entries) as Record<string, number>) : null
+}
+
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
