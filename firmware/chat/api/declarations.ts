@@ -4,6 +4,7 @@ import { avatarDeclarations, avatarFileDeclarations } from './avatars.ts'
 import { botDeclarations } from './bots.ts'
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
+import { draftDeclarations } from './drafts.ts'
 import { emojiDeclarations } from './emoji.ts'
 import { eventDeclarations } from './events.ts'
 import { flagDeclarations } from './flags.ts'
@@ -11,9 +12,11 @@ import { groupDeclarations } from './groups.ts'
 import { keyDeclarations } from './keys.ts'
 import { messageDeclarations } from './messages.ts'
 import { narrowDeclarations } from './narrow.ts'
+import { navigationViewDeclarations } from './navigation-views.ts'
 import { personalDeclarations } from './personal.ts'
 import { presenceDeclarations } from './presence.ts'
 import { reactionDeclarations } from './reactions.ts'
+import { savedSnippetDeclarations } from './saved-snippets.ts'
 import { serverDeclarations } from './server.ts'
 import { settingDeclarations } from './settings.ts'
 import { staticDeclarations } from './static.ts'
@@ -28,6 +31,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...avatarDeclarations,
   ...botDeclarations,
   ...channelDeclarations,
+  ...draftDeclarations,
   ...emojiDeclarations,
   ...eventDeclarations,
   ...flagDeclarations,
@@ -35,9 +39,11 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...keyDeclarations,
   ...messageDeclarations,
   ...narrowDeclarations,
+  ...navigationViewDeclarations,
   ...personalDeclarations,
   ...presenceDeclarations,
   ...reactionDeclarations,
+  ...savedSnippetDeclarations,
   ...serverDeclarations,
   ...settingDeclarations,
   ...subscriptionDeclarations,

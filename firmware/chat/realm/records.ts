@@ -168,6 +168,36 @@ export interface Presence {
   readonly updateId: number
 }
 
+/** Contract section 2.5. */
+export interface Draft {
+  readonly id: number
+  readonly userId: number
+  readonly type: '' | 'stream' | 'private'
+  /** One channel, or people; nobody yet. */
+  readonly to: readonly number[]
+  readonly topic: string
+  readonly content: string
+  /** Of the last edit. */
+  readonly timestamp: number
+}
+
+export interface SavedSnippet {
+  readonly id: number
+  readonly userId: number
+  readonly title: string
+  readonly content: string
+  readonly dateCreated: number
+}
+
+export interface NavigationView {
+  readonly userId: number
+  /** What stands behind `#` in the address of the view. */
+  readonly fragment: string
+  readonly isPinned: boolean
+  /** Null for those that clients have names for. */
+  readonly name: string | null
+}
+
 export interface MutedUser {
   readonly id: number
   readonly timestamp: number

@@ -18,10 +18,13 @@ import {
   type BotStorage,
   type Channel,
   type Conversation,
+  type Draft,
   type Group,
+  type NavigationView,
   type OfUser,
   type Organization,
   REALM_ID,
+  type SavedSnippet,
   type Subscription,
   type User,
   type UserTopic,
@@ -55,6 +58,11 @@ export interface State extends Collections {
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
   /** Everybody's alert words; made when it is asked for after a change. */
   readonly alertWordIndex: () => AlertWords
+  /** By id. */
+  readonly draftsOf: GroupIndex<number, number, Draft>
+  readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
+  /** By fragment. */
+  readonly navigationViewsOf: GroupIndex<number, string, NavigationView>
   /** By name. */
   readonly botStorageOf: GroupIndex<number, string, BotStorage>
 }
@@ -79,6 +87,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
+  const { draft, savedSnippet, navigationView } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -122,6 +131,21 @@ function createIndexes(collections: MutableCollections) {
       userTopic,
       ({ userId }) => userId,
       ({ channelId, topicName }) => `${channelId}:${fold(topicName)}`,
+    ),
+    draftsOf: groupBy(
+      draft,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    savedSnippetsOf: groupBy(
+      savedSnippet,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    navigationViewsOf: groupBy(
+      navigationView,
+      ({ userId }) => userId,
+      ({ fragment }) => fragment,
     ),
     botStorageOf: groupBy(
       botStorage,

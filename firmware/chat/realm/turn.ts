@@ -31,6 +31,8 @@ export type Counter =
   | 'apiKey'
   | 'presence'
   | 'realmEmoji'
+  | 'draft'
+  | 'savedSnippet'
   | 'submessage'
   | 'upload'
 

@@ -14,9 +14,7 @@ import { realmUserGroups } from './groups.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
 import {
   customProfileFields,
-  drafts,
   giphy,
-  navigationViews,
   pushDevice,
   realmBilling,
   realmDomains,
@@ -24,13 +22,12 @@ import {
   realmLinkifiers,
   realmPlaygrounds,
   reminders,
-  savedSnippets,
   scheduledMessages,
   stopWords,
   tenor,
   videoCalls,
 } from './nothing.ts'
-import { alertWords, mutedUsers, onboardingSteps } from './personal.ts'
+import { alertWords, drafts, mutedUsers, navigationViews, onboardingSteps, savedSnippets } from './personal.ts'
 import { presence, userStatus } from './presence.ts'
 import { realm } from './realm.ts'
 import { realmUser } from './realm-user.ts'

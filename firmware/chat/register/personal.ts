@@ -1,6 +1,9 @@
 /** Blocks of what is the caller's alone. Contract section 4.2. */
 
+import { draftsAtRegister } from '../realm/users/drafts.ts'
+import { navigationViewsOf } from '../realm/users/navigation-views.ts'
 import { remainingSteps } from '../realm/users/onboarding.ts'
+import { savedSnippetsOf } from '../realm/users/saved-snippets.ts'
 import type { Block } from './block.ts'
 
 export const alertWords: Block = ({ realm, me }) => ({ alert_words: realm.state.alertWords.get(me.id)?.value ?? [] })
@@ -11,3 +14,9 @@ export const onboardingSteps: Block = ({ realm, me }) => ({
   onboarding_steps: remainingSteps(realm, me),
   navigation_tour_video_url: null,
 })
+
+export const drafts: Block = ({ realm, me }) => ({ drafts: draftsAtRegister(realm, me) })
+
+export const savedSnippets: Block = ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) })
+
+export const navigationViews: Block = ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) })

@@ -18,6 +18,18 @@ const WHO: Record<string, readonly Caller[]> = {
 
 // Ids that there are not, so that nothing changes: whoever is let in gets another answer than whoever is not.
 const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, values?: Record<string, unknown>][] = [
+  ['E36', 'GET', '/drafts', 'U'],
+  ['E37', 'POST', '/drafts', 'U', { drafts: [] }],
+  ['E38', 'PATCH', '/drafts/9999', 'U', { draft: { type: '', to: [], topic: '', content: 'x' } }],
+  ['E39', 'DELETE', '/drafts/9999', 'U'],
+  ['E40', 'GET', '/saved_snippets', 'U'],
+  ['E40', 'POST', '/saved_snippets', 'U', { title: 'x', content: ' ' }],
+  ['E40', 'PATCH', '/saved_snippets/9999', 'U'],
+  ['E40', 'DELETE', '/saved_snippets/9999', 'U'],
+  ['E41', 'GET', '/navigation_views', 'U'],
+  ['E41', 'POST', '/navigation_views', 'U', { fragment: 'x', is_pinned: true }],
+  ['E41', 'PATCH', '/navigation_views/x', 'U'],
+  ['E41', 'DELETE', '/navigation_views/x', 'U'],
   ['E67', 'GET', '/users', 'A'],
   ['E68', 'GET', '/users/9999', 'A'],
   ['E69', 'GET', '/users/nobody@example.com', 'A'],

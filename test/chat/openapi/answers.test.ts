@@ -33,11 +33,29 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
     ['GET', '/realm/emoji'],
     ['GET', '/user_groups'],
     ['GET', '/attachments'],
+    ['GET', '/drafts'],
+    ['GET', '/saved_snippets'],
+    ['GET', '/navigation_views'],
     ['GET', '/streams', { include_all: true }],
     ['GET', '/streams/1'],
     ['GET', '/streams/1/members'],
     ['GET', '/get_stream_id', { stream: 'general' }],
   ]
+}
+
+/** What each person keeps for himself. */
+async function keepOwn(client: Client): Promise<void> {
+  const draft = { type: 'private', to: [], topic: '', content: 'later' }
+  const { ids = [] } = (await client.call('POST', '/drafts', { drafts: [draft, draft] })).body
+  await client.call('PATCH', `/drafts/${ids[0]}`, { draft: { ...draft, content: 'soon' } })
+  await client.call('DELETE', `/drafts/${ids[1]}`)
+  for (const title of ['Greeting', 'Farewell']) {
+    const { saved_snippet_id: id } = (await client.call('POST', '/saved_snippets', { title, content: title })).body
+    if (title === 'Greeting') await client.call('PATCH', `/saved_snippets/${id}`, { content: 'Good day' })
+    else await client.call('DELETE', `/saved_snippets/${id}`)
+  }
+  await client.call('POST', '/navigation_views', { fragment: 'inbox', is_pinned: true })
+  await client.call('PATCH', '/navigation_views/inbox', { is_pinned: false })
 }
 
 const skip = description === null && 'no vectors here'
@@ -54,6 +72,7 @@ test('answers and events have the shapes of the published description, but for t
     for (const name of ['general', 'random'])
       await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name }] })
     await learnChannels(world)
+    for (const client of world.clients) await keepOwn(client)
     for (let count = 1; count <= STEPS; count += 1) {
       await step(world)
       rig.advance(3)

@@ -15,6 +15,7 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/users\/me\/subscriptions\.new_subscription_messages_sent: not described$/, '397'],
   [/^POST \/register\.channel_folders: not described$/, '389'],
   [/^POST \/register\.navigation_views: not described$/, '390'],
+  [/^GET \/events\.events\[\]<navigation_view\/(?:add|update|remove)>\./, '390'],
   [/^POST \/register\.realm_(?:topics_policy|can_set_topics_policy_group): not described$/, '392'],
   [/^POST \/register\.max_bulk_new_subscription_messages: not described$/, '397'],
   [/^POST \/register\.reminders: not described$/, '399'],

@@ -1,0 +1,58 @@
+/** What is written and not sent: rows E36 to E39. */
+
+import { z } from 'zod'
+import { integer, json } from '../http/parameters.ts'
+import { addDrafts, type DraftGiven, draftsOf, removeDraft, replaceDraft } from '../realm/users/drafts.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const DRAFT = z.object({
+  type: z.enum(['', 'stream', 'private']),
+  to: z.array(z.int()).max(1000),
+  topic: z.string(),
+  content: z.string(),
+  timestamp: z.number().optional(),
+}) satisfies z.ZodType<DraftGiven>
+
+export const draftDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E36',
+    method: 'GET',
+    path: '/drafts',
+    who: 'human',
+    handle: ({ realm, me }) => {
+      const drafts = draftsOf(realm, me)
+      return { count: drafts.length, drafts }
+    },
+  }),
+  declare({
+    row: 'E37',
+    method: 'POST',
+    path: '/drafts',
+    who: 'human',
+    parameters: { drafts: json(z.array(DRAFT)).default([]) },
+    handle: ({ realm, me, given }) => ({ ids: addDrafts(realm, me, given.drafts) }),
+  }),
+  declare({
+    row: 'E38',
+    method: 'PATCH',
+    path: '/drafts/:draft_id',
+    who: 'human',
+    segments: { draft_id: integer() },
+    parameters: { draft: json(DRAFT) },
+    handle: ({ realm, me, path, given }) => {
+      replaceDraft(realm, me, path.draft_id, given.draft)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E39',
+    method: 'DELETE',
+    path: '/drafts/:draft_id',
+    who: 'human',
+    segments: { draft_id: integer() },
+    handle: ({ realm, me, path }) => {
+      removeDraft(realm, me, path.draft_id)
+      return {}
+    },
+  }),
+]

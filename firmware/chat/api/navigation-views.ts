@@ -1,0 +1,54 @@
+/** The views of a client's side bar: row E41. A fragment may have slashes, which are escaped in the path. */
+
+import { boolean, text } from '../http/parameters.ts'
+import {
+  addNavigationView,
+  changeNavigationView,
+  navigationViewsOf,
+  removeNavigationView,
+} from '../realm/users/navigation-views.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const ONE = { path: '/navigation_views/:fragment', segments: { fragment: text() } } as const
+
+export const navigationViewDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E41',
+    method: 'GET',
+    path: '/navigation_views',
+    who: 'human',
+    handle: ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) }),
+  }),
+  declare({
+    row: 'E41',
+    method: 'POST',
+    path: '/navigation_views',
+    who: 'human',
+    parameters: { fragment: text(), is_pinned: boolean(), name: text().optional() },
+    handle: ({ realm, me, given }) => {
+      addNavigationView(realm, me, { fragment: given.fragment, isPinned: given.is_pinned, name: given.name })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E41',
+    method: 'PATCH',
+    ...ONE,
+    who: 'human',
+    parameters: { is_pinned: boolean().optional(), name: text().optional() },
+    handle: ({ realm, me, path, given }) => {
+      changeNavigationView(realm, me, path.fragment, { isPinned: given.is_pinned, name: given.name })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E41',
+    method: 'DELETE',
+    ...ONE,
+    who: 'human',
+    handle: ({ realm, me, path }) => {
+      removeNavigationView(realm, me, path.fragment)
+      return {}
+    },
+  }),
+]

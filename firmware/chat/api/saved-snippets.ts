@@ -1,0 +1,51 @@
+/** Texts that are sent again and again: row E40. */
+
+import { integer, text } from '../http/parameters.ts'
+import {
+  addSavedSnippet,
+  changeSavedSnippet,
+  removeSavedSnippet,
+  savedSnippetsOf,
+} from '../realm/users/saved-snippets.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const ONE = { path: '/saved_snippets/:saved_snippet_id', segments: { saved_snippet_id: integer() } } as const
+
+export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E40',
+    method: 'GET',
+    path: '/saved_snippets',
+    who: 'human',
+    handle: ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) }),
+  }),
+  declare({
+    row: 'E40',
+    method: 'POST',
+    path: '/saved_snippets',
+    who: 'human',
+    parameters: { title: text(), content: text() },
+    handle: ({ realm, me, given }) => ({ saved_snippet_id: addSavedSnippet(realm, me, given.title, given.content) }),
+  }),
+  declare({
+    row: 'E40',
+    method: 'PATCH',
+    ...ONE,
+    who: 'human',
+    parameters: { title: text().optional(), content: text().optional() },
+    handle: ({ realm, me, path, given }) => {
+      changeSavedSnippet(realm, me, path.saved_snippet_id, given)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E40',
+    method: 'DELETE',
+    ...ONE,
+    who: 'human',
+    handle: ({ realm, me, path }) => {
+      removeSavedSnippet(realm, me, path.saved_snippet_id)
+      return {}
+    },
+  }),
+]
