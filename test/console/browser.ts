@@ -93,7 +93,8 @@ export async function visit(
       return fetched(input, init)
     }
   })
-  await page.goto(`${origin}/`)
+  const answer = await page.goto(`${origin}/`)
+  assert.equal(answer?.status(), 200, `${origin}/ has no page: ${await answer?.text()}`)
   return here
 
   async function end(): Promise<void> {

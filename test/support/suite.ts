@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type Client, expect, provision as provisionWith, stateOf } from './appliance.ts'
 import { request } from './client.ts'
 import { familyOf, residentBytes } from './proc.ts'
-import { type Coffer, startCoffer } from './process.ts'
+import { buildForTests, type Coffer, startCoffer } from './process.ts'
 
 /** Words that occur nowhere else: some suites look for them in logs and in memory. */
 export const UNLOCK = 'words that unlock it'
@@ -46,6 +46,8 @@ export interface Appliance extends Client {
 export interface Options {
   dataDirectory?: string
   logLevel?: 'debug' | 'info' | 'warning' | 'error'
+  /** With the page for browsers, which only a bundle has. */
+  page?: boolean
 }
 
 export async function startAppliance(options: Options = {}): Promise<Appliance> {
@@ -54,7 +56,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
   const port = await freePort()
   const settings = { COFFER_HOST: host, COFFER_PORT: String(port), COFFER_LOG: options.logLevel ?? 'info' }
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, rejectUnauthorized: false, timeout: 0 })
-  const program = entry()
+  const program = entry() ?? (options.page ? await bundled() : join(root, 'boot/main.ts'))
   let earlier = ''
   let coffer: Coffer
 
@@ -145,13 +147,20 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   return credentialsOf(userId)
 }
 
-/** The bundle if it is built from the sources as they are, else the sources. */
-function entry(): string {
+let building: Promise<string> | null = null
+/** One bundle of the sources as they are, for all appliances of a test file. */
+function bundled(): Promise<string> {
+  building ??= buildForTests()
+  return building
+}
+
+/** The bundle of `make build`, if it is of the sources as they are. */
+function entry(): string | null {
   const bundles = ['dist/boot.js', 'dist/firmware.js', 'dist/worker.js'].map((path) => join(root, path))
   const sources = ['boot', 'firmware'].map((path) => join(root, path)).flatMap(files)
   const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
   const built = bundles.every((path) => existsSync(path) && statSync(path).mtimeMs >= newest)
-  return built ? bundles[0]! : join(root, 'boot/main.ts')
+  return built ? bundles[0]! : null
 }
 
 function files(directory: string): string[] {
