@@ -36,8 +36,20 @@ export function endSession(): void {
   secondsLeft.value = null
 }
 
-/** Something runs that takes its time, and whoever started it wants to see how it ends. */
-export const isSuspended = (): boolean => running > 0
+let held = 0
+
+/** Something runs that makes the appliance silent or Locked for a while, and whoever started it wants to see how it ends. */
+export const isHeld = (): boolean => held > 0
+
+/** While `work` runs nobody is idle, and the view stays. */
+export async function holdView<T>(work: () => Promise<T>): Promise<T> {
+  held++
+  try {
+    return await suspendIdle(work)
+  } finally {
+    held--
+  }
+}
 
 /** While `work` runs nobody is idle. */
 export async function suspendIdle<T>(work: () => Promise<T>): Promise<T> {

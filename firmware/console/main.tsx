@@ -14,20 +14,22 @@ import { NamespacesPage } from './pages/namespaces.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { RestorePage } from './pages/restore.tsx'
 import { SettingsPage } from './pages/settings.tsx'
-import { SignInPage } from './pages/sign-in.tsx'
+import { NeedsAccount, SignInPage } from './pages/sign-in.tsx'
 import { FailedPage, TrialPage, UnreachablePage } from './pages/states.tsx'
 import { SystemPage } from './pages/system.tsx'
 import { UnlockPage } from './pages/unlock.tsx'
 import { UpdatePage } from './pages/update.tsx'
 import { UserPage, UsersPage } from './pages/users.tsx'
 import { isSettingUp, WelcomePage, WizardPage } from './pages/wizard.tsx'
-import { Frame, Title, type View } from './parts/frame.tsx'
-import { route, watchRoute } from './routes.ts'
+import { Frame, Title, type ViewName, type ViewProps } from './parts/frame.tsx'
+import { route, to, watchRoute } from './routes.ts'
 import {
   accountFor,
   accounts,
+  apiOf,
   isRootAdministrator,
   type Need,
+  ROLES,
   ROOT_ADMINISTRATOR,
   signOutAll,
   state,
@@ -36,27 +38,39 @@ import {
 import { applyTheme } from './theme.ts'
 import * as words from './words.ts'
 
-/** In the order of the list. `also` shows a view to those who get a question for an account in it. */
-const VIEWS: readonly (View & { need: Need; also?: () => boolean })[] = [
-  { name: 'overview', need: { roles: ['Administrator', 'Operator', 'Metrics', 'Backup'] }, page: OverviewPage },
-  { name: 'keys', need: { roles: ['Administrator', 'Operator'] }, page: KeysPage },
-  { name: 'users', need: { roles: ['Administrator'] }, page: UsersPage },
-  { name: 'namespaces', need: ROOT_ADMINISTRATOR, page: NamespacesPage },
-  { name: 'audit', need: ROOT_ADMINISTRATOR, page: AuditPage },
-  { name: 'metrics', need: { roles: ['Metrics'] }, also: () => isRootAdministrator.value, page: MetricsPage },
-  { name: 'backup', need: { roles: ['Backup'], root: true }, also: () => isRootAdministrator.value, page: BackupPage },
-  { name: 'restore', need: ROOT_ADMINISTRATOR, page: RestorePage },
-  { name: 'update', need: ROOT_ADMINISTRATOR, page: UpdatePage },
-  { name: 'certificate', need: ROOT_ADMINISTRATOR, page: CertificatePage },
-  { name: 'settings', need: ROOT_ADMINISTRATOR, page: SettingsPage },
-  { name: 'system', need: ROOT_ADMINISTRATOR, page: SystemPage },
-  { name: 'account', need: { roles: ['Operator', 'Administrator'] }, page: AccountPage },
-]
+interface View {
+  readonly need: Need
+  readonly page: (props: ViewProps) => ComponentChildren
+  /** One of what the view lists, by what follows its name. */
+  readonly one?: (props: ViewProps & { id: string }) => ComponentChildren
+  /** Shown to those, too, who are then asked for an account that may. */
+  readonly also?: () => boolean
+}
+
+const ADMINISTRATOR: Need = { roles: ['Administrator'] }
+
+/** In the order of the list. */
+const VIEWS: Readonly<Record<ViewName, View>> = {
+  overview: { need: { roles: [...ROLES] }, page: OverviewPage },
+  keys: { need: { roles: ['Administrator', 'Operator'] }, page: KeysPage, one: KeyPage },
+  users: { need: ADMINISTRATOR, page: UsersPage, one: UserPage },
+  namespaces: { need: ROOT_ADMINISTRATOR, page: NamespacesPage },
+  audit: { need: ROOT_ADMINISTRATOR, page: AuditPage },
+  metrics: { need: { roles: ['Metrics'] }, also: () => isRootAdministrator.value, page: MetricsPage },
+  backup: { need: { roles: ['Backup'], root: true }, also: () => isRootAdministrator.value, page: BackupPage },
+  restore: { need: ROOT_ADMINISTRATOR, page: RestorePage },
+  update: { need: ROOT_ADMINISTRATOR, page: UpdatePage },
+  certificate: { need: ROOT_ADMINISTRATOR, page: CertificatePage },
+  settings: { need: ROOT_ADMINISTRATOR, page: SettingsPage },
+  system: { need: ROOT_ADMINISTRATOR, page: SystemPage },
+  account: { need: { roles: ['Operator', 'Administrator'] }, page: AccountPage },
+}
+const NAMES = Object.keys(VIEWS) as ViewName[]
 
 function Page() {
   const isWorking = state.value === 'Operational' && accounts.value.length > 0 && !isSettingUp.value
-  const views = isWorking ? VIEWS.filter(({ need, also }) => accountFor(need) !== null || also?.()) : []
-  return <Frame views={views}>{isWorking ? workPage(views) : statePage()}</Frame>
+  const maySee = (name: ViewName) => accountFor(VIEWS[name].need) !== null || VIEWS[name].also?.()
+  return <Frame views={isWorking ? NAMES.filter(maySee) : []}>{isWorking ? <WorkPage /> : statePage()}</Frame>
 }
 
 function statePage(): ComponentChildren {
@@ -79,17 +93,31 @@ function statePage(): ComponentChildren {
   }
 }
 
-function workPage(views: readonly View[]): ComponentChildren {
-  const [first = 'overview', id] = route.value.path
-  const query = route.value.query.get('add') ?? route.value.query.get('new') ?? ''
+function WorkPage() {
+  const { path, query } = route.value
+  const [first = 'overview', id] = path
   if (first === 'sign-in') return <SignInPage />
   if (first === 'welcome') return <WelcomePage />
-  const view = views.find(({ name }) => name === first)
-  if (view === undefined) return <Title>{words.notFound}</Title>
-  if (first === 'keys' && id !== undefined) return <KeyPage key={id} id={id} />
-  if (first === 'users' && id !== undefined) return <UserPage key={id} id={id} />
-  const Shown = view.page
-  return <Shown key={first + query} />
+  const name = NAMES.find((other) => other === first)
+  if (name === undefined) return <Title key={first}>{words.notFound}</Title>
+  const { need, page: List, one: One } = VIEWS[name]
+  const account = accountFor(need)
+  const isOne = One !== undefined && id !== undefined
+  const key = `${path.join('/')} ${query.get('add') ?? query.get('new') ?? ''}`
+  const common = account && { key: `${key} ${account.user}`, account, api: apiOf(account) }
+  return (
+    <>
+      <Title key={key}>{isOne ? id : words.views[name]}</Title>
+      {isOne ? (
+        <p>
+          <a href={to(name)}>{words.views[name]}</a>
+        </p>
+      ) : (
+        words.leads[name] && <p>{words.leads[name]}</p>
+      )}
+      {common === null ? <NeedsAccount need={need} /> : isOne ? <One {...common} id={id} /> : <List {...common} />}
+    </>
+  )
 }
 
 applyTheme()

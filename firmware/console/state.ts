@@ -2,7 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { type Api, openApi, Refusal, withHelpers } from './api.ts'
-import { beginSession, endSession, isSuspended } from './idle.ts'
+import { beginSession, endSession, isHeld } from './idle.ts'
 import { send } from './transport.ts'
 
 /** Those of contract section 2, and what the page sees from outside. */
@@ -65,8 +65,7 @@ async function askState(): Promise<void> {
 
 function become(next: State): void {
   if (state.value === next) return
-  // Under a restore the appliance is silent or Locked for a while: the view stays, and tells what becomes of it.
-  if (isSuspended()) return
+  if (isHeld()) return
   if (next === 'Unprovisioned' || next === 'Failed') signOutAll('')
   state.value = next
   stateSince.value = Date.now()
@@ -130,7 +129,8 @@ export function signOutAll(reason: '' | 'idle' | 'long' | 'left'): void {
 }
 
 export interface Need {
-  readonly roles: readonly Role[]
+  /** The first is preferred. */
+  readonly roles: readonly [Role, ...Role[]]
   /** Only users outside any namespace. */
   readonly root?: boolean
 }

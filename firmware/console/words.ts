@@ -83,10 +83,13 @@ export const signInInNamespace = (namespace: string) => `in ${namespace}`
 
 // need
 export const needTitle = (roles: string) => `This needs an account with the role ${roles}`
-export const needBackup = 'A backup is made by a user with the role Backup. An administrator cannot make one.'
-export const needMetrics = 'The numbers are read by a user with the role Metrics. An administrator cannot read them.'
-export const needOperator = 'Keys are used by a user with the role Operator. An administrator cannot use them.'
-export const needAdministrator = 'This is done by an administrator outside any namespace.'
+export const needs = {
+  Backup: 'A backup is made by a user with the role Backup. An administrator cannot make one.',
+  Metrics: 'The numbers are read by a user with the role Metrics. An administrator cannot read them.',
+  Operator: 'Keys are used by a user with the role Operator. An administrator cannot use them.',
+  Administrator: 'This is done by an administrator.',
+  root: 'This is done by an administrator outside any namespace.',
+}
 export const needCreate = 'As an administrator you can create one now:'
 export const needCreateLink = (role: string) => `Add a user with the role ${role}`
 
@@ -158,6 +161,14 @@ export const views = {
   system: 'System',
   account: 'My account',
 }
+export const leads: Partial<Record<keyof typeof views, string>> = {
+  namespaces:
+    'A namespace has its own users and keys, which nobody outside sees. Add its first administrator before you make it: afterwards only its own add users.',
+  certificate: 'What browsers and clients see when they connect.',
+  backup:
+    'All keys, users and settings in one sealed file. To open it you need the backup passphrase, and the unlock passphrase of now.',
+  metrics: 'Every five seconds, the last hour in this tab.',
+}
 export const notFound = 'There is no such view.'
 
 // overview
@@ -198,7 +209,6 @@ export const overviewYou = 'You'
 export const overviewYouMay = 'What you may do'
 
 // keys
-export const keysTitle = 'Keys'
 export const keysSearch = 'Begins with'
 export const keysLabel = 'Label is'
 export const keysMine = 'Only those that I may use'
@@ -305,7 +315,6 @@ export const usePlainBase64 = 'Decrypted, in base64'
 export const useNotBase64 = 'This is no base64.'
 
 // users
-export const usersTitle = 'Users'
 export const usersCaption = (all: number) => `${count(all)} ${all === 1 ? 'user' : 'users'}`
 export const usersAdd = 'Add a user'
 export const usersUser = 'User'
@@ -332,9 +341,6 @@ export const usersHandedOver = 'A namespace has been made of this user’s; its 
 export const usersFilter = 'Contains'
 
 // namespaces
-export const namespacesTitle = 'Namespaces'
-export const namespacesLead =
-  'A namespace has its own users and keys, which nobody outside sees. Add its first administrator before you make it: afterwards only its own add users.'
 export const namespacesCaption = (all: number) => `${count(all)} ${all === 1 ? 'namespace' : 'namespaces'}`
 export const namespacesId = 'Namespace'
 export const namespacesAdd = 'Make a namespace'
@@ -346,7 +352,6 @@ export const namespacesDeleting = 'Deleting…'
 export const namespacesNoAdmin = 'No user of this namespace exists yet. Make it all the same? Nobody could then use it.'
 
 // audit
-export const auditTitle = 'Audit log'
 export const auditFilter = 'Filter'
 export const auditApply = 'Show'
 export const auditMore = 'Older lines'
@@ -405,7 +410,6 @@ export const auditResultWord = (status: number): string =>
   status < 400 ? 'Done' : status === 401 ? 'Wrong credentials' : status === 403 ? 'Refused' : 'Failed'
 
 // settings
-export const settingsTitle = 'Settings'
 export const settingsSaved = 'Saved.'
 export const settingsSaving = 'Saving…'
 export const settingsSave = (what: string) => `Save: ${what}`
@@ -454,8 +458,6 @@ export const settingsIdle = 'Sign out after minutes without activity (1 to 10)'
 export const settingsHours = 'Sign out after hours at the latest (1 to 8)'
 
 // certificate
-export const certificateTitle = 'Certificate'
-export const certificateLead = 'What browsers and clients see when they connect.'
 export const certificateSubject = 'Subject'
 export const certificateIssuer = 'Issuer'
 export const certificateNames = 'Names'
@@ -496,9 +498,6 @@ export const certificateFields = {
 export const certificateMore = 'More fields'
 
 // backup
-export const backupTitle = 'Backup'
-export const backupLead = 'All keys, users and settings in one sealed file.'
-export const backupOpens = 'To open it you need the backup passphrase, and the unlock passphrase of now.'
 export const backupForm = 'Form'
 export const backupForms = { nethsm: 'NetHSM’s: other tools read it, too', coffer: 'Coffer’s own: with the team chat' }
 export const backupAction = 'Make a backup'
@@ -508,7 +507,6 @@ export const backupCancelled = 'Cancelled. The unfinished file is of no use.'
 export const backupNoPassphrase = 'No backup passphrase is set. An administrator sets one in Settings.'
 
 // restore
-export const restoreTitle = 'Restore'
 export const restoreReplaces = 'What will be replaced'
 export const restoreReplacesFull = 'Everything: this appliance becomes the one that the backup was made of.'
 export const restoreReplacesPart =
@@ -519,18 +517,16 @@ export const restorePassphrase = 'Backup passphrase'
 export const restorePassphraseHint = 'The one that was set when the backup was made.'
 export const restoreAction = 'Restore'
 export const restoreMissing = 'Choose a file.'
-export const restoreSending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
+export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
 export const restoreDone = 'Restored. If it is locked now, the unlock passphrase of the time of the backup opens it.'
 export const restoreStopped = 'Nothing was changed.'
 
 // update
-export const updateTitle = 'Update'
 export const updateLead = (version: string) => `Version ${version} is installed.`
 export const updateFile = 'Update image'
 export const updateFileHint = 'A file that ends in .update. It is checked before anything of it runs.'
 export const updateUpload = 'Upload'
-export const updateSending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const updateChecking = (seconds: number) => `All sent. Being checked: ${duration(seconds)}`
 export const updateNotes = 'Release notes'
 export const updatePending = 'The image is good. It is installed only if you say so.'
@@ -546,8 +542,6 @@ export const updateFellBack = 'The new version did not prove good. The one befor
 export const updateLastFallback = 'The last update was left'
 
 // metrics
-export const metricsTitle = 'Metrics'
-export const metricsLead = 'Every five seconds, the last hour in this tab.'
 export const metricsRequests = 'Requests a second'
 export const metricsLatency = 'Response time'
 export const metricsOperations = 'Key operations a second'
@@ -564,7 +558,6 @@ export const metricsLine = (name: string, value: string, points: number) => `${n
 export const metricsMilliseconds = (value: number) => `${value.toFixed(1)} ms`
 
 // system
-export const systemTitle = 'System'
 export const systemVersion = 'Version'
 export const systemBuild = 'Build'
 export const systemDevice = 'Device id'
@@ -588,7 +581,6 @@ export const systemResetTyped = 'factory reset'
 export const systemResetting = 'Erasing…'
 
 // account
-export const accountTitle = 'My account'
 export const accountPassphrase = 'Change my passphrase'
 export const accountPassphraseText = 'Afterwards you are signed in with the new one.'
 export const accountSetting = 'Changing…'

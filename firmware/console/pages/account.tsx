@@ -4,30 +4,15 @@ import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { seg } from '../api.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
-import { Card, Fact, Title } from '../parts/frame.tsx'
+import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
 import { Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { type Account, apiOf, signIn } from '../state.ts'
+import { signIn } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 
-export function AccountPage() {
-  return (
-    <>
-      <Title>{words.accountTitle}</Title>
-      <WithAccount need={{ roles: ['Operator', 'Administrator'] }} why={words.needOperator}>
-        {(account) => <Own key={account.user} account={account} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function Own({ account }: { account: Account }) {
+export function AccountPage({ account, api }: ViewProps) {
   const { user, realName, role, namespace } = account
   const isOperator = role === 'Operator'
-  const tags = useLoad(
-    async () => (isOperator ? apiOf(account).get<string[]>(`/users/${seg(user)}/tags`) : []),
-    [account.id],
-  )
+  const tags = useLoad(async () => (isOperator ? api.get<string[]>(`/users/${seg(user)}/tags`) : []), [account.id])
   const passphrase = useRef<PassphraseHandle | null>(null)
   const done = useSignal(false)
   const run = useRun()
@@ -35,7 +20,7 @@ function Own({ account }: { account: Account }) {
     const text = passphrase.current?.read()
     if (typeof text !== 'string') return
     done.value = await run.start(words.accountSetting, async () => {
-      await apiOf(account).call('POST', `/users/${seg(user)}/passphrase`, { json: { passphrase: text } })
+      await api.call('POST', `/users/${seg(user)}/passphrase`, { json: { passphrase: text } })
       await signIn(user, text)
     })
     if (done.value) passphrase.current?.clear()

@@ -13,12 +13,11 @@ import type { Api } from '../api.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Action, Code, Field, FileDrop, member, saveFile } from '../parts/controls.tsx'
-import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Form, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
 import { keepQuery, route } from '../routes.ts'
-import { apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
+import { applianceNow } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 
 const PAGE_LINES = 50
 const FILTERS = ['user', 'action', 'key', 'from', 'to'] as const
@@ -29,22 +28,13 @@ interface Page {
   head: AuditHead
 }
 
-export function AuditPage() {
-  return (
-    <>
-      <Title>{words.auditTitle}</Title>
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => (
-          <>
-            <Lines key={account.id} api={apiOf(account)} />
-            <Export api={apiOf(account)} />
-            <Verify api={apiOf(account)} />
-          </>
-        )}
-      </WithAccount>
-    </>
-  )
-}
+export const AuditPage = ({ api }: ViewProps) => (
+  <>
+    <Lines api={api} />
+    <Export api={api} />
+    <Verify api={api} />
+  </>
+)
 
 function Lines({ api }: { api: Api }) {
   const older = useSignal<AuditLine[]>([])

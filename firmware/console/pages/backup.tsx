@@ -2,30 +2,15 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { type Api, Refusal } from '../api.ts'
+import { Refusal } from '../api.ts'
 import { fileTime } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Action, Select, saveFile } from '../parts/controls.tsx'
-import { Card, Row, Title } from '../parts/frame.tsx'
+import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { Problem, useRun } from '../parts/loading.tsx'
 import { accountFor, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
 import * as words from '../words.ts'
 import { chunksOf } from './audit.tsx'
-import { WithAccount } from './sign-in.tsx'
-
-export function BackupPage() {
-  return (
-    <>
-      <Title>{words.backupTitle}</Title>
-      <p>
-        {words.backupLead} {words.backupOpens}
-      </p>
-      <WithAccount need={{ roles: ['Backup'], root: true }} why={words.needBackup}>
-        {(account) => <Backup key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
 
 /** What a file is written to: the File System API's stream, or memory. */
 interface Sink {
@@ -34,7 +19,7 @@ interface Sink {
   abort(): Promise<void>
 }
 
-function Backup({ api }: { api: Api }) {
+export function BackupPage({ api }: ViewProps) {
   const form = useSignal('nethsm')
   const result = useSignal('')
   const stop = useRef<AbortController | null>(null)

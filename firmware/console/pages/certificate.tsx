@@ -4,12 +4,10 @@ import { useSignal } from '@preact/signals'
 import { readCertificates } from '../../client/certificate.ts'
 import type { Api } from '../api.ts'
 import { Copyable, FileDrop, Select } from '../parts/controls.tsx'
-import { Card, Row, Title } from '../parts/frame.tsx'
+import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Form, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { apiOf, ROOT_ADMINISTRATOR } from '../state.ts'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
-import { WithAccount } from './sign-in.tsx'
 import { SubjectForm } from './subject-form.tsx'
 
 const TYPES: readonly (readonly [string, string])[] = [
@@ -18,19 +16,7 @@ const TYPES: readonly (readonly [string, string])[] = [
   ['RSA', 'RSA 3072'],
 ]
 
-export function CertificatePage() {
-  return (
-    <>
-      <Title>{words.certificateTitle}</Title>
-      <p>{words.certificateLead}</p>
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => <Certificate key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function Certificate({ api }: { api: Api }) {
+export function CertificatePage({ api }: ViewProps) {
   const loaded = useLoad(async () => readCertificates(await api.text('GET', '/config/tls/cert.pem')), [])
   const changed = useSignal(false)
   const done = () => {

@@ -7,30 +7,15 @@ import { type Api, Refusal, seg, type Tagged } from '../api.ts'
 import { count, utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Action, Copyable, Field, FileDrop, Select } from '../parts/controls.tsx'
-import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Form, Problem, type Run, useLoad, useRun, Waiting } from '../parts/loading.tsx'
 import { go, to } from '../routes.ts'
-import { type Account, accounts, apiOf } from '../state.ts'
+import { accounts, apiOf } from '../state.ts'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
 import { type KeyDetails, publicParts, shortType } from './key-details.ts'
-import { WithAccount } from './sign-in.tsx'
 import { SubjectForm } from './subject-form.tsx'
 import { UseKey } from './use-key.tsx'
-
-export function KeyPage({ id }: { id: string }) {
-  return (
-    <>
-      <Title>{id}</Title>
-      <p>
-        <a href={to('keys')}>{words.keysTitle}</a>
-      </p>
-      <WithAccount need={{ roles: ['Administrator', 'Operator'] }} why={words.needOperator}>
-        {(account) => <Key key={`${account.id} ${id}`} account={account} id={id} />}
-      </WithAccount>
-    </>
-  )
-}
 
 interface Loaded {
   key: Tagged<KeyDetails>
@@ -56,8 +41,8 @@ async function certificateOf(api: Api, path: string): Promise<Loaded['certificat
   }
 }
 
-function Key({ account, id }: { account: Account; id: string }) {
-  const loaded = useLoad(() => load(apiOf(account), id), [id])
+export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
+  const loaded = useLoad(() => load(api, id), [id])
   const found = loaded.value.value
   if (found === null) return <Waiting of={loaded} />
   const inSamePlace = (role: string) =>
@@ -79,7 +64,7 @@ function Key({ account, id }: { account: Account; id: string }) {
       {found.pem !== null && <PublicKey id={id} details={found.key.value} pem={found.pem} />}
       {found.pem !== null && (
         <Certificate
-          api={apiOf(account)}
+          api={api}
           admin={administrator && apiOf(administrator)}
           id={id}
           loaded={found}

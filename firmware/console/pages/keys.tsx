@@ -5,31 +5,17 @@ import { useCallback, useRef } from 'preact/hooks'
 import type { Api } from '../api.ts'
 import { count } from '../format.ts'
 import { Action, Field } from '../parts/controls.tsx'
-import { Card, Row, Title } from '../parts/frame.tsx'
+import { Card, Row, type ViewProps } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { VirtualTable } from '../parts/virtual-table.tsx'
 import { keepQuery, route, to } from '../routes.ts'
-import { type Account, apiOf } from '../state.ts'
 import * as words from '../words.ts'
 import { type KeyDetails, shortType } from './key-details.ts'
 import { ImportKey, NewKey } from './new-key.tsx'
-import { WithAccount } from './sign-in.tsx'
 
 const DETAILS_MAX = 200 // of one request: more than any screen has rows
 
-export function KeysPage() {
-  return (
-    <>
-      <Title>{words.keysTitle}</Title>
-      <WithAccount need={{ roles: ['Administrator', 'Operator'] }} why={words.needOperator}>
-        {(account) => <Keys key={account.id} account={account} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function Keys({ account }: { account: Account }) {
-  const api = apiOf(account)
+export function KeysPage({ account, api }: ViewProps) {
   const isOperator = account.role === 'Operator'
   const prefix = useSignal(route.value.query.get('begins') ?? '')
   const label = useSignal(route.value.query.get('label') ?? '')

@@ -5,12 +5,10 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from '../api.ts'
 import { bytes, count, duration } from '../format.ts'
 import { Copyable } from '../parts/controls.tsx'
-import { Card, Fact, Title } from '../parts/frame.tsx'
+import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
 import { Problem } from '../parts/loading.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
-import { apiOf } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 
 const EVERY_MS = 5000
 const SAMPLES_MAX = 720 // an hour
@@ -24,29 +22,15 @@ interface Sample {
 /** Kept while the tab is open, also when another view is. */
 const samples = signal<readonly Sample[]>([])
 
-export function MetricsPage() {
-  return (
-    <>
-      <Title>{words.metricsTitle}</Title>
-      <p>{words.metricsLead}</p>
-      <WithAccount need={{ roles: ['Metrics'] }} why={words.needMetrics}>
-        {(account) => (
-          <>
-            <Numbers key={account.id} api={apiOf(account)} />
-            <Card title={words.metricsPrometheus}>
-              <p>{words.metricsPrometheusText}</p>
-              <Copyable
-                label={words.metricsPrometheus}
-                text={prometheusText(location, account.user)}
-                save="prometheus.yml"
-              />
-            </Card>
-          </>
-        )}
-      </WithAccount>
-    </>
-  )
-}
+export const MetricsPage = ({ account, api }: ViewProps) => (
+  <>
+    <Numbers api={api} />
+    <Card title={words.metricsPrometheus}>
+      <p>{words.metricsPrometheusText}</p>
+      <Copyable label={words.metricsPrometheus} text={prometheusText(location, account.user)} save="prometheus.yml" />
+    </Card>
+  </>
+)
 
 export const prometheusText = ({ host }: { host: string }, user: string): string => `scrape_configs:
   - job_name: coffer

@@ -1,28 +1,14 @@
 /** Namespaces: users and keys of their own. Contract section 7.3. */
 
 import { useSignal } from '@preact/signals'
-import { type Api, seg } from '../api.ts'
+import { seg } from '../api.ts'
 import { ID } from '../limits.ts'
 import { Field } from '../parts/controls.tsx'
-import { Card, Title } from '../parts/frame.tsx'
+import { Card, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { apiOf, ROOT_ADMINISTRATOR } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 
-export function NamespacesPage() {
-  return (
-    <>
-      <Title>{words.namespacesTitle}</Title>
-      <p>{words.namespacesLead}</p>
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => <Namespaces key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function Namespaces({ api }: { api: Api }) {
+export function NamespacesPage({ api }: ViewProps) {
   const list = useLoad(async () => {
     const [namespaces, users] = await Promise.all([
       api.get<{ id: string }[]>('/namespaces'),

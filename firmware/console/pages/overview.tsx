@@ -5,7 +5,7 @@ import type { AuditLine } from '../../client/audit-verify.ts'
 import { readCertificates } from '../../client/certificate.ts'
 import type { Api } from '../api.ts'
 import { count, duration, time } from '../format.ts'
-import { Card, Fact, Title } from '../parts/frame.tsx'
+import { Card, Fact } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { to } from '../routes.ts'
 import { accountFor, accounts, aheadMs, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
@@ -34,7 +34,6 @@ export function OverviewPage() {
   const administrator = accountFor(ROOT_ADMINISTRATOR)
   return (
     <>
-      <Title>{words.views.overview}</Title>
       {administrator !== null && <Administration key={administrator.id} api={apiOf(administrator)} />}
       <Card title={words.overviewYou}>
         <table>

@@ -7,26 +7,20 @@ import type { Api } from '../api.ts'
 import { time, timestamp } from '../format.ts'
 import { IDLE_MINUTES_MAX, limits, SESSION_HOURS_MAX, setLimits } from '../idle.ts'
 import { Field, member, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
-import { Card, Title } from '../parts/frame.tsx'
+import { Card, type ViewProps } from '../parts/frame.tsx'
 import { Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { aheadMs, apiOf, applianceNow, ROOT_ADMINISTRATOR, refreshState } from '../state.ts'
+import { aheadMs, applianceNow, refreshState } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 import { clockWords } from './wizard.tsx'
 
 type Values = Record<string, string>
 
-export function SettingsPage() {
-  return (
-    <>
-      <Title>{words.settingsTitle}</Title>
-      <PageSettings />
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => <Device key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
+export const SettingsPage = ({ api }: ViewProps) => (
+  <>
+    <PageSettings />
+    <Device api={api} />
+  </>
+)
 
 function Device({ api }: { api: Api }) {
   return (

@@ -1,24 +1,13 @@
 /** Signing in, also in place of a view that needs another role. */
 
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
 import { Refusal } from '../api.ts'
 import { Field, Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
 import { Form, useRun } from '../parts/loading.tsx'
 import { go, route, to } from '../routes.ts'
-import {
-  ACCOUNTS_MAX,
-  type Account,
-  accountFor,
-  accounts,
-  askAgain,
-  isRootAdministrator,
-  type Need,
-  signedOutBecause,
-  signIn,
-} from '../state.ts'
+import { ACCOUNTS_MAX, accounts, askAgain, isRootAdministrator, type Need, signedOutBecause, signIn } from '../state.ts'
 import * as words from '../words.ts'
 
 export function SignInPage() {
@@ -86,23 +75,13 @@ export function SignInForm({ done }: { done?: () => void }) {
   )
 }
 
-/** The view with an account that may, or the question for one. */
-export function WithAccount({
-  need,
-  why,
-  children,
-}: {
-  need: Need
-  why: string
-  children: (account: Account) => ComponentChildren
-}) {
-  const account = accountFor(need)
-  if (account !== null) return <>{children(account)}</>
-  const [role] = need.roles
+/** In place of a view: asks for an account that may see it. */
+export function NeedsAccount({ need: { roles, root } }: { need: Need }) {
+  const [role] = roles
   return (
-    <Card title={words.needTitle(need.roles.map((name) => words.roles[name]).join(', '))}>
-      <p>{why}</p>
-      {isRootAdministrator.value && role !== undefined && role !== 'Administrator' && (
+    <Card title={words.needTitle(roles.map((name) => words.roles[name]).join(', '))}>
+      {roles.length === 1 && <p>{words.needs[root && role === 'Administrator' ? 'root' : role]}</p>}
+      {isRootAdministrator.value && role !== 'Administrator' && (
         <p>
           {words.needCreate} <a href={`${to('users')}?add=${role}`}>{words.needCreateLink(words.roles[role])}</a>
         </p>

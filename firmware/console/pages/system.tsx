@@ -2,11 +2,10 @@
 
 import type { Api } from '../api.ts'
 import { Action } from '../parts/controls.tsx'
-import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { apiOf, ROOT_ADMINISTRATOR, refreshState } from '../state.ts'
+import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
-import { WithAccount } from './sign-in.tsx'
 
 interface Info {
   softwareVersion: string
@@ -17,18 +16,7 @@ interface Info {
   pcr: Record<string, string>
 }
 
-export function SystemPage() {
-  return (
-    <>
-      <Title>{words.systemTitle}</Title>
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => <System key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function System({ api }: { api: Api }) {
+export function SystemPage({ api }: ViewProps) {
   const loaded = useLoad(async () => {
     const [info, software] = await Promise.all([
       api.get<Info>('/system/info'),

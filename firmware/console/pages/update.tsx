@@ -3,28 +3,16 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { type Api, Refusal } from '../api.ts'
-import { suspendIdle } from '../idle.ts'
-import { Action, Code, FileDrop } from '../parts/controls.tsx'
-import { Card, Row, Title } from '../parts/frame.tsx'
-import { Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { apiOf, ROOT_ADMINISTRATOR, refreshState } from '../state.ts'
+import { holdView } from '../idle.ts'
+import { Action, Code } from '../parts/controls.tsx'
+import { Card, Row, type ViewProps } from '../parts/frame.tsx'
+import { Problem, type Sending, SendOrStop, useLoad, useRun, Waiting } from '../parts/loading.tsx'
+import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
 import { fallbackText } from './overview.tsx'
-import { WithAccount } from './sign-in.tsx'
 
 /** What was committed in this tab, over the restart of the appliance. */
 const committed = signal<{ before: string; fallbackBefore: string } | null>(null)
-
-export function UpdatePage() {
-  return (
-    <>
-      <Title>{words.updateTitle}</Title>
-      <WithAccount need={ROOT_ADMINISTRATOR} why={words.needAdministrator}>
-        {(account) => <Update key={account.id} api={apiOf(account)} />}
-      </WithAccount>
-    </>
-  )
-}
 
 interface Installed {
   version: string
@@ -45,7 +33,7 @@ async function installed(api: Api): Promise<Installed> {
   }
 }
 
-function Update({ api }: { api: Api }) {
+export function UpdatePage({ api }: ViewProps) {
   const loaded = useLoad(() => installed(api), [])
   const notes = useSignal<string | null>(null)
   const discarded = useSignal(false)
@@ -55,7 +43,7 @@ function Update({ api }: { api: Api }) {
 
   const commit = () =>
     run.start(words.updateInstalling, () =>
-      suspendIdle(async () => {
+      holdView(async () => {
         await api.call('POST', '/system/commit-update')
         committed.value = { before: now.build + now.version, fallbackBefore: now.fallback ?? '' }
         notes.value = null
@@ -106,48 +94,22 @@ function Update({ api }: { api: Api }) {
 }
 
 function Upload({ api, uploaded, discard }: { api: Api; uploaded: (notes: string) => void; discard: () => unknown }) {
-  const file = useSignal<File | null>(null)
-  const sent = useSignal<number | null>(null)
-  const stop = useRef<AbortController | null>(null)
-  const run = useRun()
-  const submit = async () => {
-    const controller = new AbortController()
-    stop.current = controller
-    let ticking: ReturnType<typeof setInterval> | undefined
-    await run.start(words.loading, () =>
-      suspendIdle(async () => {
-        const image = file.value
-        if (image === null) throw new Error(words.restoreMissing)
-        const progress = (bytes: number) => {
-          sent.value = bytes
-          run.say(words.updateSending(bytes, image.size))
-          if (bytes < image.size || ticking !== undefined) return
-          const since = Date.now()
-          ticking = setInterval(() => run.say(words.updateChecking((Date.now() - since) / 1000)), 500)
-        }
-        await api.get('/account') // with the same credentials, so that a 401 never reaches the upload
-        const options = { body: image, type: 'application/octet-stream', progress, signal: controller.signal }
-        uploaded((await api.json<{ releaseNotes: string }>('POST', '/system/update', options)).releaseNotes)
-      }),
-    )
-    clearInterval(ticking)
-    sent.value = null
+  const notes = useRef('')
+  const send: Sending = async (body, progress, signal) => {
+    await api.get('/account') // with the same credentials, so that a 401 never reaches the upload
+    const options = { body, type: 'application/octet-stream', progress, signal }
+    notes.current = (await api.json<{ releaseNotes: string }>('POST', '/system/update', options)).releaseNotes
   }
-  const isPending =
-    run.error.value instanceof Refusal && run.error.value.status === 409 && run.error.value.message.includes('pending')
   return (
-    <Card>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
-        <FileDrop label={words.updateFile} hint={words.updateFileHint} bind={file} />
-        {sent.value !== null && file.value && (
-          <progress max={file.value.size} value={sent.value} aria-label={words.updateUpload} />
-        )}
-        {isPending ? (
+    <SendOrStop
+      label={words.updateFile}
+      hint={words.updateFileHint}
+      action={words.updateUpload}
+      checking={words.updateChecking}
+      prepare={() => send}
+      done={() => uploaded(notes.current)}
+      problem={(error) =>
+        error instanceof Refusal && error.status === 409 && error.message.includes('pending') ? (
           <div class="notice warn" role="alert">
             <p>{words.updatePendingAlready}</p>
             <Row>
@@ -155,18 +117,10 @@ function Upload({ api, uploaded, discard }: { api: Api; uploaded: (notes: string
             </Row>
           </div>
         ) : (
-          <Problem error={run.error.value} />
-        )}
-        <Row>
-          <Action submit kind="primary" busy={run.busy.value}>
-            {words.updateUpload}
-          </Action>
-          {run.busy.value !== false && (
-            <Action onClick={() => stop.current?.abort(new Error(words.restoreStopped))}>{words.cancel}</Action>
-          )}
-        </Row>
-      </form>
-    </Card>
+          <Problem error={error} />
+        )
+      }
+    />
   )
 }
 

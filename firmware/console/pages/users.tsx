@@ -5,28 +5,15 @@ import { useRef } from 'preact/hooks'
 import { type Api, seg, type Tagged } from '../api.ts'
 import { USER_ID } from '../limits.ts'
 import { Field, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
-import { Card, Fact, Row, Title } from '../parts/frame.tsx'
+import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
 import { VirtualTable } from '../parts/virtual-table.tsx'
 import { go, route, to } from '../routes.ts'
-import { type Account, apiOf, ROLES, type Role } from '../state.ts'
+import { ROLES, type Role } from '../state.ts'
 import * as words from '../words.ts'
 import { TagEditor } from './key.tsx'
-import { WithAccount } from './sign-in.tsx'
 
-export function UsersPage() {
-  return (
-    <>
-      <Title>{words.usersTitle}</Title>
-      <WithAccount need={{ roles: ['Administrator'] }} why={words.needAdministrator}>
-        {(account) => <Users key={account.id} account={account} />}
-      </WithAccount>
-    </>
-  )
-}
-
-function Users({ account }: { account: Account }) {
-  const api = apiOf(account)
+export function UsersPage({ account, api }: ViewProps) {
   const filter = useSignal('')
   const list = useLoad((signal) => api.get<{ user: string }[]>('/users', signal), [])
   const shown = (list.value.value ?? []).filter(({ user }) => user.includes(filter.value))
@@ -59,7 +46,7 @@ function Users({ account }: { account: Account }) {
           />
         )}
       </Card>
-      <AddUser account={account} />
+      <AddUser account={account} api={api} />
       <Card title={words.usersWhat}>
         <dl class="facts">
           {ROLES.map((role) => [
@@ -72,8 +59,7 @@ function Users({ account }: { account: Account }) {
   )
 }
 
-function AddUser({ account }: { account: Account }) {
-  const api = apiOf(account)
+function AddUser({ account, api }: ViewProps) {
   const wanted = ROLES.find((role) => role === route.value.query.get('add'))
   const id = useSignal('')
   const realName = useSignal('')
@@ -128,27 +114,12 @@ async function addNamed(api: Api, user: string, json: unknown): Promise<string> 
   return user
 }
 
-export function UserPage({ id }: { id: string }) {
-  return (
-    <>
-      <Title>{id}</Title>
-      <p>
-        <a href={to('users')}>{words.usersTitle}</a>
-      </p>
-      <WithAccount need={{ roles: ['Administrator'] }} why={words.needAdministrator}>
-        {(account) => <User key={`${account.id} ${id}`} account={account} id={id} />}
-      </WithAccount>
-    </>
-  )
-}
-
 interface UserInfo {
   realName: string
   role: Role
 }
 
-function User({ account, id }: { account: Account; id: string }) {
-  const api = apiOf(account)
+export function UserPage({ account, api, id }: ViewProps & { id: string }) {
   const path = `/users/${seg(id)}`
   const loaded = useLoad(async () => {
     const user = await api.tagged<UserInfo>(path)

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import type { Api } from '../api.ts'
 import { secondsLeft } from '../idle.ts'
 import { route, to } from '../routes.ts'
 import { ACCOUNTS_MAX, type Account, accounts, signOut, signOutAll, state } from '../state.ts'
@@ -19,12 +20,15 @@ const PILLS = {
   Starting: '',
 }
 
-export interface View {
-  readonly name: keyof typeof words.views
-  readonly page: () => ComponentChildren
+export type ViewName = keyof typeof words.views
+
+/** What a view is given: an account that may see it, and the calls in its name. */
+export interface ViewProps {
+  readonly account: Account
+  readonly api: Api
 }
 
-export function Frame({ views, children }: { views: readonly View[]; children: ComponentChildren }) {
+export function Frame({ views, children }: { views: readonly ViewName[]; children: ComponentChildren }) {
   return (
     <>
       {/* biome-ignore lint/a11y/useValidAnchor: a fragment that is followed would be another route */}
@@ -60,12 +64,12 @@ export function Frame({ views, children }: { views: readonly View[]; children: C
   )
 }
 
-function Navigation({ views }: { views: readonly View[] }) {
+function Navigation({ views }: { views: readonly ViewName[] }) {
   const here = route.value.path[0] ?? 'overview'
   return (
     <nav aria-label={words.navigation}>
       <ul>
-        {views.map(({ name }) => (
+        {views.map((name) => (
           <li key={name}>
             <a href={name === 'overview' ? to() : to(name)} aria-current={here === name ? 'page' : undefined}>
               {words.views[name]}

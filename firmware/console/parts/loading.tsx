@@ -2,10 +2,12 @@
 
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useCallback, useEffect } from 'preact/hooks'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Refusal } from '../api.ts'
+import { holdView } from '../idle.ts'
 import * as words from '../words.ts'
-import { Action, Dialog, Field } from './controls.tsx'
+import { Action, Dialog, Field, FileDrop } from './controls.tsx'
+import { Card } from './frame.tsx'
 
 export interface Loaded<T> {
   readonly value: Signal<T | null>
@@ -141,6 +143,78 @@ export function Form(props: {
         {beside}
       </div>
     </form>
+  )
+}
+
+/** Sends a file. `progress` gets the bytes sent so far. */
+export type Sending = (file: File, progress: (sent: number) => void, signal: AbortSignal) => Promise<unknown>
+
+/** A large file that is chosen, sent with the bytes so far, checked by the appliance, and stopped before that if need be. */
+export function SendOrStop(props: {
+  label: string
+  hint: string
+  action: string
+  /** Says for how long it has been checked. */
+  checking: (seconds: number) => string
+  /** How it is sent; null when something else is missing. */
+  prepare: () => Sending | null
+  done: () => unknown
+  problem: (error: unknown) => ComponentChildren
+  /** More fields, and what became of it. */
+  children?: ComponentChildren
+}) {
+  const { label, hint, action, checking, prepare, done, problem, children } = props
+  const file = useSignal<File | null>(null)
+  const missing = useSignal(false)
+  const sent = useSignal<number | null>(null)
+  const stop = useRef<AbortController | null>(null)
+  const run = useRun()
+  const submit = async () => {
+    const chosen = file.value
+    missing.value = chosen === null
+    const send = prepare()
+    if (chosen === null || send === null) return
+    const { size } = chosen
+    const controller = new AbortController()
+    stop.current = controller
+    let ticking: ReturnType<typeof setInterval> | undefined
+    const progress = (bytes: number) => {
+      sent.value = bytes
+      run.say(words.sending(Math.min(bytes, size), size))
+      if (bytes < size || ticking !== undefined) return
+      const since = Date.now()
+      ticking = setInterval(() => run.say(checking((Date.now() - since) / 1000)), 500)
+    }
+    const isDone = await run.start(words.sending(0, size), () =>
+      holdView(() => send(chosen, progress, controller.signal)),
+    )
+    clearInterval(ticking)
+    sent.value = null
+    if (isDone) await done()
+  }
+  return (
+    <Card>
+      <Form
+        run={run}
+        submit={submit}
+        action={action}
+        problem={problem(run.error.value)}
+        beside={
+          run.busy.value !== false && (
+            <Action onClick={() => stop.current?.abort(new Error(words.restoreStopped))}>{words.cancel}</Action>
+          )
+        }
+      >
+        <FileDrop label={label} hint={hint} bind={file} />
+        {missing.value && (
+          <span class="error" role="alert">
+            {words.restoreMissing}
+          </span>
+        )}
+        {children}
+        {sent.value !== null && file.value && <progress max={file.value.size} value={sent.value} aria-label={action} />}
+      </Form>
+    </Card>
   )
 }
 
