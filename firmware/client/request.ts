@@ -3,11 +3,11 @@
 import { toBase64 } from './bytes.ts'
 
 /** What is sent; `path` is relative to the base path and encoded. */
-export interface Request {
+export interface Request<Body = Uint8Array | Upload> {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   headers: Readonly<Record<string, string>>
-  body?: Uint8Array | Upload
+  body?: Body
   signal?: AbortSignal
 }
 
@@ -18,7 +18,7 @@ export interface Upload {
 }
 
 /** Carries a request and gives its answer, whatever its status. Rejects when there is none. */
-export type Transport = (request: Request) => Promise<Response>
+export type Transport<R = Request> = (request: R) => Promise<Response>
 
 /** The appliance refused. `message` is its own sentence. */
 export class ApiError extends Error {
@@ -55,7 +55,7 @@ export type Wait = (seconds: number, attempt: number) => Promise<void>
 const ATTEMPTS_MAX = 6 // the first, and five that waited
 
 /** Asks again after 429 and 503 that name a time, five times at most. */
-export function withRetries(transport: Transport, wait: Wait): Transport {
+export function withRetries<R extends { signal?: AbortSignal }>(transport: Transport<R>, wait: Wait): Transport<R> {
   return async (request) => {
     for (let attempt = 1; ; attempt++) {
       const answer = await transport(request)

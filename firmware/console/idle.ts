@@ -68,10 +68,13 @@ export function watchIdle(drop: (reason: 'idle' | 'long') => void): void {
   }
   for (const event of ['keydown', 'pointerdown', 'touchstart']) addEventListener(event, note, { passive: true })
   const look = () => {
-    if (signedIn === 0) return
     const now = Date.now()
     if (running > 0) active = now
     const idleLeft = active + limits.value.minutes * 60_000 - now
+    if (signedIn === 0) {
+      if (idleLeft <= 0) emptyPassphrases()
+      return
+    }
     const sessionLeft = running > 0 ? Number.POSITIVE_INFINITY : signedIn + limits.value.hours * 3_600_000 - now
     const left = Math.min(idleLeft, sessionLeft)
     if (left <= 0) return drop(idleLeft <= 0 ? 'idle' : 'long')
@@ -81,6 +84,12 @@ export function watchIdle(drop: (reason: 'idle' | 'long') => void): void {
   // A computer that slept shows nothing of before.
   addEventListener('visibilitychange', look)
   addEventListener('focus', look)
+}
+
+/** What was typed and never sent. */
+export function emptyPassphrases(): void {
+  const fields = document.querySelectorAll<HTMLInputElement>('[type=password], [autocomplete$=password]')
+  for (const field of fields) field.value = ''
 }
 
 function readLimits(): { minutes: number; hours: number } {

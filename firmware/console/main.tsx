@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { render } from 'preact'
-import { watchIdle } from './idle.ts'
+import { emptyPassphrases, watchIdle } from './idle.ts'
 import { AccountPage } from './pages/account.tsx'
 import { AuditPage } from './pages/audit.tsx'
 import { BackupPage } from './pages/backup.tsx'
@@ -125,6 +125,9 @@ watchRoute(() => scrollTo(0, 0))
 watchState()
 watchIdle(signOutAll)
 // The browser may keep the page to show it again: then without anybody in it.
-addEventListener('pagehide', () => signOutAll('left'))
+addEventListener('pagehide', () => {
+  signOutAll('left')
+  emptyPassphrases()
+})
 document.getElementById('app')!.textContent = ''
 render(<Page />, document.getElementById('app')!)

@@ -1,7 +1,8 @@
 /** What the whole page knows: the state of the appliance, its clock, and who is signed in. */
 
 import { computed, signal } from '@preact/signals'
-import { type Api, openApi, Refusal, withHelpers } from './api.ts'
+import { ApiError } from '../client/request.ts'
+import { type Api, openApi, withHelpers } from './api.ts'
 import { beginSession, endSession, isHeld } from './idle.ts'
 import { send } from './transport.ts'
 
@@ -51,7 +52,12 @@ export const refreshState = (): Promise<void> => lookAgain()
 
 async function askState(): Promise<void> {
   const sent = Date.now()
-  const answer = await send({ method: 'GET', path: '/health/state', signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+  const answer = await send({
+    method: 'GET',
+    path: '/health/state',
+    headers: {},
+    signal: AbortSignal.timeout(ANSWER_MS_MAX),
+  })
   const date = Date.parse(answer.headers.get('date') ?? '')
   if (!Number.isNaN(date)) {
     const ahead = date + 500 - (sent + Date.now()) / 2
@@ -95,7 +101,7 @@ let lastId = 0
 
 export const anonymous: Api = openApi(null)
 
-/** Throws `Refusal` with 401 when user or passphrase are wrong. Replaces the account of the same user. */
+/** Throws `ApiError` with 401 when user or passphrase are wrong. Replaces the account of the same user. */
 export async function signIn(user: string, passphrase: string): Promise<Account> {
   const api = openApi({ user, passphrase })
   const me = await api.get<{ user: string; realName: string; role: Role; namespace?: string }>('/account')
@@ -151,7 +157,7 @@ export function apiOf(account: Account): Api {
     try {
       return await api.call(method, path, options)
     } catch (error) {
-      if (error instanceof Refusal && error.status === 401) {
+      if (error instanceof ApiError && error.status === 401) {
         askAgain.value = account.user
         signOut(account.id)
       }

@@ -3,14 +3,12 @@
  * opens its window and no other page can act in a user's name; and XMLHttpRequest where bytes sent have to be counted.
  */
 
-export interface Call {
-  method: string
-  /** Relative to `/api/v1`, encoded. */
-  path: string
-  authorization?: string | null
-  headers?: Record<string, string>
-  body?: BodyInit | null
-  signal?: AbortSignal | null
+import type { Request } from '../client/request.ts'
+
+/** What a browser sends, which may be a file that is in no memory. */
+export type Body = XMLHttpRequestBodyInit
+
+export interface Call extends Request<Body> {
   /** Bytes of the body so far. */
   progress?: (sent: number) => void
 }
@@ -18,27 +16,13 @@ export interface Call {
 export const BASE = '/api/v1'
 
 /** Throws `TypeError` when there is no answer, and the signal's reason. */
-export async function send(call: Call): Promise<Response> {
-  const { method, path, authorization = null, body = null, signal = null } = call
-  const headers = { ...call.headers, ...(authorization !== null && { authorization }) }
-  if (call.progress) return upload(call, headers, call.progress)
-  return fetch(BASE + path, {
-    method,
-    headers,
-    body,
-    signal,
-    credentials: 'omit',
-    redirect: 'error',
-    cache: 'no-store',
-  })
+export function send({ path, progress, ...request }: Call): Promise<Response> {
+  if (progress) return upload({ path, ...request }, progress)
+  return fetch(BASE + path, { ...request, credentials: 'omit', redirect: 'error', cache: 'no-store' })
 }
 
 /** Requests of this kind go out only after a cheap one with the same credentials: a 401 would open the browser's window. */
-function upload(
-  { method, path, body, signal }: Call,
-  headers: Record<string, string>,
-  progress: (sent: number) => void,
-) {
+function upload({ method, path, headers, body, signal }: Call, progress: (sent: number) => void) {
   return new Promise<Response>((done, fail) => {
     const request = new XMLHttpRequest()
     request.open(method, BASE + path)
@@ -53,6 +37,6 @@ function upload(
     request.onerror = () => fail(new TypeError('No answer'))
     request.onabort = () => fail(signal?.reason ?? new DOMException('Aborted', 'AbortError'))
     signal?.addEventListener('abort', () => request.abort())
-    request.send(body as XMLHttpRequestBodyInit)
+    request.send(body)
   })
 }

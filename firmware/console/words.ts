@@ -5,8 +5,35 @@ import { bytes, count, duration } from './format.ts'
 export const product = 'Coffer'
 export const skip = 'Skip to the content'
 export const navigation = 'Views'
+export const unlockPassphrase = 'Unlock passphrase'
+export const backupPassphrase = 'Backup passphrase'
+export const chooseFile = 'Choose a file.'
+export const newPassphrase = 'New passphrase'
+export const deleting = 'Deleting…'
+export const factoryReset = 'Factory reset'
+export const importKey = 'Import a key'
+export const restarting = 'Restarting…'
+export const newKey = 'New key'
+export const passphrase = 'Passphrase'
+export const namespace = 'Namespace'
+export const label = 'Label'
+export const signIn = 'Sign in'
+export const restart = 'Restart'
+export const version = 'Version'
+export const saving = 'Saving…'
+export const making = 'Making…'
+export const install = 'Install'
+export const type = 'Type'
+export const verify = 'Verify'
+export const clock = 'Clock'
+export const start = 'Start'
+export const none = 'None'
+export const show = 'Show'
+export const user = 'User'
+export const uses = 'Uses'
+export const name = 'Name'
+export const tags = 'Tags'
 export const cancel = 'Cancel'
-export const close = 'Close'
 export const copy = 'Copy'
 export const copied = 'Copied.'
 export const save = 'Save'
@@ -14,7 +41,6 @@ export const remove = 'Remove'
 export const add = 'Add'
 export const loading = 'Loading…'
 export const again = 'Try again'
-export const none = 'None'
 export const unknown = 'Not known'
 export const ahead = 'ahead'
 export const behind = 'behind'
@@ -43,7 +69,6 @@ export const rolesMay = {
 
 // passphrase
 export const passphraseShow = 'Show what is typed'
-export const passphraseShowShort = 'Show'
 export const passphraseHideShort = 'Hide'
 export const passphraseAgain = (label: string) => `${label}, again`
 export const passphraseRule = (size: number) => `10 to 200 bytes; ${size} typed.`
@@ -65,11 +90,7 @@ export const problemTaken = 'Choose another name.'
 export const problemWrongCredentials = 'User or passphrase is wrong.'
 
 // signIn
-export const signInTitle = 'Sign in'
-export const signInUser = 'User'
 export const signInUserHint = 'The first administrator is admin. Users of a namespace sign in as namespace~name.'
-export const signInPassphrase = 'Passphrase'
-export const signInAction = 'Sign in'
 export const signInBusy = 'Signing in…'
 export const signInKept = 'The passphrase is kept in this tab only, until you sign out, reload or leave it.'
 export const signInFull = 'Four accounts are signed in. Sign one out first.'
@@ -100,7 +121,6 @@ export const wizardCertificate = 'Is this the right appliance?'
 export const wizardCertificateText =
   'Its certificate is signed by itself, so the browser cannot tell. With the “TLS key” from the appliance’s screen or log, this answers only if it is:'
 export const wizardWay = 'How to begin'
-export const wizardUnlock = 'Unlock passphrase'
 export const wizardUnlockHint = 'Opens the store after each start. Nobody can reset it: if it is lost, so is the data.'
 export const wizardAdmin = 'Passphrase of the administrator'
 export const wizardAdminHint = 'Of the first user, admin.'
@@ -122,7 +142,6 @@ export const wizardNext = {
 // unlock
 export const unlockTitle = 'Coffer is locked'
 export const unlockLead = 'No key is in memory. The unlock passphrase opens the store.'
-export const unlockPassphrase = 'Unlock passphrase'
 export const unlockAction = 'Unlock'
 export const unlockBusy = 'Unlocking…'
 export const unlockWrong = 'That is not the unlock passphrase.'
@@ -133,8 +152,6 @@ export const unlockOtherwise = 'On the appliance’s own screen it can be typed,
 export const failedTitle = 'Coffer has failed'
 export const failedLead = 'The store cannot be opened, or an algorithm did not give the known answer. No key is used.'
 export const failedDiagnose = 'What it says of itself'
-export const failedReboot = 'Restart'
-export const failedReset = 'Factory reset'
 
 // unreachable
 export const unreachableTitle = 'No connection'
@@ -172,16 +189,12 @@ export const leads: Partial<Record<keyof typeof views, string>> = {
 export const notFound = 'There is no such view.'
 
 // overview
-export const overviewVersion = 'Version'
-export const overviewClock = 'Clock'
 export const overviewClockSame = 'the same as this computer’s'
-export const overviewBoot = 'Start'
 export const overviewAttended = 'Attended: asks for the unlock passphrase'
 export const overviewUnattended = 'Unattended: opens by itself'
 export const overviewCertificate = 'TLS certificate'
 export const overviewDaysLeft = (days: number) => (days < 0 ? 'Expired' : `${count(days)} days left`)
 export const overviewFarFuture = 'Signed by itself'
-export const overviewBackupPassphrase = 'Backup passphrase'
 export const overviewSetOn = (when: string) => `Set ${when}`
 export const overviewNotSet = 'Not set, as far as the audit log tells'
 export const overviewLastBackup = 'Last backup'
@@ -214,25 +227,15 @@ export const keysLabel = 'Label is'
 export const keysMine = 'Only those that I may use'
 export const keysNone = 'There is no key yet.'
 export const keysNoMatch = 'No key is like that.'
-export const keysMake = 'New key'
-export const keysImport = 'Import a key'
 export const keysCaption = (all: number) => `${count(all)} ${all === 1 ? 'key' : 'keys'}`
 export const keysId = 'Key'
-export const keysType = 'Type'
-export const keysLabelHead = 'Label'
-export const keysUses = 'Uses'
 
 // newKey
-export const newKeyTitle = 'New key'
 export const newKeyPurpose = 'What is it for?'
 export const newKeyByHand = 'Something else, by hand'
-export const newKeyId = 'Name'
 export const newKeyIdHint = 'Letters, digits, dot, hyphen and underscore. Empty: one is made up.'
-export const newKeyLabel = 'Label'
 export const newKeyLabelHint = 'Free text, 32 bytes at most.'
-export const newKeyTags = 'Tags'
 export const newKeyTagsHint = 'Separated by spaces. Only operators with one of them may use the key.'
-export const newKeyType = 'Type'
 export const newKeyLength = 'Length in bits'
 export const newKeyMechanisms = 'Mechanisms'
 export const newKeyAction = 'Make the key'
@@ -240,7 +243,6 @@ export const newKeyBusy = (rsa: boolean) => (rsa ? 'Making the key; RSA takes so
 export const newKeyNoMechanism = 'Choose at least one mechanism.'
 
 // importKey
-export const importKeyTitle = 'Import a key'
 export const importKeyFile = 'Private key in PEM (PKCS#8, PKCS#1 or SEC 1)'
 export const importKeyFileHint = 'Drop the file here, or paste its text below. It leaves this computer once, over TLS.'
 export const importKeyText = 'Or its text'
@@ -250,10 +252,7 @@ export const importKeyMissing = 'Choose a file, or paste the text.'
 export const importKeyMechanisms = 'What may it do? Choose what fits its type.'
 
 // key
-export const keyType = 'Type'
 export const keyMechanisms = 'May do'
-export const keyUses = 'Uses'
-export const keyLabel = 'Label'
 export const keyTags = 'Only for operators with a tag of'
 export const keyEveryone = 'All operators may use it'
 export const keyPublic = 'Public key'
@@ -270,7 +269,6 @@ export const keyRequestAction = 'Make a request'
 export const keyRequesting = 'Making the request…'
 export const keyManage = 'Change it'
 export const keySaveLabel = 'Save the label'
-export const keySavingLabel = 'Saving…'
 export const keyAddTag = 'Add a tag'
 export const keyRemoveTag = (tag: string) => `Remove the tag ${tag}`
 export const keyRename = 'Rename'
@@ -278,7 +276,6 @@ export const keyRenaming = 'Renaming…'
 export const keyNewId = 'New name'
 export const keyDelete = 'Delete this key'
 export const keyDeleteText = 'The key and its certificate are gone for good; only a backup has them still.'
-export const keyDeleting = 'Deleting…'
 export const keyTry = 'Use it'
 export const keyUseAsOperator = 'Operators use keys: sign in as one to sign or decrypt here.'
 export const keyMechanism = (name: string): string => {
@@ -298,7 +295,6 @@ export const useWhat = 'What to sign'
 export const useFileHint = 'It is hashed here; only the digest is sent.'
 export const useWholeHint = 'Ed25519 signs the file itself, which is sent whole: 48 MB at most.'
 export const useTooLarge = 'Too large to be signed whole.'
-export const useNothing = 'Choose a file.'
 export const useHashing = (done: number, all: number) => `Hashing: ${bytes(done)} of ${bytes(all)}`
 export const useSigning = 'Signing…'
 export const useSignature = 'Signature in base64'
@@ -317,22 +313,16 @@ export const useNotBase64 = 'This is no base64.'
 // users
 export const usersCaption = (all: number) => `${count(all)} ${all === 1 ? 'user' : 'users'}`
 export const usersAdd = 'Add a user'
-export const usersUser = 'User'
-export const usersName = 'Name'
 export const usersRole = 'Role'
 export const usersId = 'User name'
 export const usersIdHint =
   'Letters, digits, dot, hyphen, underscore. Empty: one is made up. For a namespace: namespace~name.'
 export const usersRealName = 'Real name'
-export const usersPassphrase = 'Passphrase'
 export const usersAdding = 'Adding…'
-export const usersSetPassphrase = 'New passphrase'
 export const usersSettingPassphrase = 'Setting…'
 export const usersPassphraseSet = 'The passphrase is set.'
 export const usersDelete = 'Delete this user'
 export const usersDeleteText = 'The account is gone at once, also for what it is doing now.'
-export const usersDeleting = 'Deleting…'
-export const usersTags = 'Tags'
 export const usersTagsText = 'An operator may use a key with tags only with one of them.'
 export const usersWhat = 'What each role may'
 export const usersBadId = 'Letters, digits, dot, hyphen and underscore; it begins with a letter or digit.'
@@ -342,18 +332,14 @@ export const usersFilter = 'Contains'
 
 // namespaces
 export const namespacesCaption = (all: number) => `${count(all)} ${all === 1 ? 'namespace' : 'namespaces'}`
-export const namespacesId = 'Namespace'
 export const namespacesAdd = 'Make a namespace'
-export const namespacesAdding = 'Making…'
 export const namespacesDelete = 'Delete'
 export const namespacesDeleteTitle = (id: string) => `Delete the namespace ${id}`
 export const namespacesDeleteText = 'All its keys are gone for good. Its users stay, and can do nothing.'
-export const namespacesDeleting = 'Deleting…'
 export const namespacesNoAdmin = 'No user of this namespace exists yet. Make it all the same? Nobody could then use it.'
 
 // audit
 export const auditFilter = 'Filter'
-export const auditApply = 'Show'
 export const auditMore = 'Older lines'
 export const auditNone = 'No line is like that.'
 export const auditCaption = 'Newest first'
@@ -367,14 +353,12 @@ export const auditFromAddress = (address: string) => `from ${address}`
 export const auditSkipped = (more: number) => `${count(more)} like it were left out before.`
 export const auditExport = 'Export all'
 export const auditExporting = (done: number) => `Exporting: ${bytes(done)}`
-export const auditVerify = 'Verify'
 export const auditVerifyText =
   'Computes the chain of hashes over every line, and checks the signature of its end. What you noted before shows that the log was not put back since.'
 export const auditVerifyFile = 'An exported file, or none for the log as it is now'
 export const auditKnown = 'Noted number'
 export const auditKnownHash = 'Noted hash'
 export const auditKeyNoted = 'Noted key of the appliance'
-export const auditVerifyAction = 'Verify'
 export const auditVerifying = (lines: number) => `Verifying: ${count(lines)} lines`
 export const auditGood = (lines: number, first: number, last: number) =>
   `${count(lines)} lines, ${count(first)} to ${count(last)}: nothing changed, missing or reordered.`
@@ -411,9 +395,7 @@ export const auditResultWord = (status: number): string =>
 
 // settings
 export const settingsSaved = 'Saved.'
-export const settingsSaving = 'Saving…'
 export const settingsSave = (what: string) => `Save: ${what}`
-export const settingsClock = 'Clock'
 export const settingsClockNow = (appliance: string) => `The appliance has ${appliance}.`
 export const settingsClockAction = 'Take this computer’s time'
 export const settingsNetwork = 'Network'
@@ -432,18 +414,14 @@ export const settingsLog = 'Log'
 export const settingsLogAddress = 'Address of the log server (0.0.0.0 for none)'
 export const settingsLogPort = 'Port'
 export const settingsLogLevel = 'Level'
-export const settingsBoot = 'Start'
 export const settingsBootText =
   'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without one, whoever takes the disk takes the keys.'
 export const settingsAttended = 'Attended'
 export const settingsUnattended = 'Unattended'
-export const settingsUnlockPassphrase = 'Unlock passphrase'
-export const settingsBackupPassphrase = 'Backup passphrase'
 export const settingsBackupText =
   'Seals backups. To restore one, it is needed together with the unlock passphrase of that time.'
 export const settingsCurrent = 'Current passphrase'
 export const settingsCurrentHint = 'Empty if none was set before.'
-export const settingsFresh = 'New passphrase'
 export const settingsSet = (what: string) => `Set the ${what.toLowerCase()}`
 export const settingsAudit = 'Audit log'
 export const settingsAuditText = 'How many lines of each kind are kept, 1,000 to 10,000,000.'
@@ -461,7 +439,6 @@ export const settingsHours = 'Sign out after hours at the latest (1 to 8)'
 export const certificateSubject = 'Subject'
 export const certificateIssuer = 'Issuer'
 export const certificateNames = 'Names'
-export const certificateNoNames = 'None'
 export const certificateValid = 'Valid'
 export const certificateValidText = (from: string, to: string) => `${from} to ${to}`
 export const certificateSerial = 'Serial number'
@@ -473,18 +450,13 @@ export const certificateRequest = 'Request a certificate'
 export const certificateRequestText = 'Give the request to your certificate authority, and install what it returns.'
 export const certificateInstall = 'Install a certificate'
 export const certificateInstallFile = 'Certificate chain in PEM, the appliance’s first'
-export const certificateInstallText = 'Or its text'
-export const certificateInstallAction = 'Install'
 export const certificateInstalling = 'Installing…'
-export const certificateGenerate = 'New key'
 export const certificateGenerateText =
   'A new key with a certificate signed by itself. Every pin of the old key is void.'
 export const certificateGenerateAction = 'Make a new key'
 export const certificateTyped = 'new key'
-export const certificateGenerating = 'Making…'
 export const certificateAfterwards =
   'New connections get the new certificate. Open this page anew; the browser may ask about it.'
-export const certificateMissing = 'Choose a file, or paste the text.'
 export const certificateFields = {
   commonName: 'Common name',
   subjectAltNames: 'Other names, separated by spaces',
@@ -513,10 +485,8 @@ export const restoreReplacesPart =
   'All users, keys and namespaces, the unlock and the backup passphrase; your own account, too. Network, certificate, log and the way it starts stay.'
 export const restoreFile = 'Backup'
 export const restoreFileHint = 'The file that was saved by Backup, of a Coffer or of a NetHSM.'
-export const restorePassphrase = 'Backup passphrase'
 export const restorePassphraseHint = 'The one that was set when the backup was made.'
 export const restoreAction = 'Restore'
-export const restoreMissing = 'Choose a file.'
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
 export const restoreDone = 'Restored. If it is locked now, the unlock passphrase of the time of the backup opens it.'
@@ -530,8 +500,6 @@ export const updateUpload = 'Upload'
 export const updateChecking = (seconds: number) => `All sent. Being checked: ${duration(seconds)}`
 export const updateNotes = 'Release notes'
 export const updatePending = 'The image is good. It is installed only if you say so.'
-export const updateInstall = 'Install'
-export const updateInstalling = 'Restarting…'
 export const updateDiscard = 'Discard'
 export const updateDiscarding = 'Discarding…'
 export const updateDiscarded = 'The image is discarded. Nothing has changed.'
@@ -558,7 +526,6 @@ export const metricsLine = (name: string, value: string, points: number) => `${n
 export const metricsMilliseconds = (value: number) => `${value.toFixed(1)} ms`
 
 // system
-export const systemVersion = 'Version'
 export const systemBuild = 'Build'
 export const systemDevice = 'Device id'
 export const systemHardware = 'Hardware'
@@ -568,13 +535,10 @@ export const systemPcr = 'TPM registers'
 export const systemLock = 'Lock'
 export const systemLockText = 'Takes the keys out of memory. The unlock passphrase brings them back.'
 export const systemLocking = 'Locking…'
-export const systemReboot = 'Restart'
 export const systemRebootText = 'Takes some seconds. Attended, it asks for the unlock passphrase afterwards.'
-export const systemRebooting = 'Restarting…'
 export const systemShutdown = 'Shut down'
 export const systemShutdownText = 'Somebody has to switch it on again.'
 export const systemShuttingDown = 'Shutting down…'
-export const systemReset = 'Factory reset'
 export const systemResetText =
   'Erases all keys, users and settings, and the key that seals the disk. Only a backup brings them back.'
 export const systemResetTyped = 'factory reset'
@@ -587,7 +551,6 @@ export const accountSetting = 'Changing…'
 export const accountDone = 'Your passphrase is changed.'
 export const accountTags = 'My tags'
 export const accountNoTags = 'None: keys with tags are not for you.'
-export const accountNamespace = 'Namespace'
 
 export const auditFields = {
   user: 'User',

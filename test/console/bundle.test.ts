@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytes, duration, fileTime, time, timestamp } from '../../firmware/console/format.ts'
 import { readRoute, to } from '../../firmware/console/routes.ts'
+import { HEIGHT, rates, sparkPath, WIDTH } from '../../firmware/console/series.ts'
 import { buildConsole } from '../../tools/console.ts'
 
-const KB = 1024
+const KB = 1000
 
 test('the page has at most 120 KB of script and 20 KB of style, and the same bytes each time', async () => {
   const [first, second] = [await buildConsole(), await buildConsole()]
@@ -61,4 +62,24 @@ test('a fragment is a route, whatever somebody typed', () => {
   assert.deepEqual(read('#/keys/web-key?begins=a'), [['keys', 'web-key'], 'begins=a'])
   assert.deepEqual(read(to('users', 'branch~a/b?c')), [['users', 'branch~a/b?c'], ''])
   assert.deepEqual(read('#/keys/%zz'), [['keys', '%zz'], ''])
+})
+
+test('a small line goes from edge to edge, the largest value on top, and none leaves the picture', () => {
+  assert.equal(sparkPath([]), '')
+  assert.equal(sparkPath([7]), '')
+  assert.equal(sparkPath([0, 10]), 'M0.00 30.00L100.00 0.00')
+  assert.equal(sparkPath([5, 5, 5]), 'M0.00 0.00L50.00 0.00L100.00 0.00')
+  assert.equal(sparkPath([0, 0]), 'M0.00 30.00L100.00 30.00') // nothing happens: on the ground, no division by nothing
+  assert.equal(sparkPath([-1, 1]), 'M0.00 30.00L100.00 0.00')
+  const hour = Array.from({ length: 720 }, (_, at) => Math.sin(at) * 1e12)
+  const points = [...sparkPath(hour).matchAll(/[ML](-?[\d.]+) (-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)])
+  assert.equal(points.length, 720)
+  for (const [x, y] of points) assert.ok(x! >= 0 && x! <= WIDTH && y! >= 0 && y! <= HEIGHT, `${x} ${y}`)
+})
+
+test('a rate is what a counter gained a second; a restart is no loss', () => {
+  const taken = [0, 10, 40, 5, 5].map((total, at) => ({ at: at * 5000, numbers: { total } }))
+  const total = (numbers: Readonly<Record<string, number>>) => numbers.total ?? 0
+  assert.deepEqual(rates(taken, total), [2, 6, 0, 0])
+  assert.deepEqual(rates(taken.slice(0, 1), total), [])
 })

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { seg } from '../api.ts'
+import { segment } from '../../client/request.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
 import { Form, useLoad, useRun, Waiting } from '../parts/loading.tsx'
@@ -12,7 +12,7 @@ import * as words from '../words.ts'
 export function AccountPage({ account, api }: ViewProps) {
   const { user, realName, role, namespace } = account
   const isOperator = role === 'Operator'
-  const tags = useLoad(async () => (isOperator ? api.get<string[]>(`/users/${seg(user)}/tags`) : []), [account.id])
+  const tags = useLoad(async () => (isOperator ? api.get<string[]>(`/users/${segment(user)}/tags`) : []), [account.id])
   const passphrase = useRef<PassphraseHandle | null>(null)
   const done = useSignal(false)
   const run = useRun()
@@ -20,7 +20,7 @@ export function AccountPage({ account, api }: ViewProps) {
     const text = passphrase.current?.read()
     if (typeof text !== 'string') return
     done.value = await run.start(words.accountSetting, async () => {
-      await api.call('POST', `/users/${seg(user)}/passphrase`, { json: { passphrase: text } })
+      await api.call('POST', `/users/${segment(user)}/passphrase`, { json: { passphrase: text } })
       await signIn(user, text)
     })
     if (done.value) passphrase.current?.clear()
@@ -29,14 +29,14 @@ export function AccountPage({ account, api }: ViewProps) {
     <>
       <Card>
         <dl class="facts">
-          <Fact name={words.usersUser}>
-            <span class="id">{user}</span>
+          <Fact mono name={words.user}>
+            {user}
           </Fact>
-          <Fact name={words.usersName}>{realName}</Fact>
+          <Fact name={words.name}>{realName}</Fact>
           <Fact name={words.usersRole}>{words.roles[role]}</Fact>
           {namespace !== null && (
-            <Fact name={words.accountNamespace}>
-              <span class="id">{namespace}</span>
+            <Fact mono name={words.namespace}>
+              {namespace}
             </Fact>
           )}
           {isOperator && (
@@ -49,13 +49,8 @@ export function AccountPage({ account, api }: ViewProps) {
       </Card>
       <Card title={words.accountPassphrase}>
         <p class="hint">{words.accountPassphraseText}</p>
-        <Form
-          run={run}
-          submit={submit}
-          action={words.accountPassphrase}
-          beside={<span role="status">{done.value && words.accountDone}</span>}
-        >
-          <Passphrase fresh label={words.settingsFresh} hold={passphrase} />
+        <Form run={run} submit={submit} action={words.accountPassphrase} said={done.value && words.accountDone}>
+          <Passphrase fresh label={words.newPassphrase} hold={passphrase} />
         </Form>
       </Card>
     </>

@@ -13,7 +13,7 @@ import type { Api } from '../api.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Action, Code, Field, FileDrop, member, saveFile } from '../parts/controls.tsx'
-import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
+import { Card, Columns, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { Form, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
 import { keepQuery, route } from '../routes.ts'
 import { applianceNow } from '../state.ts'
@@ -87,7 +87,7 @@ function Lines({ api }: { api: Api }) {
             ))}
           </div>
           <Row>
-            <Action submit>{words.auditApply}</Action>
+            <Action submit>{words.show}</Action>
           </Row>
         </form>
       </details>
@@ -114,14 +114,7 @@ export function AuditTable({ lines, caption }: { lines: readonly AuditLine[]; ca
   return (
     <table>
       <caption>{caption}</caption>
-      <thead>
-        <tr>
-          <th scope="col">{words.auditTime}</th>
-          <th scope="col">{words.auditWho}</th>
-          <th scope="col">{words.auditWhat}</th>
-          <th scope="col">{words.auditResult}</th>
-        </tr>
-      </thead>
+      <Columns names={[words.auditTime, words.auditWho, words.auditWhat, words.auditResult]} />
       <tbody>
         {lines.map((line) => (
           <tr key={line.sequence}>
@@ -206,12 +199,12 @@ function Verify({ api }: { api: Api }) {
     )
   }
   return (
-    <Card title={words.auditVerify}>
+    <Card title={words.verify}>
       <p>{words.auditVerifyText}</p>
       <Form
         run={run}
         submit={start}
-        action={words.auditVerifyAction}
+        action={words.verify}
         beside={run.busy.value !== false && <Action onClick={() => stop.current?.abort()}>{words.cancel}</Action>}
       >
         <FileDrop label={words.auditVerifyFile} bind={file} />
@@ -253,14 +246,14 @@ function Judgement({ verdict: { problems, notes, head, lines, overwritten } }: {
       ))}
       <p>{words.auditNote}</p>
       <dl class="facts">
-        <Fact name={words.auditKnown}>
-          <span class="id">{head.sequence}</span>
+        <Fact mono name={words.auditKnown}>
+          {head.sequence}
         </Fact>
-        <Fact name={words.auditKnownHash}>
-          <span class="id">{head.hash}</span>
+        <Fact mono name={words.auditKnownHash}>
+          {head.hash}
         </Fact>
-        <Fact name={words.auditKeyNoted}>
-          <span class="id">{head.key}</span>
+        <Fact mono name={words.auditKeyNoted}>
+          {head.key}
         </Fact>
       </dl>
     </div>

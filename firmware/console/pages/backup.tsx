@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { Refusal } from '../api.ts'
+import { ApiError } from '../../client/request.ts'
 import { fileTime } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Action, Select, saveFile } from '../parts/controls.tsx'
@@ -55,7 +55,7 @@ export function BackupPage({ api }: ViewProps) {
     }
     return bytes
   }
-  const isUnset = run.error.value instanceof Refusal && run.error.value.status === 412
+  const isUnset = run.error.value instanceof ApiError && run.error.value.status === 412
   return (
     <Card>
       <Select label={words.backupForm} bind={form} options={Object.entries(words.backupForms)} />

@@ -14,16 +14,16 @@ export function CertificateList({ facts }: { facts: readonly CertificateFacts[] 
         {leaf.subject} {facts.length > 1 && <small>{words.certificateChain(facts.length - 1)}</small>}
       </Fact>
       <Fact name={words.certificateIssuer}>{leaf.issuer}</Fact>
-      <Fact name={words.certificateNames}>{leaf.names.join(', ') || words.certificateNoNames}</Fact>
+      <Fact name={words.certificateNames}>{leaf.names.join(', ') || words.none}</Fact>
       <Fact name={words.certificateValid}>{words.certificateValidText(time(leaf.notBefore), time(leaf.notAfter))}</Fact>
-      <Fact name={words.certificateSerial}>
-        <span class="id">{leaf.serial}</span>
+      <Fact mono name={words.certificateSerial}>
+        {leaf.serial}
       </Fact>
-      <Fact name={words.certificateFingerprint}>
-        <span class="id">{leaf.fingerprint}</span>
+      <Fact mono name={words.certificateFingerprint}>
+        {leaf.fingerprint}
       </Fact>
-      <Fact name={words.certificateKey}>
-        <span class="id">{leaf.keyFingerprint}</span>
+      <Fact mono name={words.certificateKey}>
+        {leaf.keyFingerprint}
       </Fact>
     </dl>
   )

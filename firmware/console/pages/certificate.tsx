@@ -66,14 +66,14 @@ function Install({ api, done }: { api: Api; done: () => void }) {
   const run = useRun()
   const submit = async () => {
     const isDone = await run.start(words.certificateInstalling, async () => {
-      if (file.value === null) throw new Error(words.restoreMissing)
+      if (file.value === null) throw new Error(words.chooseFile)
       await api.call('PUT', '/config/tls/cert.pem', { body: file.value, type: 'application/x-pem-file' })
     })
     if (isDone) done()
   }
   return (
     <Card title={words.certificateInstall}>
-      <Form run={run} submit={submit} action={words.certificateInstallAction} kind="">
+      <Form run={run} submit={submit} action={words.install} kind="">
         <FileDrop label={words.certificateInstallFile} bind={file} />
       </Form>
     </Card>
@@ -87,15 +87,15 @@ function Generate({ api, done }: { api: Api; done: () => void }) {
     return api.call('POST', '/config/tls/generate', { json })
   }
   return (
-    <Card title={words.certificateGenerate}>
+    <Card title={words.newKey}>
       <p>{words.certificateGenerateText}</p>
-      <Select label={words.newKeyType} bind={type} options={TYPES} />
+      <Select label={words.type} bind={type} options={TYPES} />
       <Row>
         <ConfirmTyped
           title={words.certificateGenerateAction}
           what={words.certificateGenerateText}
           typed={words.certificateTyped}
-          saying={words.certificateGenerating}
+          saying={words.making}
           work={generate}
           done={done}
         />

@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals'
 import { type CertificateFacts, certificatesOf, keyFingerprint } from '../../client/certificate.ts'
 import { jwkOf, sshLineOf } from '../../client/public-key.ts'
-import { type Api, Refusal, seg, type Tagged } from '../api.ts'
+import { ApiError, segment } from '../../client/request.ts'
+import type { Api, Tagged } from '../api.ts'
 import { count, utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Action, Copyable, Field, FileDrop, Select } from '../parts/controls.tsx'
@@ -24,7 +25,7 @@ interface Loaded {
 }
 
 async function load(api: Api, id: string): Promise<Loaded> {
-  const path = `/keys/${seg(id)}`
+  const path = `/keys/${segment(id)}`
   const key = await api.tagged<KeyDetails>(path)
   const pem = key.value.public ? await api.text('GET', `${path}/public.pem`) : null
   return { key, pem, certificate: await certificateOf(api, path) }
@@ -36,7 +37,7 @@ async function certificateOf(api: Api, path: string): Promise<Loaded['certificat
     const stored = new Uint8Array(await answer.arrayBuffer())
     return { facts: certificatesOf(stored), etag: answer.headers.get('etag') }
   } catch (error) {
-    if (error instanceof Refusal && error.status === 404) return null
+    if (error instanceof ApiError && error.status === 404) return null
     throw error
   }
 }
@@ -57,7 +58,7 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
       ) : (
         <Card title={words.keyTry}>
           <p>
-            {words.keyUseAsOperator} <a href={to('sign-in')}>{words.signInTitle}</a>
+            {words.keyUseAsOperator} <a href={to('sign-in')}>{words.signIn}</a>
           </p>
         </Card>
       )}
@@ -81,7 +82,7 @@ function Facts({ details, pem }: { details: KeyDetails; pem: string | null }) {
   return (
     <Card>
       <dl class="facts">
-        <Fact name={words.keyType}>{shortType(details)}</Fact>
+        <Fact name={words.type}>{shortType(details)}</Fact>
         <Fact name={words.keyMechanisms}>
           <ul class="tags">
             {mechanisms.map((name) => (
@@ -91,14 +92,14 @@ function Facts({ details, pem }: { details: KeyDetails; pem: string | null }) {
             ))}
           </ul>
         </Fact>
-        <Fact name={words.keyLabel}>{label ?? words.none}</Fact>
-        <Fact name={words.newKeyTags}>
+        <Fact name={words.label}>{label ?? words.none}</Fact>
+        <Fact name={words.tags}>
           {restrictions.tags ? `${words.keyTags} ${restrictions.tags.join(', ')}` : words.keyEveryone}
         </Fact>
-        <Fact name={words.keyUses}>{count(operations)}</Fact>
+        <Fact name={words.uses}>{count(operations)}</Fact>
         {pem !== null && (
-          <Fact name={words.keyFingerprint}>
-            <span class="id">{keyFingerprint(pem)}</span>
+          <Fact mono name={words.keyFingerprint}>
+            {keyFingerprint(pem)}
           </Fact>
         )}
       </dl>
@@ -116,7 +117,7 @@ function PublicKey({ id, details, pem }: { id: string; details: KeyDetails; pem:
   const options = Object.entries(words.keyFormats).filter(([name]) => texts[name] !== null)
   return (
     <Card title={words.keyPublic}>
-      <Select label={words.newKeyType} bind={form} options={options} />
+      <Select label={words.type} bind={form} options={options} />
       <Copyable label={words.keyPublic} text={texts[form.value] ?? pem} save={id + endings[form.value]} />
     </Card>
   )
@@ -124,7 +125,7 @@ function PublicKey({ id, details, pem }: { id: string; details: KeyDetails; pem:
 
 function Certificate(props: { api: Api; admin: Api | undefined; id: string; loaded: Loaded; reload: () => void }) {
   const { api, admin, id, loaded, reload } = props
-  const path = `/keys/${seg(id)}`
+  const path = `/keys/${segment(id)}`
   const file = useSignal<File | null>(null)
   const run = useRun()
   const request = useSignal('')
@@ -184,7 +185,7 @@ function Certificate(props: { api: Api; admin: Api | undefined; id: string; load
 }
 
 function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagged<KeyDetails>; reload: () => void }) {
-  const path = `/keys/${seg(id)}`
+  const path = `/keys/${segment(id)}`
   const label = useSignal(shown.value.label ?? '')
   const newId = useSignal(id)
   const labelling = useRun()
@@ -195,10 +196,10 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
       label.value === ''
         ? api.call('DELETE', `${path}/label`)
         : api.call('PUT', `${path}/label`, { json: { label: label.value } })
-    if (await labelling.start(words.settingsSaving, change)) reload()
+    if (await labelling.start(words.saving, change)) reload()
   }
-  const tag = async (method: string, name: string) => {
-    if (await tagging.start(words.settingsSaving, () => api.call(method, `${path}/restrictions/tags/${seg(name)}`)))
+  const tag = async (method: 'PUT' | 'DELETE', name: string) => {
+    if (await tagging.start(words.saving, () => api.call(method, `${path}/restrictions/tags/${segment(name)}`)))
       reload()
   }
   const rename = async () => {
@@ -211,7 +212,7 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
     try {
       await api.call('DELETE', path, { etag: shown.etag })
     } catch (error) {
-      if (error instanceof Refusal && error.status === 412) reload()
+      if (error instanceof ApiError && error.status === 412) reload()
       throw error
     }
   }
@@ -219,7 +220,7 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
   return (
     <Card title={words.keyManage}>
       <Form run={labelling} submit={saveLabel} kind="" action={words.keySaveLabel}>
-        <Field label={words.keyLabel} bind={label} error={isLong ? words.newKeyLabelHint : undefined} />
+        <Field label={words.label} bind={label} error={isLong ? words.newKeyLabelHint : undefined} />
       </Form>
       <TagEditor
         tags={shown.value.restrictions.tags ?? []}
@@ -240,7 +241,7 @@ function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagge
           title={words.keyDelete}
           what={words.keyDeleteText}
           typed={id}
-          saying={words.keyDeleting}
+          saying={words.deleting}
           work={remove}
           done={() => go('keys')}
         />

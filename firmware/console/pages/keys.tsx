@@ -47,14 +47,14 @@ export function KeysPage({ account, api }: ViewProps) {
               dialog.value = 'new'
             }}
           >
-            {words.keysMake}
+            {words.newKey}
           </Action>
           <Action
             onClick={() => {
               dialog.value = 'import'
             }}
           >
-            {words.keysImport}
+            {words.importKey}
           </Action>
         </Row>
       )}
@@ -78,7 +78,7 @@ export function KeysPage({ account, api }: ViewProps) {
             }}
           >
             <Field label={words.keysLabel} bind={labelDraft} type="search" />
-            <Action submit>{words.auditApply}</Action>
+            <Action submit>{words.show}</Action>
           </form>
         </div>
         {isOperator && (
@@ -168,12 +168,12 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
           <th scope="col" class="first">
             {words.keysId}
           </th>
-          <th scope="col">{words.keysType}</th>
+          <th scope="col">{words.type}</th>
           <th scope="col" class="wide">
-            {words.keysLabelHead}
+            {words.label}
           </th>
           <th scope="col" class="wide">
-            {words.keysUses}
+            {words.uses}
           </th>
         </tr>
       }

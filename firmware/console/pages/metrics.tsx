@@ -5,26 +5,21 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from '../api.ts'
 import { bytes, count, duration } from '../format.ts'
 import { Copyable } from '../parts/controls.tsx'
-import { Card, Fact, type ViewProps } from '../parts/frame.tsx'
+import { Card, Columns, Fact, type ViewProps } from '../parts/frame.tsx'
 import { Problem } from '../parts/loading.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
+import { type Numbers, rates, type Sample } from '../series.ts'
 import * as words from '../words.ts'
 
 const EVERY_MS = 5000
 const SAMPLES_MAX = 720 // an hour
-
-type Numbers = Readonly<Record<string, number>>
-interface Sample {
-  at: number
-  numbers: Numbers
-}
 
 /** Kept while the tab is open, also when another view is. */
 const samples = signal<readonly Sample[]>([])
 
 export const MetricsPage = ({ account, api }: ViewProps) => (
   <>
-    <Numbers api={api} />
+    <Figures api={api} />
     <Card title={words.metricsPrometheus}>
       <p>{words.metricsPrometheusText}</p>
       <Copyable label={words.metricsPrometheus} text={prometheusText(location, account.user)} save="prometheus.yml" />
@@ -45,7 +40,7 @@ export const prometheusText = ({ host }: { host: string }, user: string): string
       - targets: [${JSON.stringify(host)}]
 `
 
-function Numbers({ api }: { api: Api }) {
+function Figures({ api }: { api: Api }) {
   const error = useSignal<unknown>(null)
   useEffect(() => {
     let open = true
@@ -103,12 +98,7 @@ function Numbers({ api }: { api: Api }) {
       <Card>
         <table>
           <caption>{words.metricsByStatus}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{words.metricsStatus}</th>
-              <th scope="col">{words.metricsNumber}</th>
-            </tr>
-          </thead>
+          <Columns names={[words.metricsStatus, words.metricsNumber]} />
           <tbody>
             {Object.entries(now)
               .flatMap(([name, value]) => {
@@ -137,12 +127,4 @@ function Line({ name, values, show }: { name: string; values: readonly number[];
       <Sparkline values={values} label={words.metricsLine(name, now, values.length)} />
     </section>
   )
-}
-
-/** What a counter gained a second between two samples; a restart, at which it begins anew, is no loss. */
-export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number): number[] {
-  return taken.slice(1).map((sample, at) => {
-    const before = taken[at]!
-    return Math.max(0, of(sample.numbers) - of(before.numbers)) / ((sample.at - before.at) / 1000)
-  })
 }

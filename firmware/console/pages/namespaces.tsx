@@ -1,7 +1,7 @@
 /** Namespaces: users and keys of their own. Contract section 7.3. */
 
 import { useSignal } from '@preact/signals'
-import { seg } from '../api.ts'
+import { segment } from '../../client/request.ts'
 import { ID } from '../limits.ts'
 import { Field } from '../parts/controls.tsx'
 import { Card, type ViewProps } from '../parts/frame.tsx'
@@ -27,7 +27,7 @@ export function NamespacesPage({ api }: ViewProps) {
       return
     }
     sure.value = false
-    if (await run.start(words.namespacesAdding, () => api.call('PUT', `/namespaces/${seg(name.value)}`))) {
+    if (await run.start(words.making, () => api.call('PUT', `/namespaces/${segment(name.value)}`))) {
       name.value = ''
       list.reload()
     }
@@ -41,7 +41,7 @@ export function NamespacesPage({ api }: ViewProps) {
             <caption>{words.namespacesCaption(found.ids.length)}</caption>
             <thead>
               <tr>
-                <th scope="col">{words.namespacesId}</th>
+                <th scope="col">{words.namespace}</th>
                 <th scope="col">
                   <span class="hidden">{words.namespacesDelete}</span>
                 </th>
@@ -60,8 +60,8 @@ export function NamespacesPage({ api }: ViewProps) {
                       label={words.namespacesDeleteTitle(id)}
                       what={words.namespacesDeleteText}
                       typed={id}
-                      saying={words.namespacesDeleting}
-                      work={() => api.call('DELETE', `/namespaces/${seg(id)}`)}
+                      saying={words.deleting}
+                      work={() => api.call('DELETE', `/namespaces/${segment(id)}`)}
                       done={list.reload}
                     />
                   </td>
@@ -74,7 +74,7 @@ export function NamespacesPage({ api }: ViewProps) {
       <Card title={words.namespacesAdd}>
         <Form run={run} submit={add} action={words.namespacesAdd}>
           <Field
-            label={words.namespacesId}
+            label={words.namespace}
             class="id"
             required
             bind={name}

@@ -2,7 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { PURPOSES, type Purpose } from '../../client/purposes.ts'
-import { type Api, seg } from '../api.ts'
+import { segment } from '../../client/request.ts'
+import type { Api } from '../api.ts'
 import { utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Action, Dialog, Field, FileDrop, Select, TextArea } from '../parts/controls.tsx'
@@ -39,7 +40,7 @@ function useAttributes() {
   const fields = (
     <>
       <Field
-        label={words.newKeyId}
+        label={words.name}
         hint={words.newKeyIdHint}
         class="id"
         bind={id}
@@ -48,16 +49,16 @@ function useAttributes() {
       />
       <details>
         <summary>
-          {words.newKeyLabel}, {words.newKeyTags.toLowerCase()} ({words.optional})
+          {words.label}, {words.tags.toLowerCase()} ({words.optional})
         </summary>
         <div class="stack">
           <Field
-            label={words.newKeyLabel}
+            label={words.label}
             hint={words.newKeyLabelHint}
             bind={label}
             error={utf8Bytes(label.value) > LABEL_BYTES_MAX ? words.newKeyLabelHint : undefined}
           />
-          <Field label={words.newKeyTags} hint={words.newKeyTagsHint} class="id" bind={tags} />
+          <Field label={words.tags} hint={words.newKeyTagsHint} class="id" bind={tags} />
         </div>
       </details>
     </>
@@ -103,7 +104,7 @@ export function NewKey({ api, close }: { api: Api; close: () => void }) {
     if (isDone) close()
   }
   return (
-    <Dialog title={words.newKeyTitle} close={close}>
+    <Dialog title={words.newKey} close={close}>
       <Form
         run={run}
         submit={submit}
@@ -142,7 +143,7 @@ export function NewKey({ api, close }: { api: Api; close: () => void }) {
           <>
             <div class="grid">
               <Select
-                label={words.newKeyType}
+                label={words.type}
                 bind={type}
                 options={TYPES.map((name) => [name, name])}
                 also={() => {
@@ -225,7 +226,7 @@ export function ImportKey({ api, close }: { api: Api; close: () => void }) {
         const made = await api.json<{ id: string }>('POST', '/keys', { body: form })
         go('keys', made.id)
       } else {
-        await api.call('PUT', `/keys/${seg(id)}`, { body: form })
+        await api.call('PUT', `/keys/${segment(id)}`, { body: form })
         go('keys', id)
       }
     })
@@ -240,7 +241,7 @@ export function ImportKey({ api, close }: { api: Api; close: () => void }) {
     ['EC_P256K1', 'secp256k1'],
   ]
   return (
-    <Dialog title={words.importKeyTitle} close={close}>
+    <Dialog title={words.importKey} close={close}>
       <Form
         run={run}
         submit={submit}
@@ -250,7 +251,7 @@ export function ImportKey({ api, close }: { api: Api; close: () => void }) {
         <FileDrop label={words.importKeyFile} hint={words.importKeyFileHint} bind={file} />
         <TextArea mono label={words.importKeyText} bind={text} />
         <Select
-          label={words.newKeyType}
+          label={words.type}
           hint={words.importKeyMechanisms}
           bind={type}
           options={types}

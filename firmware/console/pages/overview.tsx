@@ -5,7 +5,7 @@ import type { AuditLine } from '../../client/audit-verify.ts'
 import { readCertificates } from '../../client/certificate.ts'
 import type { Api } from '../api.ts'
 import { count, duration, time } from '../format.ts'
-import { Card, Fact } from '../parts/frame.tsx'
+import { Card, Columns, Fact } from '../parts/frame.tsx'
 import { useLoad, Waiting } from '../parts/loading.tsx'
 import { to } from '../routes.ts'
 import { accountFor, accounts, aheadMs, apiOf, applianceNow, ROOT_ADMINISTRATOR } from '../state.ts'
@@ -38,13 +38,7 @@ export function OverviewPage() {
       <Card title={words.overviewYou}>
         <table>
           <caption class="hidden">{words.overviewYouMay}</caption>
-          <thead>
-            <tr>
-              <th scope="col">{words.usersUser}</th>
-              <th scope="col">{words.usersRole}</th>
-              <th scope="col">{words.overviewYouMay}</th>
-            </tr>
-          </thead>
+          <Columns names={[words.user, words.usersRole, words.overviewYouMay]} />
           <tbody>
             {accounts.value.map(({ id, user, role, namespace }) => (
               <tr key={id}>
@@ -84,19 +78,19 @@ function Administration({ api }: { api: Api }) {
       <div class="grid">
         <Figure name={words.overviewKeys} value={count(found.keys)} link={to('keys')} />
         <Figure name={words.overviewUsers} value={count(found.users)} link={to('users')} />
-        <Figure name={words.overviewVersion} value={found.version} link={to('update')} />
+        <Figure name={words.version} value={found.version} link={to('update')} />
       </div>
       <Card>
         <dl class="facts">
-          <Fact name={words.overviewClock}>
+          <Fact name={words.clock}>
             {time(applianceNow()).replace(/:\d\d UTC/, ' UTC')},{' '}
             {aheadMs.value === 0 ? words.overviewClockSame : clockWords(aheadMs.value)}
           </Fact>
-          <Fact name={words.overviewBoot}>{found.unattended ? words.overviewUnattended : words.overviewAttended}</Fact>
+          <Fact name={words.start}>{found.unattended ? words.overviewUnattended : words.overviewAttended}</Fact>
           <Fact name={words.overviewCertificate}>
             {found.days > SELF_SIGNED_DAYS ? words.overviewFarFuture : words.overviewDaysLeft(found.days)}
           </Fact>
-          <Fact name={words.overviewBackupPassphrase}>
+          <Fact name={words.backupPassphrase}>
             {found.backupSet === null ? words.overviewNotSet : words.overviewSetOn(time(found.backupSet))}
           </Fact>
           <Fact name={words.overviewLastBackup}>

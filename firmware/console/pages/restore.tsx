@@ -51,7 +51,7 @@ function RestoreForm({ api, what, isNew = false }: { api: Api; what: string; isN
         }}
         problem={(error) => <Problem error={error} also={<p>{words.restoreStopped}</p>} />}
       >
-        <Passphrase label={words.restorePassphrase} hint={words.restorePassphraseHint} hold={passphrase} />
+        <Passphrase label={words.backupPassphrase} hint={words.restorePassphraseHint} hold={passphrase} />
         {isDone.value && (
           <div class="notice good" role="status">
             {words.restoreDone}

@@ -29,9 +29,9 @@ function Device({ api }: { api: Api }) {
       <Resource
         api={api}
         path="/config/unattended-boot"
-        title={words.settingsBoot}
+        title={words.start}
         about={words.settingsBootText}
-        fields={{ status: words.settingsBoot }}
+        fields={{ status: words.start }}
         choices={{
           status: [
             ['off', words.settingsAttended],
@@ -40,8 +40,8 @@ function Device({ api }: { api: Api }) {
         }}
         write={(values) => values}
       />
-      <ChangePassphrase api={api} path="/config/backup-passphrase" title={words.settingsBackupPassphrase} first />
-      <ChangePassphrase api={api} path="/config/unlock-passphrase" title={words.settingsUnlockPassphrase} />
+      <ChangePassphrase api={api} path="/config/backup-passphrase" title={words.backupPassphrase} first />
+      <ChangePassphrase api={api} path="/config/unlock-passphrase" title={words.unlockPassphrase} />
       <Network api={api} />
       <Resource
         api={api}
@@ -113,7 +113,7 @@ function Resource(props: {
     done.value = null
     const values = draft.value
     const options = { json: write(values), etag: loaded.value.value!.etag }
-    if (await run.start(words.settingsSaving, () => api.call('PUT', path, options))) done.value = values
+    if (await run.start(words.saving, () => api.call('PUT', path, options))) done.value = values
     loaded.reload()
   }
   return (
@@ -123,10 +123,10 @@ function Resource(props: {
       {loaded.value.value !== null && (
         <Form
           run={run}
-          submit={() => submit()}
+          submit={submit}
           kind=""
           action={words.settingsSave(title)}
-          beside={<span role="status">{done.value !== null && words.settingsSaved}</span>}
+          said={done.value !== null && words.settingsSaved}
         >
           {Object.entries(fields).map(([name, label]) => {
             const common = { label, bind: member(draft, name) }
@@ -181,18 +181,18 @@ function Clock({ api }: { api: Api }) {
   const run = useRun()
   const submit = async () => {
     const json = () => ({ time: timestamp(new Date()) })
-    done.value = await run.start(words.settingsSaving, () => api.call('PUT', '/config/time', { json: json() }))
+    done.value = await run.start(words.saving, () => api.call('PUT', '/config/time', { json: json() }))
     await refreshState()
   }
   const difference = aheadMs.value === 0 ? words.overviewClockSame : clockWords(aheadMs.value)
   return (
-    <Card title={words.settingsClock}>
+    <Card title={words.clock}>
       <Form
         run={run}
-        submit={() => submit()}
+        submit={submit}
         kind=""
         action={words.settingsClockAction}
-        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+        said={done.value && words.settingsSaved}
       >
         <p>
           {words.settingsClockNow(time(applianceNow()))} ({difference})
@@ -221,7 +221,7 @@ function ChangePassphrase({
     const newPassphrase = fresh.current?.read()
     if (typeof newPassphrase !== 'string') return
     const json = { newPassphrase, currentPassphrase: current.current?.value ?? '' }
-    done.value = await run.start(words.settingsSaving, () => api.call('PUT', path, { json }))
+    done.value = await run.start(words.saving, () => api.call('PUT', path, { json }))
     if (!done.value) return
     fresh.current?.clear()
     if (current.current) current.current.value = ''
@@ -232,10 +232,10 @@ function ChangePassphrase({
       {first && <p class="hint">{words.settingsBackupText}</p>}
       <Form
         run={run}
-        submit={() => submit()}
+        submit={submit}
         kind=""
         action={words.settingsSet(title)}
-        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+        said={done.value && words.settingsSaved}
       >
         <div class="field">
           <label for={id}>{words.settingsCurrent}</label>
@@ -244,7 +244,7 @@ function ChangePassphrase({
             {first && words.settingsCurrentHint}
           </span>
         </div>
-        <Passphrase fresh label={words.settingsFresh} hold={fresh} />
+        <Passphrase fresh label={words.newPassphrase} hold={fresh} />
       </Form>
     </Card>
   )
@@ -268,7 +268,7 @@ function PageSettings() {
         }}
         kind=""
         action={words.settingsSave(words.settingsPage)}
-        beside={<span role="status">{done.value && words.settingsSaved}</span>}
+        said={done.value && words.settingsSaved}
       >
         <div class="grid">
           {number(words.settingsIdle, minutes, IDLE_MINUTES_MAX)}

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { Refusal } from '../api.ts'
+import { ApiError } from '../../client/request.ts'
 import { Field, Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
 import { Form, useRun } from '../parts/loading.tsx'
@@ -14,7 +14,7 @@ export function SignInPage() {
   const why = signedOutBecause.value
   return (
     <>
-      <Title>{words.signInTitle}</Title>
+      <Title>{words.signIn}</Title>
       {why !== '' && (
         <div class="notice" role="status">
           {words.signInReasons[why]}
@@ -46,16 +46,16 @@ export function SignInForm({ done }: { done?: () => void }) {
     if (isDone) {
       passphrase.current?.clear()
       done?.()
-    } else if (run.error.value instanceof Refusal && run.error.value.status === 401) {
+    } else if (run.error.value instanceof ApiError && run.error.value.status === 401) {
       passphrase.current?.clear()
       run.error.value = null
       wrong.value = true
     }
   }
   return (
-    <Form run={run} submit={submit} action={words.signInAction}>
+    <Form run={run} submit={submit} action={words.signIn}>
       <Field
-        label={words.signInUser}
+        label={words.user}
         hint={words.signInUserHint}
         bind={user}
         autocomplete="username"
@@ -63,7 +63,7 @@ export function SignInForm({ done }: { done?: () => void }) {
         required
       />
       <Passphrase
-        label={words.signInPassphrase}
+        label={words.passphrase}
         hint={words.signInKept}
         error={wrong.value ? words.problemWrongCredentials : undefined}
         onClearError={() => {

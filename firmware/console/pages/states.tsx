@@ -50,11 +50,11 @@ export function FailedPage() {
       <Card>
         <Problem error={run.error.value} />
         <Row>
-          <Action kind="primary" busy={run.busy.value} onClick={() => post('/system/reboot', words.systemRebooting)}>
-            {words.failedReboot}
+          <Action kind="primary" busy={run.busy.value} onClick={() => post('/system/reboot', words.restarting)}>
+            {words.restart}
           </Action>
           <ConfirmTyped
-            title={words.failedReset}
+            title={words.factoryReset}
             what={words.systemResetText}
             typed={words.systemResetTyped}
             saying={words.systemResetting}

@@ -31,12 +31,12 @@ export function SystemPage({ api }: ViewProps) {
         <Waiting of={loaded} />
         {found !== null && (
           <dl class="facts">
-            <Fact name={words.systemVersion}>{found.info.softwareVersion}</Fact>
-            <Fact name={words.systemBuild}>
-              <span class="id">{found.info.softwareBuild}</span>
+            <Fact name={words.version}>{found.info.softwareVersion}</Fact>
+            <Fact mono name={words.systemBuild}>
+              {found.info.softwareBuild}
             </Fact>
-            <Fact name={words.systemDevice}>
-              <span class="id">{found.info.deviceId}</span>
+            <Fact mono name={words.systemDevice}>
+              {found.info.deviceId}
             </Fact>
             <Fact name={words.systemHardware}>{found.info.hardwareVersion}</Fact>
             <Fact name={words.systemFirmware}>{found.info.firmwareVersion}</Fact>
@@ -62,9 +62,9 @@ export function SystemPage({ api }: ViewProps) {
         <Power
           api={api}
           path="/system/reboot"
-          title={words.systemReboot}
+          title={words.restart}
           text={words.systemRebootText}
-          busy={words.systemRebooting}
+          busy={words.restarting}
         />
         <Power
           api={api}
@@ -77,7 +77,7 @@ export function SystemPage({ api }: ViewProps) {
         <Power
           api={api}
           path="/system/factory-reset"
-          title={words.systemReset}
+          title={words.factoryReset}
           text={words.systemResetText}
           busy={words.systemResetting}
           typed={words.systemResetTyped}

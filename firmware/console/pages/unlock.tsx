@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { Refusal } from '../api.ts'
+import { ApiError } from '../../client/request.ts'
 import { duration } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
@@ -25,7 +25,7 @@ export function UnlockPage() {
     )
     passphrase.current?.clear()
     if (isDone) await refreshState()
-    else if (run.error.value instanceof Refusal && [400, 403].includes(run.error.value.status)) {
+    else if (run.error.value instanceof ApiError && [400, 403].includes(run.error.value.status)) {
       run.error.value = null
       wrong.value = true
     }

@@ -2,7 +2,8 @@
 
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { type Api, Refusal } from '../api.ts'
+import { ApiError } from '../../client/request.ts'
+import type { Api } from '../api.ts'
 import { holdView } from '../idle.ts'
 import { Action, Code } from '../parts/controls.tsx'
 import { Card, Row, type ViewProps } from '../parts/frame.tsx'
@@ -42,7 +43,7 @@ export function UpdatePage({ api }: ViewProps) {
   if (now === null) return <Waiting of={loaded} />
 
   const commit = () =>
-    run.start(words.updateInstalling, () =>
+    run.start(words.restarting, () =>
       holdView(async () => {
         await api.call('POST', '/system/commit-update')
         committed.value = { before: now.build + now.version, fallbackBefore: now.fallback ?? '' }
@@ -79,7 +80,7 @@ export function UpdatePage({ api }: ViewProps) {
           <p>{words.updatePending}</p>
           <Row>
             <Action kind="primary" busy={run.busy.value} onClick={commit}>
-              {words.updateInstall}
+              {words.install}
             </Action>
             <Action busy={run.busy.value === false ? false : words.updateDiscard} onClick={discard}>
               {words.updateDiscard}
@@ -109,7 +110,7 @@ function Upload({ api, uploaded, discard }: { api: Api; uploaded: (notes: string
       prepare={() => send}
       done={() => uploaded(notes.current)}
       problem={(error) =>
-        error instanceof Refusal && error.status === 409 && error.message.includes('pending') ? (
+        error instanceof ApiError && error.status === 409 && error.message.includes('pending') ? (
           <div class="notice warn" role="alert">
             <p>{words.updatePendingAlready}</p>
             <Row>

@@ -5,9 +5,10 @@ import { useRef } from 'preact/hooks'
 import { fromBase64, toBase64 } from '../../client/bytes.ts'
 import { pemBlocks } from '../../client/certificate.ts'
 import { curveOf } from '../../client/public-key.ts'
+import { segment } from '../../client/request.ts'
 import { decryptModes, type SignMode, signModes } from '../../client/signatures.ts'
 import { verifyEcdsa, verifyPkcs1, verifyPss } from '../../client/verify-digest.ts'
-import { type Api, seg } from '../api.ts'
+import type { Api } from '../api.ts'
 import { digestOf } from '../hashing.ts'
 import { Action, Copyable, Field, FileDrop, Select, saveFile, TextArea } from '../parts/controls.tsx'
 import { Card, Row } from '../parts/frame.tsx'
@@ -63,7 +64,7 @@ function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly Si
     stop.current = controller
     return run.start(words.useSigning, async () => {
       const blob = kind.value === 'text' ? new Blob([text.value]) : file.value
-      if (blob === null) throw new Error(words.useNothing)
+      if (blob === null) throw new Error(words.chooseFile)
       if (chosen.hash === null && blob.size > WHOLE_BYTES_MAX) throw new Error(words.useTooLarge)
       const progress = (bytes: number) => {
         done.value = bytes
@@ -77,7 +78,7 @@ function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly Si
         run.say(words.useSigning)
         const json = { mode: chosen.mode, message: toBase64(message) }
         const options = { json, signal: controller.signal }
-        const { signature } = await api.json<{ signature: string }>('POST', `/keys/${seg(id)}/sign`, options)
+        const { signature } = await api.json<{ signature: string }>('POST', `/keys/${segment(id)}/sign`, options)
         const verified = await verify(details, pem, chosen, message, fromBase64(signature))
         signed.value = { mode: chosen, signature, verified, name: file.value?.name ?? 'document' }
       } finally {
@@ -205,7 +206,7 @@ function Decrypt({ api, id, modes }: Use & { modes: readonly string[] }) {
         encrypted: normal(encrypted.value),
         ...(mode.value === 'AES_CBC' && { iv: normal(iv.value) }),
       }
-      const { decrypted } = await api.json<{ decrypted: string }>('POST', `/keys/${seg(id)}/decrypt`, { json })
+      const { decrypted } = await api.json<{ decrypted: string }>('POST', `/keys/${segment(id)}/decrypt`, { json })
       const bytes = fromBase64(decrypted)
       plain.value = mode.value === 'AES_CBC' ? unpadded(bytes) : bytes
     })

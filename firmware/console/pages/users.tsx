@@ -2,7 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { type Api, seg, type Tagged } from '../api.ts'
+import { segment } from '../../client/request.ts'
+import type { Api, Tagged } from '../api.ts'
 import { USER_ID } from '../limits.ts'
 import { Field, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
@@ -29,7 +30,7 @@ export function UsersPage({ account, api }: ViewProps) {
             length={shown.length}
             head={
               <tr>
-                <th scope="col">{words.usersUser}</th>
+                <th scope="col">{words.user}</th>
               </tr>
             }
             row={(index) => {
@@ -99,7 +100,7 @@ function AddUser({ account, api }: ViewProps) {
           bind={role}
           options={ROLES.map((name) => [name, words.roles[name]])}
         />
-        <Passphrase fresh label={words.usersPassphrase} hold={passphrase} />
+        <Passphrase fresh label={words.passphrase} hold={passphrase} />
       </Form>
     </details>
   )
@@ -110,7 +111,7 @@ async function addUnnamed(api: Api, json: unknown): Promise<string> {
 }
 
 async function addNamed(api: Api, user: string, json: unknown): Promise<string> {
-  await api.call('PUT', `/users/${seg(user)}`, { json })
+  await api.call('PUT', `/users/${segment(user)}`, { json })
   return user
 }
 
@@ -120,7 +121,7 @@ interface UserInfo {
 }
 
 export function UserPage({ account, api, id }: ViewProps & { id: string }) {
-  const path = `/users/${seg(id)}`
+  const path = `/users/${segment(id)}`
   const loaded = useLoad(async () => {
     const user = await api.tagged<UserInfo>(path)
     const tags = user.value.role === 'Operator' ? await api.get<string[]>(`${path}/tags`) : null
@@ -137,7 +138,7 @@ export function UserPage({ account, api, id }: ViewProps & { id: string }) {
     <>
       <Card>
         <dl class="facts">
-          <Fact name={words.usersName}>{user.value.realName}</Fact>
+          <Fact name={words.name}>{user.value.realName}</Fact>
           <Fact name={words.usersRole}>{words.roles[user.value.role]}</Fact>
         </dl>
         <p class="hint">{words.rolesMay[user.value.role]}</p>
@@ -152,13 +153,13 @@ export function UserPage({ account, api, id }: ViewProps & { id: string }) {
 
 function Tags({ api, path, tags, reload }: { api: Api; path: string; tags: string[]; reload: () => void }) {
   const run = useRun()
-  const change = async (method: string, name: string) => {
-    if (await run.start(words.settingsSaving, () => api.call(method, `${path}/tags/${seg(name)}`))) {
+  const change = async (method: 'PUT' | 'DELETE', name: string) => {
+    if (await run.start(words.saving, () => api.call(method, `${path}/tags/${segment(name)}`))) {
       reload()
     }
   }
   return (
-    <Card title={words.usersTags}>
+    <Card title={words.tags}>
       <p class="hint">{words.usersTagsText}</p>
       <TagEditor tags={tags} run={run} add={(name) => change('PUT', name)} remove={(name) => change('DELETE', name)} />
     </Card>
@@ -178,15 +179,15 @@ function SetPassphrase({ api, path }: { api: Api; path: string }) {
     if (done.value) passphrase.current?.clear()
   }
   return (
-    <Card title={words.usersSetPassphrase}>
+    <Card title={words.newPassphrase}>
       <Form
         run={run}
         submit={submit}
-        action={words.usersSetPassphrase}
+        action={words.newPassphrase}
         kind=""
-        beside={<span role="status">{done.value && words.usersPassphraseSet}</span>}
+        said={done.value && words.usersPassphraseSet}
       >
-        <Passphrase fresh label={words.usersSetPassphrase} hold={passphrase} />
+        <Passphrase fresh label={words.newPassphrase} hold={passphrase} />
       </Form>
     </Card>
   )
@@ -201,8 +202,8 @@ function Delete({ api, id, user }: { api: Api; id: string; user: Tagged<UserInfo
           title={words.usersDelete}
           what={words.usersDeleteText}
           typed={id}
-          saying={words.usersDeleting}
-          work={() => api.call('DELETE', `/users/${seg(id)}`, { etag: user.etag })}
+          saying={words.deleting}
+          work={() => api.call('DELETE', `/users/${segment(id)}`, { etag: user.etag })}
           done={() => go('users')}
         />
       </Row>

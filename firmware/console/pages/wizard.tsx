@@ -75,7 +75,7 @@ function Fresh() {
   return (
     <Card>
       <Form run={run} submit={submit} action={words.wizardAction}>
-        <Passphrase fresh label={words.wizardUnlock} hint={words.wizardUnlockHint} hold={unlock} />
+        <Passphrase fresh label={words.unlockPassphrase} hint={words.wizardUnlockHint} hold={unlock} />
         <Passphrase fresh label={words.wizardAdmin} hint={words.wizardAdminHint} hold={admin} />
         <p class="hint">{words.wizardClockText(difference)}</p>
       </Form>

@@ -232,7 +232,7 @@ export function Passphrase(props: {
             shown.value = !shown.value
           }}
         >
-          {shown.value ? words.passphraseHideShort : words.passphraseShowShort}
+          {shown.value ? words.passphraseHideShort : words.show}
         </button>
       </div>
       {fresh && (

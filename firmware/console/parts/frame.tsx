@@ -156,13 +156,29 @@ export function Row({ children }: { children: ComponentChildren }) {
   return <div class="row">{children}</div>
 }
 
-/** Within a list of class `facts`. */
-export function Fact({ name, children }: { name: ComponentChildren; children: ComponentChildren }) {
+/** Within a list of class `facts`; `mono` is for ids, hashes and keys. */
+export function Fact(props: { name: ComponentChildren; mono?: boolean; children: ComponentChildren }) {
+  const { name, mono, children } = props
   return (
     <>
       <dt>{name}</dt>
-      <dd>{children}</dd>
+      <dd class={mono ? 'id' : undefined}>{children}</dd>
     </>
+  )
+}
+
+/** The head of a table. */
+export function Columns({ names }: { names: readonly string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th scope="col" key={name}>
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
   )
 }
 

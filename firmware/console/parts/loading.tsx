@@ -3,7 +3,7 @@
 import { type ReadonlySignal, type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
-import { Refusal } from '../api.ts'
+import { ApiError } from '../../client/request.ts'
 import { holdView } from '../idle.ts'
 import * as words from '../words.ts'
 import { Action, Dialog, Field, FileDrop } from './controls.tsx'
@@ -87,9 +87,9 @@ export function Problem({ error, also }: { error: unknown; also?: ComponentChild
 }
 
 function Notice({ error, also }: { error: unknown; also: ComponentChildren }) {
-  const status = error instanceof Refusal ? error.status : null
+  const status = error instanceof ApiError ? error.status : null
   const text =
-    status === 412 && !(error as Refusal).message.includes('assphrase')
+    status === 412 && !(error as ApiError).message.includes('assphrase')
       ? words.problemChanged
       : error instanceof TypeError
         ? words.problemOffline
@@ -123,10 +123,12 @@ export function Form(props: {
   kind?: string
   /** Beside the button. */
   beside?: ComponentChildren
+  /** That it was done. */
+  said?: string | false
   problem?: ComponentChildren
   children: ComponentChildren
 }) {
-  const { run, submit, action, kind = 'primary', beside, problem, children } = props
+  const { run, submit, action, kind = 'primary', beside, said, problem, children } = props
   return (
     <form
       onSubmit={(event) => {
@@ -141,6 +143,7 @@ export function Form(props: {
           {action}
         </Action>
         {beside}
+        <span role="status">{said}</span>
       </div>
     </form>
   )
@@ -208,7 +211,7 @@ export function SendOrStop(props: {
         <FileDrop label={label} hint={hint} bind={file} />
         {missing.value && (
           <span class="error" role="alert">
-            {words.restoreMissing}
+            {words.chooseFile}
           </span>
         )}
         {children}

@@ -1,0 +1,34 @@
+/** Numbers over time: what a counter gains, and the line that shows it. */
+
+export type Numbers = Readonly<Record<string, number>>
+
+export interface Sample {
+  at: number
+  numbers: Numbers
+}
+
+/** What a counter gained a second between two samples; a restart, at which it begins anew, is no loss. */
+export function rates(taken: readonly Sample[], of: (numbers: Numbers) => number): number[] {
+  return taken.slice(1).map((sample, at) => {
+    const before = taken[at]!
+    return Math.max(0, of(sample.numbers) - of(before.numbers)) / ((sample.at - before.at) / 1000)
+  })
+}
+
+export const WIDTH = 100
+export const HEIGHT = 30
+
+/** The path of SVG for values drawn from left to right, the largest on top. Two values at least. */
+export function sparkPath(values: readonly number[]): string {
+  if (values.length < 2) return ''
+  const top = Math.max(...values)
+  const bottom = Math.min(0, ...values)
+  const height = top - bottom || 1
+  return values
+    .map((value, at) => {
+      const x = (at / (values.length - 1)) * WIDTH
+      const y = HEIGHT - ((value - bottom) / height) * HEIGHT
+      return `${at === 0 ? 'M' : 'L'}${x.toFixed(2)} ${y.toFixed(2)}`
+    })
+    .join('')
+}
