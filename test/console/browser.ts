@@ -5,28 +5,24 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
+import { BROWSER_PACKAGES, startBrowser } from '../../tools/browser.ts'
 import type { Appliance } from '../support/suite.ts'
-
-const PROGRAMS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
-const program = PROGRAMS.find((path) => existsSync(path))
 
 /** In CI the computer does other things as well. */
 export const WAIT_MS_MAX = process.env.CI === 'true' ? 120_000 : 30_000
 
 /** At the top of a file whose every test needs the browser. */
 export async function launchBrowser(): Promise<Browser> {
-  if (program === undefined) {
-    assert.notEqual(process.env.CI, 'true', 'no browser: .ci/run installs chromium-headless-shell')
-    test('every test of this file', { skip: 'to run this: sudo apt install chromium-headless-shell' }, () => {})
-    await once(process, 'beforeExit')
-    await setTimeout(0)
-    process.exit(0)
-  }
-  return chromium.launch({ executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  const browser = await startBrowser()
+  if (browser !== null) return browser
+  assert.notEqual(process.env.CI, 'true', 'no browser: .ci/run installs it')
+  test('every test of this file', { skip: `to run this: sudo apt install ${BROWSER_PACKAGES}` }, () => {})
+  await once(process, 'beforeExit')
+  await setTimeout(0)
+  process.exit(0)
 }
 
 export interface Visit {
