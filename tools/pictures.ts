@@ -90,7 +90,7 @@ async function takeAll(work: (page: Page, take: Take) => Promise<void>): Promise
     await page.goto(`https://127.0.0.1:${coffer.port}/`)
     await work(page, async (name, title) => {
       await heading(page, title)
-      await page.waitForFunction("!document.body.textContent.includes('Loading…')")
+      await page.locator('body:not(:has-text("Loading…"))').waitFor()
       await page.evaluate('document.activeElement?.blur()') // no ring of the focus
       await page.screenshot({ path: join(output, `${name}-${look}.png`) })
     })
