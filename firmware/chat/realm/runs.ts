@@ -31,6 +31,39 @@ export function removeRun(runs: Runs, from: number, to: number): Runs {
   return [...runs.slice(0, begin), ...rest, ...runs.slice(end)]
 }
 
+/** `ordinals` are ascending, each once. */
+export function addOrdinals(runs: Runs, ordinals: readonly number[]): Runs {
+  const all: [number, number][] = []
+  let at = 0
+  const add = (from: number, to: number): void => {
+    const last = all.at(-1)
+    if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to)
+    else all.push([from, to])
+  }
+  for (const ordinal of ordinals) {
+    for (; at < runs.length && runs[at]![0] <= ordinal; at++) add(...runs[at]!)
+    add(ordinal, ordinal)
+  }
+  for (; at < runs.length; at++) add(...runs[at]!)
+  return all
+}
+
+/** `ordinals` are ascending, each once. */
+export function removeOrdinals(runs: Runs, ordinals: readonly number[]): Runs {
+  const rest: [number, number][] = []
+  let next = 0
+  for (const [from, to] of runs) {
+    let low = from
+    while (next < ordinals.length && ordinals[next]! < from) next++
+    for (; next < ordinals.length && ordinals[next]! <= to; next++) {
+      if (ordinals[next]! > low) rest.push([low, ordinals[next]! - 1])
+      low = ordinals[next]! + 1
+    }
+    if (low <= to) rest.push([low, to])
+  }
+  return rest
+}
+
 /** What of from..to is not in the runs, ascending. */
 export function gaps(runs: Runs, from: number, to: number): Runs {
   const found: [number, number][] = []
@@ -51,6 +84,18 @@ function firstEndingAt(runs: Runs, ordinal: number): number {
   while (low < high) {
     const middle = (low + high) >> 1
     if (runs[middle]![1] < ordinal) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Index of the first of ascending numbers that is not less than `number`. */
+export function lowerBound(numbers: readonly number[], number: number): number {
+  let low = 0
+  let high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (numbers[middle]! < number) low = middle + 1
     else high = middle
   }
   return low

@@ -22,6 +22,8 @@ export interface Flags {
   addHistory(user: number, message: number): void
   /** Whoever has it so. */
   holdersOf(message: number): number[]
+  /** The same of all messages from one id to another. */
+  holdersBetween(from: number, to: number): { user: number; message: number }[]
   historyOf(user: number): number[]
   /** Everything about a message that goes. */
   removeMessage(message: number): void
@@ -56,6 +58,9 @@ export function prepareFlags(database: Database): Flags {
   const addHistory = database.prepare('INSERT OR IGNORE INTO history VALUES (?, ?)')
   const historyOf = database.prepare<[number], number>('SELECT message FROM history WHERE user = ?').pluck()
   const holdersOf = database.prepare<[number], number>('SELECT user FROM history WHERE message = ?').pluck()
+  const holdersBetween = database.prepare<[number, number], { user: number; message: number }>(
+    'SELECT user, message FROM history WHERE message BETWEEN ? AND ?',
+  )
   const dropHistory = database.prepare('DELETE FROM history WHERE message = ?')
   return {
     runs: (user, recipient, flag) => parseRuns(runs.get(user, recipient, flag)),
@@ -74,6 +79,7 @@ export function prepareFlags(database: Database): Flags {
     hasHistory: (user, message) => hasHistory.get(user, message) !== undefined,
     addHistory: (user, message) => void addHistory.run(user, message),
     holdersOf: (message) => holdersOf.all(message),
+    holdersBetween: (from, to) => holdersBetween.all(from, to),
     historyOf: (user) => historyOf.all(user),
     removeMessage(message) {
       dropMentions.run(message)

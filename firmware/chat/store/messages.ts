@@ -35,6 +35,14 @@ export interface Messages {
   add(row: Omit<MessageRow, 'id'>): number
   /** Everything but id, sender, time, birth and ordinal. */
   update(row: MessageRow): void
+  /** All of a topic, to another recipient. */
+  moveTopic(topic: number, recipient: number): void
+  /** The same of some messages, which may get another topic, too. */
+  place(ids: readonly number[], place: Pick<MessageRow, 'recipient' | 'topic' | 'extra'>): void
+  /** Of some messages those that have one. */
+  extrasOf(ids: readonly number[]): Pick<MessageRow, 'id' | 'extra'>[]
+  /** Of some messages how many are not older, and the first of them. */
+  sentSince(ids: readonly number[], time: number): { count: number; first: number | null }
   remove(id: number): void
   /** The largest id ever given; 0 before the first. */
   maxId(): number
@@ -47,8 +55,8 @@ export interface Messages {
   sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
   /** Those that a user has although he did not receive them, at most the `limit` newest. */
   heldBy(user: number, limit: number): PlacedRow[]
-  /** Ids in a topic, ascending. */
-  idsOfTopic(topic: number): number[]
+  /** Ascending by id. */
+  placedInTopic(topic: number): PlacedRow[]
   /** Ids in a recipient, ascending. */
   idsOf(recipient: number): number[]
   sendersOf(topic: number): number[]
@@ -68,6 +76,14 @@ export function prepareMessages(database: Database): Messages {
   const update = database.prepare<[MessageRow]>(
     `UPDATE messages SET recipient = @recipient, topic = @topic, bits = @bits, client = @client, content = @content,
      html = @html, extra = @extra WHERE id = @id`,
+  )
+  const moveTopic = database.prepare('UPDATE messages SET recipient = ? WHERE topic = ? AND topic > 0')
+  const place = database.prepare(`UPDATE messages SET recipient = ?, topic = ?, extra = ? WHERE id IN (${THESE})`)
+  const extrasOf = database.prepare<[string], Pick<MessageRow, 'id' | 'extra'>>(
+    `SELECT id, extra FROM messages WHERE id IN (${THESE}) AND extra <> '{}'`,
+  )
+  const sentSince = database.prepare<[string, number], { count: number; first: number | null }>(
+    `SELECT count(*) AS count, min(id) AS first FROM messages WHERE id IN (${THESE}) AND time >= ?`,
   )
   const remove = database.prepare('DELETE FROM messages WHERE id = ?')
   const maxId = database.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").pluck()
@@ -89,9 +105,9 @@ export function prepareMessages(database: Database): Messages {
     `SELECT id, recipient, topic, birth, ordinal FROM history JOIN messages ON id = message WHERE user = ?
      ORDER BY message DESC LIMIT ?`,
   )
-  const idsOfTopic = database
-    .prepare<[number], number>('SELECT id FROM messages WHERE topic = ? AND topic > 0 ORDER BY id')
-    .pluck()
+  const placedInTopic = database.prepare<[number], PlacedRow>(
+    'SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 ORDER BY id',
+  )
   const idsOf = database.prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id').pluck()
   const newestOf = database
     .prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id DESC LIMIT 1')
@@ -111,6 +127,10 @@ export function prepareMessages(database: Database): Messages {
     get: (id) => get.get(id),
     add: (row) => Number(add.run(row).lastInsertRowid),
     update: (row) => void update.run(row),
+    moveTopic: (topic, recipient) => void moveTopic.run(recipient, topic),
+    place: (ids, { recipient, topic, extra }) => void place.run(recipient, topic, extra, JSON.stringify(ids)),
+    extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
+    sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
     remove: (id) => void remove.run(id),
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
@@ -118,7 +138,7 @@ export function prepareMessages(database: Database): Messages {
     allMaxOrdinals: () => new Map(allMaxOrdinals.all().map(({ name, value }) => [Number(name), value])),
     sentBetween: (birth, from, to, limit) => sentBetween.all(birth, from, to, limit),
     heldBy: (user, limit) => heldBy.all(user, limit),
-    idsOfTopic: (topic) => idsOfTopic.all(topic),
+    placedInTopic: (topic) => placedInTopic.all(topic),
     idsOf: (recipient) => idsOf.all(recipient),
     sendersOf: (topic) => sendersOf.all(topic),
     newestOfTopic: (topic) => newestOfTopic.get(topic),
@@ -128,6 +148,9 @@ export function prepareMessages(database: Database): Messages {
     count: () => count.get()!,
   }
 }
+
+/** Ids as a JSON list, in one parameter. */
+const THESE = 'SELECT value FROM json_each(?)'
 
 const ORDINALS = 'ordinal '
 const ordinalsOf = (recipient: number): string => `${ORDINALS}${recipient}`

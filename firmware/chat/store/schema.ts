@@ -11,6 +11,9 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of CORE) database.exec(statement)
   },
+  (database) => {
+    for (const statement of TOPIC_MOVES) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -56,6 +59,17 @@ const CORE: readonly string[] = [
   'CREATE TABLE claims (upload INTEGER, message INTEGER, PRIMARY KEY (upload, message)) STRICT, WITHOUT ROWID',
   'CREATE INDEX claims_message ON claims (message)',
   'CREATE TABLE queues (id TEXT PRIMARY KEY, json TEXT NOT NULL) STRICT, WITHOUT ROWID',
+]
+
+const TOPIC_MOVES: readonly string[] = [
+  /*
+   * What happened to a topic as a whole, as JSON: see realm/messages/topic-moves.ts. It befell the messages up to
+   * `through`, the largest id of then; those that came into the topic later say in their extra from which number on.
+   */
+  `CREATE TABLE topic_moves (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, topic INTEGER NOT NULL, through INTEGER NOT NULL, json TEXT NOT NULL
+  ) STRICT`,
+  'CREATE INDEX topic_moves_topic ON topic_moves (topic, number)',
 ]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */

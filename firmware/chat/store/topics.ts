@@ -1,4 +1,4 @@
-/** Topics: their names once, messages refer to them. A topic without messages has no row. */
+/** Topics: their names and what befell them as a whole once, messages refer to them. A topic without messages has no row. */
 
 import type { Database } from 'better-sqlite3'
 
@@ -9,14 +9,30 @@ export interface TopicRow {
   folded: string
 }
 
+/** Counted over all topics, ascending. */
+export interface TopicMoveRow {
+  number: number
+  /** The largest id of a message that it befell. */
+  through: number
+  json: string
+}
+
 export interface Topics {
   get(id: number): TopicRow | undefined
   find(recipient: number, folded: string): TopicRow | undefined
   /** Id of its newest message. */
   newest(id: number): number | undefined
   add(recipient: number, name: string, folded: string): number
-  rename(id: number, name: string, folded: string): void
+  /** All of its messages stay in it. */
+  rename(id: number, recipient: number, name: string, folded: string): void
+  /** And what befell it. */
   remove(id: number): void
+  /** Returns its number. */
+  addMove(topic: number, through: number, json: string): number
+  /** Of those after a number what befell a message, newest first. */
+  movesOf(topic: number, after: number, message: number): TopicMoveRow[]
+  /** The largest number of one of its moves; 0 without any. */
+  newestMove(topic: number): number
   /** Those of a recipient with their newest message, newest first. */
   list(recipient: number): { id: number; name: string; maxId: number }[]
 }
@@ -28,8 +44,16 @@ export function prepareTopics(database: Database): Topics {
     .prepare<[number], number | null>('SELECT max(id) FROM messages WHERE topic = ? AND topic > 0')
     .pluck()
   const add = database.prepare('INSERT INTO topics (recipient, name, folded) VALUES (?, ?, ?)')
-  const rename = database.prepare('UPDATE topics SET name = ?, folded = ? WHERE id = ?')
+  const rename = database.prepare('UPDATE topics SET recipient = ?, name = ?, folded = ? WHERE id = ?')
   const remove = database.prepare('DELETE FROM topics WHERE id = ?')
+  const removeMoves = database.prepare('DELETE FROM topic_moves WHERE topic = ?')
+  const addMove = database.prepare('INSERT INTO topic_moves (topic, through, json) VALUES (?, ?, ?)')
+  const movesOf = database.prepare<[number, number, number], TopicMoveRow>(
+    'SELECT number, through, json FROM topic_moves WHERE topic = ? AND number > ? AND through >= ? ORDER BY number DESC',
+  )
+  const newestMove = database
+    .prepare<[number], number | null>('SELECT max(number) FROM topic_moves WHERE topic = ?')
+    .pluck()
   const list = database.prepare<[number], { id: number; name: string; maxId: number }>(
     `SELECT id, name, (SELECT max(id) FROM messages WHERE topic = topics.id AND topic > 0) AS maxId
      FROM topics WHERE recipient = ? AND maxId IS NOT NULL ORDER BY maxId DESC`,
@@ -39,8 +63,14 @@ export function prepareTopics(database: Database): Topics {
     find: (recipient, folded) => find.get(recipient, folded),
     newest: (id) => newest.get(id) ?? undefined,
     add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
-    rename: (id, name, folded) => void rename.run(name, folded, id),
-    remove: (id) => void remove.run(id),
+    rename: (id, recipient, name, folded) => void rename.run(recipient, name, folded, id),
+    remove(id) {
+      remove.run(id)
+      removeMoves.run(id)
+    },
+    addMove: (topic, through, json) => Number(addMove.run(topic, through, json).lastInsertRowid),
+    movesOf: (topic, after, message) => movesOf.all(topic, after, message),
+    newestMove: (topic) => newestMove.get(topic) ?? 0,
     list: (recipient) => list.all(recipient),
   }
 }

@@ -53,7 +53,7 @@ export function removeMessages(realm: Realm, turn: Turn, rows: readonly MessageR
   if (first === undefined) return
   const { store } = realm
   const place = placeOf(realm, first)
-  for (const [ids, users] of readersByIds(realm, rows)) publishDeletion(turn, place, ids, users)
+  for (const [ids, users] of readersByIds(realm, rows)) publishDeletion(realm, turn, place, ids, users)
   for (const { id } of rows) {
     store.messages.remove(id)
     store.flags.removeMessage(id)
@@ -91,7 +91,13 @@ function readersByIds(realm: Realm, rows: readonly MessageRow[]): [ids: number[]
 }
 
 /** At once, or one by one to clients that know no more. */
-export function publishDeletion(turn: Turn, place: Place, ids: readonly number[], to: readonly number[]): void {
+export function publishDeletion(
+  realm: Realm,
+  turn: Turn,
+  place: Place,
+  ids: readonly number[],
+  to: readonly number[],
+): void {
   const where = (emptyTopic: boolean) =>
     place.kind === 'channel'
       ? { message_type: 'stream', stream_id: place.channel.id, topic: topicName(place.topic, emptyTopic) }
@@ -101,10 +107,14 @@ export function publishDeletion(turn: Turn, place: Place, ids: readonly number[]
     to,
     make: ({ can }) => (can.bulk_message_deletion ? { ...where(can.empty_topic_name), message_ids: ids } : null),
   })
+  const old = to.filter((userId) =>
+    [...realm.events.queuesOf(userId)].some(({ shape }) => !shape.can.bulk_message_deletion),
+  )
+  if (old.length === 0) return
   for (const id of ids)
     turn.publish({
       type: 'delete_message',
-      to,
+      to: old,
       make: ({ can }) => (can.bulk_message_deletion ? null : { ...where(can.empty_topic_name), message_id: id }),
     })
 }

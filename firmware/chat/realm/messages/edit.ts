@@ -14,13 +14,14 @@ import { accessMessage, audienceOf } from './access.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
 import { LEEWAY_S } from './delete.ts'
-import { extraOf } from './extra.ts'
 import { readerOf } from './flags.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
-import { type Move, moveMessages, type PropagateMode, planMove } from './move.ts'
+import { type Move, type PropagateMode, planMove } from './move.ts'
+import { moveMessages } from './moving.ts'
 import { placeOf, recipientsOf } from './places.ts'
 import { renderFor } from './rendering.ts'
 import { bitsOf } from './send.ts'
+import { extraWithMoves, writeExtra } from './topic-moves.ts'
 
 export interface EditRequest {
   content: string | undefined
@@ -84,7 +85,7 @@ function planEdit(realm: Realm, me: User, row: MessageRow, sent: string): Planne
   const rendered = renderFor(realm, me, content)
   expectMayMention(realm, me, place, rendered)
   const now = nowOf(realm)
-  const extra = extraOf(row)
+  const extra = extraWithMoves(realm, row)
   const edit = { timestamp: now, user_id: me.id, prev_content: row.content, prev_rendered_content: row.html }
   return {
     row: {
@@ -92,7 +93,7 @@ function planEdit(realm: Realm, me: User, row: MessageRow, sent: string): Planne
       content,
       html: rendered.html,
       bits: (row.bits & ~CONTENT_BITS) | bitsOf(content, rendered),
-      extra: JSON.stringify({ ...extra, edits: [edit, ...(extra.edits ?? [])], edited: now }),
+      extra: writeExtra(realm, row.topic, { ...extra, edits: [edit, ...(extra.edits ?? [])], edited: now }),
     },
     pathIds: rendered.pathIds,
     bits: mentionBits(realm, place, rendered, recipientsOf(realm, place)),

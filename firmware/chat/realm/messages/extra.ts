@@ -1,5 +1,6 @@
 /** What few messages have, as the JSON of their row. */
 
+import type { TopicLink } from '../../render/topic-links.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Emoji } from '../emoji.ts'
 
@@ -35,9 +36,13 @@ export interface Extra {
   /** Seconds; of the last change of the content, of channel or topic but for resolving. */
   edited?: number
   moved?: number
-  topicLinks?: readonly { text: string; url: string }[]
+  topicLinks?: readonly TopicLink[]
+  /** The number of the newest move of its topic that is in all this already: see topic-moves.ts. */
+  since?: number
 }
 
-export const extraOf = ({ extra }: MessageRow): Extra => (extra === '{}' ? NOTHING : (JSON.parse(extra) as Extra))
+/** Without what befell its topic as a whole: see topic-moves.ts. */
+export const extraOf = ({ extra }: Pick<MessageRow, 'extra'>): Extra =>
+  extra === '{}' ? NOTHING : (JSON.parse(extra) as Extra)
 
 const NOTHING: Extra = {}

@@ -9,7 +9,7 @@ import type { Flag, Runs } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
-import { addRun, hasOrdinal, removeRun } from '../runs.ts'
+import { addOrdinals, addRun, hasOrdinal, removeOrdinals } from '../runs.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
@@ -84,17 +84,20 @@ export function changeFlag(
   const sight = sightOf(realm, user)
   const changed: Placed[] = []
   for (const [birth, own] of Map.groupBy(messages, ({ birth }) => birth)) {
-    const before = flags.runs(user.id, birth, flag)
-    let runs = before
+    const runs = flags.runs(user.id, birth, flag)
+    const ordinals = new Set<number>()
     for (const message of own) {
       const { ordinal } = message
-      const isIn = flag === 'read' && !sight.received(message) ? true : hasOrdinal(runs, ordinal)
-      if (isIn === (op === 'add')) continue
+      const isReceived = sight.received(message)
+      const isIn = flag === 'read' && !isReceived ? true : hasOrdinal(runs, ordinal)
+      if (isIn === (op === 'add') || ordinals.has(ordinal)) continue
       changed.push(message)
-      if (!sight.received(message)) adopt(realm, user.id, message, flag === 'read')
-      runs = op === 'add' ? addRun(runs, ordinal, ordinal) : removeRun(runs, ordinal, ordinal)
+      ordinals.add(ordinal)
+      if (!isReceived) adopt(realm, user.id, message, flag === 'read')
     }
-    if (runs !== before) flags.setRuns(user.id, birth, flag, runs)
+    if (ordinals.size === 0) continue
+    const ascending = [...ordinals].sort((a, b) => a - b)
+    flags.setRuns(user.id, birth, flag, op === 'add' ? addOrdinals(runs, ascending) : removeOrdinals(runs, ascending))
   }
   const ids = changed.map(({ id }) => id).sort((a, b) => a - b)
   if (ids.length > 0) publishFlag(realm, turn, user, flag, op, ids)
@@ -123,14 +126,21 @@ export function publishFlag(
   all = false,
 ): void {
   const hasDetails = flag === 'read' && op === 'remove'
-  const merge: Merge = { key: `update_message_flags ${op} ${flag}`, join: joinFlagEvents }
-  turn.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge }) })
+  turn.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge: mergeOf(op, flag) }) })
 
   function make({ can }: Shape): EventBody {
     const details = hasDetails ? { message_details: detailsOf(realm, user, messages, can.empty_topic_name) } : {}
     return { op, operation: op, flag, messages, all, ...details }
   }
 }
+
+/** To several users at once. */
+export function publishRead(turn: Turn, userIds: readonly number[], messages: readonly number[]): void {
+  const body = { op: 'add', operation: 'add', flag: 'read', messages, all: false }
+  turn.publish({ type: 'update_message_flags', to: userIds, make: () => body, merge: mergeOf('add', 'read') })
+}
+
+const mergeOf = (op: FlagOp, flag: Flag): Merge => ({ key: `update_message_flags ${op} ${flag}`, join: joinFlagEvents })
 
 const joinFlagEvents: Merge['join'] = (before, after) => ({
   ...after,

@@ -8,8 +8,9 @@ import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import { topicName } from '../topic-names.ts'
 import { IS_ME } from './bits.ts'
-import { type Edit, type Extra, extraOf } from './extra.ts'
+import type { Edit, Extra } from './extra.ts'
 import { placeOf } from './places.ts'
+import { extraWithMoves } from './topic-moves.ts'
 
 export interface MessageOptions {
   /** HTML instead of what was written. */
@@ -21,7 +22,7 @@ export interface MessageOptions {
 
 export function messageForm(realm: Realm, row: MessageRow, options: MessageOptions): Record<string, unknown> {
   const { applyMarkdown, emptyTopic } = options
-  const extra = extraOf(row)
+  const extra = extraWithMoves(realm, row)
   return {
     id: row.id,
     ...senderForm(realm, row.sender, options),

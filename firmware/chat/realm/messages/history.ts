@@ -7,14 +7,15 @@ import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import { topicName } from '../topic-names.ts'
 import { contentDiff } from './content-diff.ts'
-import { type Edit, extraOf } from './extra.ts'
+import type { Edit } from './extra.ts'
 import { placeOf } from './places.ts'
+import { extraWithMoves } from './topic-moves.ts'
 
 /** Oldest first; the first entry is the message as it was sent. */
 export function messageHistory(realm: Realm, row: MessageRow, emptyTopic: boolean): Record<string, unknown>[] {
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
   if (policy === 'none') throw badRequest('Message edit history is disabled in this organization')
-  const edits = (extraOf(row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
+  const edits = (extraWithMoves(realm, row).edits ?? []).filter((edit) => policy === 'all' || isMove(edit))
   const place = placeOf(realm, row)
   let topic = place.kind === 'channel' ? place.topic : ''
   let { content, html } = row

@@ -1,32 +1,73 @@
 /** What becomes of marks when messages go out of somebody's sight, or where he is not subscribed. */
 
-import type { MessageRow } from '../../store/messages.ts'
+import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { removeRun } from '../runs.ts'
+import { addOrdinals, gaps, lowerBound, removeOrdinals } from '../runs.ts'
 import type { Turn } from '../turn.ts'
-import { changeFlag, setRead } from './flags.ts'
+import { changeFlag, publishRead } from './flags.ts'
 import { sightOf } from './sight.ts'
 import { unreadRows } from './unread.ts'
 
-/** Of messages that were moved to where he is not subscribed; he may still read them. */
-export function markMovedRead(realm: Realm, turn: Turn, user: User, rows: readonly MessageRow[]): void {
-  changeFlag(realm, turn, user, 'read', 'add', rows)
+/**
+ * Marks messages that reached all of these users, in channels, as read: they were moved to where none of them is subscribed,
+ * though he may still read them. Users to whom the same of them is new are told together.
+ */
+export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], rows: readonly PlacedRow[]): void {
+  const { flags } = realm.store
+  const births = byBirth(rows)
+  const told = new Map<string, { slices: Slice[]; userIds: number[] }>()
+  for (const { id: userId } of users) {
+    const slices = births.flatMap((sent) => {
+      const runs = flags.runs(userId, sent.birth, 'read')
+      const unread = gaps(runs, sent.ordinals[0]!, sent.ordinals.at(-1)!)
+        .map(([low, high]) => ({ sent, from: lowerBound(sent.ordinals, low), to: lowerBound(sent.ordinals, high + 1) }))
+        .filter(({ from, to }) => from < to)
+      const ordinals = unread.flatMap(({ from, to }) => sent.ordinals.slice(from, to))
+      if (ordinals.length > 0) flags.setRuns(userId, sent.birth, 'read', addOrdinals(runs, ordinals))
+      return unread
+    })
+    if (slices.length === 0) continue
+    const key = slices.map(({ sent, from, to }) => `${sent.birth}:${from}-${to}`).join()
+    const same = told.get(key)
+    if (same === undefined) told.set(key, { slices, userIds: [userId] })
+    else same.userIds.push(userId)
+  }
+  for (const { slices, userIds } of told.values()) {
+    const ids = slices.flatMap(({ sent, from, to }) => sent.ids.slice(from, to))
+    ids.sort((a, b) => a - b)
+    publishRead(turn, userIds, ids)
+  }
 }
 
 /** Of messages that he cannot read any more: his clients are told that they are gone. */
-export function forgetMarks(realm: Realm, userId: number, rows: readonly MessageRow[]): void {
+export function forgetMarks(realm: Realm, userId: number, rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
-  for (const row of rows) {
-    setRead(realm, userId, row)
-    flags.setRuns(
-      userId,
-      row.birth,
-      'starred',
-      removeRun(flags.runs(userId, row.birth, 'starred'), row.ordinal, row.ordinal),
-    )
+  for (const { birth, ordinals } of byBirth(rows)) {
+    flags.setRuns(userId, birth, 'read', addOrdinals(flags.runs(userId, birth, 'read'), ordinals))
+    flags.setRuns(userId, birth, 'starred', removeOrdinals(flags.runs(userId, birth, 'starred'), ordinals))
   }
 }
+
+/** Messages that were sent to one place, by their ordinals there. */
+interface Sent {
+  birth: number
+  ordinals: readonly number[]
+  ids: readonly number[]
+}
+
+/** Those from one index up to another. */
+interface Slice {
+  sent: Sent
+  from: number
+  to: number
+}
+
+const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
+  [...Map.groupBy(rows, ({ birth }) => birth)].map(([birth, own]) => {
+    const ordered = own.toSorted((a, b) => a.ordinal - b.ordinal)
+    return { birth, ordinals: ordered.map(({ ordinal }) => ordinal), ids: ordered.map(({ id }) => id) }
+  })
 
 /** Of what he may not read any more: unread it would come back with the channel, and no event would have told of it. */
 export function markUnreadableRead(realm: Realm, turn: Turn, user: User): void {

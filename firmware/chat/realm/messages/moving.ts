@@ -1,0 +1,205 @@
+/**
+ * Moving messages to another topic or channel, once it is allowed: in one turn, also tens of thousands. Contract sections
+ * 3.2.2, 7.3; V51.
+ */
+
+import type { PlacedRow } from '../../store/messages.ts'
+import { moveUserTopics } from '../channels/user-topics.ts'
+import { fold } from '../names.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { topicName } from '../topic-names.ts'
+import type { Turn } from '../turn.ts'
+import { publishDeletion, tidyTopic } from './delete.ts'
+import { type Edit, type Extra, extraOf } from './extra.ts'
+import { readerOf } from './flags.ts'
+import { forgetMarks, markMovedRead } from './left.ts'
+import { isOnlyResolved, type Move } from './move.ts'
+import { noticeMove, noticeResolve } from './notices.ts'
+import { ensureTopic, findTopic } from './places.ts'
+import { type Reach, reachOf } from './reach.ts'
+import { topicLinks } from './rendering.ts'
+import { setFirstMessage } from './send.ts'
+import { sightOf } from './sight.ts'
+import { extraWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-moves.ts'
+
+/** Within a change; `contentEvent` has what was edited in the target at the same time. */
+export function moveMessages(realm: Realm, turn: Turn, me: User, move: Move, contentEvent: object | null): void {
+  const { from, to, rows, target } = move
+  const isBetween = to.channel.id !== from.channel.id
+  const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
+  const topicMove = asTopicMove(realm, me, move)
+  const known = findTopic(realm, to.channel, to.topic)
+  if (move.isWhole && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove)
+  else moveSome(realm, move, topicMove)
+  if (contentEvent !== null) joinEdits(realm, target.id)
+  if (isBetween) tidyChannels(realm, turn, [from.channel, to.channel])
+  if (move.isWhole && isElsewhere) moveUserTopics(realm, turn, from, to)
+  publishMove(realm, turn, me, move, contentEvent)
+  if (isOnlyResolved(move)) noticeResolve(realm, turn, me, to)
+  else if (isElsewhere) noticeMove(realm, turn, me, { ...move, count: rows.length })
+}
+
+function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
+  const { from, to } = move
+  return {
+    edit: {
+      timestamp: nowOf(realm),
+      user_id: me.id,
+      ...(to.topic !== from.topic && { prev_topic: from.topic, topic: to.topic }),
+      ...(to.channel.id !== from.channel.id && { prev_stream: from.channel.id, stream: to.channel.id }),
+    },
+    isResolving: isOnlyResolved(move),
+    links: topicLinks(realm, to.topic),
+  }
+}
+
+/** The topic itself goes there with all that is in it: no message is written to unless it comes into another channel. */
+function moveTopic({ store }: Realm, { target, from, to }: Move, topicMove: TopicMove): void {
+  store.topics.rename(target.topic, to.channel.recipientId, to.topic, fold(to.topic))
+  if (to.channel.id !== from.channel.id) store.messages.moveTopic(target.topic, to.channel.recipientId)
+  store.topics.addMove(target.topic, store.messages.maxId(), JSON.stringify(topicMove))
+}
+
+/** One by one, or a part of a topic: what befell their topic of before goes with them. */
+function moveSome(realm: Realm, { target, rows, from, to }: Move, topicMove: TopicMove): void {
+  const { store } = realm
+  const topic = ensureTopic(realm, to.channel, to.topic)
+  const { recipientId: recipient } = to.channel
+  const before = store.topics.movesOf(target.topic, 0, 0)
+  const ids = rows.map(({ id }) => id)
+  const extras = store.messages.extrasOf(ids)
+  const withExtra = new Set(extras.map(({ id }) => id))
+  const placeAs = (ids: readonly number[], own: Extra): void => {
+    const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= ids[0]!).map(readMove)
+    const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
+    store.messages.place(ids, { recipient, topic, extra })
+  }
+  // Most have nothing of their own: those that the same befell are written together.
+  const plain = Map.groupBy(
+    ids.filter((id) => !withExtra.has(id)),
+    (id) => before.findIndex(({ through }) => through < id), // the newest comes first, and reaches furthest
+  )
+  for (const together of plain.values()) placeAs(together, {})
+  for (const row of extras) placeAs([row.id], extraOf(row))
+  if (topic === target.topic && to.channel.id === from.channel.id)
+    store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // of a name that differs in case alone it stays the same
+  tidyTopic(realm, target.topic)
+}
+
+/** What was edited and moved by one call is one entry of the history. */
+function joinEdits(realm: Realm, id: number): void {
+  const row = realm.store.messages.get(id)!
+  const extra = extraWithMoves(realm, row)
+  const [moved, edited, ...older] = extra.edits as [Edit, Edit, ...Edit[]]
+  const edits = [{ ...edited, ...moved }, ...older]
+  realm.store.messages.update({ ...row, extra: writeExtra(realm, row.topic, { ...extra, edits }) })
+}
+
+/** The first message of both may be another one now. */
+function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): void {
+  const { state, store } = realm
+  for (const { id, recipientId } of channels) {
+    const first = store.messages.oldestOf(recipientId) ?? null
+    const channel = state.channel.get(id)!
+    if (channel.firstMessageId !== first) setFirstMessage(realm, turn, channel, first)
+  }
+}
+
+function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEvent: object | null): void {
+  const { target, from, to, mode, rows } = move
+  const isBetween = to.channel.id !== from.channel.id
+  const reach = reachOf(realm, rows)
+  const witnesses = witnessesOf(realm, move, reach)
+  const seeing = witnesses.filter(({ sees }) => sees).map(({ user }) => user)
+  const readers = new Map(seeing.map((user) => [user.id, readerOf(realm, user)]))
+  const shown = realm.store.messages.get((rows.find(({ id }) => id === target.id) ?? rows[0]!).id)!
+  const links = topicLinks(realm, to.topic)
+  const ids = rows.map(({ id }) => id)
+  turn.publish({
+    type: 'update_message',
+    to: readers.keys(),
+    make: ({ can }) => ({
+      user_id: me.id,
+      edit_timestamp: nowOf(realm),
+      message_id: target.id,
+      message_ids: ids,
+      rendering_only: false,
+      stream_name: from.channel.name,
+      stream_id: from.channel.id,
+      ...(isBetween && { new_stream_id: to.channel.id }),
+      propagate_mode: mode,
+      orig_subject: topicName(from.topic, can.empty_topic_name),
+      ...(to.topic !== from.topic && {
+        subject: topicName(to.topic, can.empty_topic_name),
+        topic_links: links,
+      }),
+      ...contentEvent,
+    }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
+  })
+  if (!isBetween) return
+  for (const [lost, losing] of Map.groupBy(witnesses, ({ loses }) => loses)) {
+    if (lost.length === 0) continue
+    publishDeletion(
+      realm,
+      turn,
+      from,
+      lost.map(({ id }) => id),
+      losing.map(({ user }) => user.id),
+    )
+    for (const { user } of losing) forgetMarks(realm, user.id, lost)
+  }
+  const subscribers = realm.state.subscribersOf.get(to.channel.id)
+  const guests = seeing.filter(({ id }) => !subscribers.has(id))
+  for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.of(id)))
+    markMovedRead(realm, turn, users, reached)
+}
+
+/** Whoever had one of the messages, or has one now. */
+interface Witness {
+  user: User
+  /** He still has one of them, or has now. */
+  sees: boolean
+  /** What he had and may read no longer: one list for all who lose the same. */
+  loses: readonly PlacedRow[]
+}
+
+function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: Reach): Witness[] {
+  const had = realm.state.subscribersOf.get(from.channel.id)
+  const has = realm.state.subscribersOf.get(to.channel.id)
+  const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
+  const withoutThose = complements(rows)
+  return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
+    const sight = sightOf(realm, user)
+    const reached = reach.of(user.id)
+    const readable = (channel: Channel, all: readonly PlacedRow[]): readonly PlacedRow[] => {
+      const extent = sight.extent(channel.recipientId)
+      return extent === 'all' ? all : extent === 'received' ? reached : NONE
+    }
+    const before = readable(from.channel, had.has(user.id) ? rows : reached)
+    const after = readable(to.channel, has.has(user.id) ? rows : reached)
+    const kept = before.length === 0 ? NONE : readable(to.channel, before)
+    return {
+      user,
+      sees: kept.length > 0 || after.length > 0,
+      loses: kept.length === 0 ? before : before.length === kept.length ? NONE : withoutThose(kept),
+    }
+  })
+}
+
+const NONE: readonly PlacedRow[] = []
+
+/** All but some: the same list for the same. */
+function complements(rows: readonly PlacedRow[]): (some: readonly PlacedRow[]) => readonly PlacedRow[] {
+  const known = new Map<readonly PlacedRow[], readonly PlacedRow[]>()
+  return (some) => {
+    let rest = known.get(some)
+    if (rest === undefined) {
+      const ids = new Set(some.map(({ id }) => id))
+      rest = rows.filter(({ id }) => !ids.has(id))
+      known.set(some, rest)
+    }
+    return rest
+  }
+}

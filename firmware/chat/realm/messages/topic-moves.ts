@@ -1,0 +1,49 @@
+/**
+ * What befell topics as a whole: said once of the topic, not in each of its messages, so that to rename or to resolve one
+ * costs the same however many there are. Contract sections 2.4 (`edit_history`), 7.3.
+ */
+
+import type { TopicLink } from '../../render/topic-links.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import type { TopicMoveRow } from '../../store/topics.ts'
+import type { Realm } from '../realm.ts'
+import { type Edit, type Extra, extraOf } from './extra.ts'
+
+export interface TopicMove {
+  edit: Edit
+  /** Only the mark of resolved topics came or went: that is no move. */
+  isResolving: boolean
+  links: readonly TopicLink[]
+}
+
+/** What a message has, with all that befell its topic while it was there. */
+export function extraWithMoves({ store }: Realm, row: MessageRow): Extra {
+  const own = extraOf(row)
+  if (row.topic === 0) return own
+  return withMoves(own, store.topics.movesOf(row.topic, own.since ?? 0, row.id).map(readMove))
+}
+
+/** `moves` are newer than what it has, the newest first. */
+export function withMoves(extra: Extra, moves: readonly TopicMove[]): Extra {
+  const [newest] = moves
+  if (newest === undefined) return extra
+  const moved = moves.find(({ isResolving }) => !isResolving)?.edit.timestamp ?? extra.moved
+  return {
+    ...extra,
+    edits: [...moves.map(({ edit }) => edit), ...(extra.edits ?? [])],
+    ...(moved !== undefined && { moved }),
+    topicLinks: newest.links,
+  }
+}
+
+export const readMove = ({ json }: TopicMoveRow): TopicMove => JSON.parse(json) as TopicMove
+
+/** As it is stored of a message that has in it all that befell its topic so far. */
+export function writeExtra({ store }: Realm, topic: number, { since: _, topicLinks = [], ...extra }: Extra): string {
+  const since = topic === 0 ? 0 : store.topics.newestMove(topic)
+  return JSON.stringify({
+    ...extra,
+    ...(topicLinks.length > 0 && { topicLinks }),
+    ...(since > 0 && { since }),
+  })
+}
