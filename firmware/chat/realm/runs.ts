@@ -19,49 +19,51 @@ export function addRun(runs: Runs, from: number, to: number): Runs {
   return [...runs.slice(0, begin), [low, high], ...runs.slice(end)]
 }
 
-export function removeRun(runs: Runs, from: number, to: number): Runs {
-  const begin = firstEndingAt(runs, from)
-  const rest: [number, number][] = []
-  let end = begin
-  for (; end < runs.length && runs[end]![0] <= to; end++) {
-    const [low, high] = runs[end]!
-    if (low < from) rest.push([low, from - 1])
-    if (high > to) rest.push([to + 1, high])
-  }
-  return [...runs.slice(0, begin), ...rest, ...runs.slice(end)]
-}
-
-/** `ordinals` are ascending, each once. */
-export function addOrdinals(runs: Runs, ordinals: readonly number[]): Runs {
+/** What is in one of the two. */
+export function union(runs: Runs, others: Runs): Runs {
   const all: [number, number][] = []
-  let at = 0
-  const add = (from: number, to: number): void => {
+  for (const [from, to] of inOrder(runs, others)) {
     const last = all.at(-1)
     if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to)
     else all.push([from, to])
   }
-  for (const ordinal of ordinals) {
-    for (; at < runs.length && runs[at]![0] <= ordinal; at++) add(...runs[at]!)
-    add(ordinal, ordinal)
-  }
-  for (; at < runs.length; at++) add(...runs[at]!)
   return all
 }
 
-/** `ordinals` are ascending, each once. */
-export function removeOrdinals(runs: Runs, ordinals: readonly number[]): Runs {
+/** Of both, by where they begin. */
+function* inOrder(runs: Runs, others: Runs): Generator<readonly [from: number, to: number]> {
+  let [at, next] = [0, 0]
+  while (at < runs.length || next < others.length)
+    yield next === others.length || (at < runs.length && runs[at]![0] <= others[next]![0])
+      ? runs[at++]!
+      : others[next++]!
+}
+
+/** What is in the first and not in the others. */
+export function difference(runs: Runs, others: Runs): Runs {
   const rest: [number, number][] = []
   let next = 0
   for (const [from, to] of runs) {
     let low = from
-    while (next < ordinals.length && ordinals[next]! < from) next++
-    for (; next < ordinals.length && ordinals[next]! <= to; next++) {
-      if (ordinals[next]! > low) rest.push([low, ordinals[next]! - 1])
-      low = ordinals[next]! + 1
+    while (next < others.length && others[next]![1] < from) next++
+    for (let at = next; at < others.length && others[at]![0] <= to; at++) {
+      if (others[at]![0] > low) rest.push([low, others[at]![0] - 1])
+      low = Math.max(low, others[at]![1] + 1)
     }
     if (low <= to) rest.push([low, to])
   }
   return rest
+}
+
+/** Of ascending ordinals, each once. */
+export function runsOf(ordinals: readonly number[]): Runs {
+  const runs: [number, number][] = []
+  for (const ordinal of ordinals) {
+    const last = runs.at(-1)
+    if (last !== undefined && last[1] + 1 === ordinal) last[1] = ordinal
+    else runs.push([ordinal, ordinal])
+  }
+  return runs
 }
 
 /** What of from..to is not in the runs, ascending. */

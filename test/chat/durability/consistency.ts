@@ -19,6 +19,10 @@ export async function expectConsistent({ store }: Realm): Promise<void> {
     'SELECT id FROM topics WHERE NOT EXISTS (SELECT 1 FROM messages WHERE messages.topic = topics.id AND messages.topic > 0)',
     'each topic has a message',
   )
+  none(
+    'SELECT number FROM topic_moves WHERE topic NOT IN (SELECT id FROM topics)',
+    'nothing is kept of what befell a topic that is gone',
+  )
   none('SELECT message FROM mentions WHERE message NOT IN (SELECT id FROM messages)', 'no mention without its message')
   none(
     'SELECT message FROM history WHERE message NOT IN (SELECT id FROM messages)',

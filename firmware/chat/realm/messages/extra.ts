@@ -1,6 +1,5 @@
 /** What few messages have, as the JSON of their row. */
 
-import type { TopicLink } from '../../render/topic-links.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Emoji } from '../emoji.ts'
 
@@ -36,7 +35,6 @@ export interface Extra {
   /** Seconds; of the last change of the content, of channel or topic but for resolving. */
   edited?: number
   moved?: number
-  topicLinks?: readonly TopicLink[]
   /** The number of the newest move of its topic that is in all this already: see topic-moves.ts. */
   since?: number
 }

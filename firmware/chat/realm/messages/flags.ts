@@ -9,7 +9,7 @@ import type { Flag, Runs } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
-import { addOrdinals, addRun, hasOrdinal, removeOrdinals } from '../runs.ts'
+import { addRun, difference, hasOrdinal, runsOf, union } from '../runs.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
@@ -96,8 +96,8 @@ export function changeFlag(
       if (!isReceived) adopt(realm, user.id, message, flag === 'read')
     }
     if (ordinals.size === 0) continue
-    const ascending = [...ordinals].sort((a, b) => a - b)
-    flags.setRuns(user.id, birth, flag, op === 'add' ? addOrdinals(runs, ascending) : removeOrdinals(runs, ascending))
+    const marked = runsOf([...ordinals].sort((a, b) => a - b))
+    flags.setRuns(user.id, birth, flag, op === 'add' ? union(runs, marked) : difference(runs, marked))
   }
   const ids = changed.map(({ id }) => id).sort((a, b) => a - b)
   if (ids.length > 0) publishFlag(realm, turn, user, flag, op, ids)

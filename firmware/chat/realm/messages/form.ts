@@ -10,6 +10,7 @@ import { topicName } from '../topic-names.ts'
 import { IS_ME } from './bits.ts'
 import type { Edit, Extra } from './extra.ts'
 import { placeOf } from './places.ts'
+import { topicLinks } from './rendering.ts'
 import { extraWithMoves } from './topic-moves.ts'
 
 export interface MessageOptions {
@@ -35,7 +36,6 @@ export function messageForm(realm: Realm, row: MessageRow, options: MessageOptio
     is_me_message: (row.bits & IS_ME) !== 0,
     reactions: extra.reactions ?? [],
     submessages: extra.submessages ?? [],
-    topic_links: extra.topicLinks ?? [],
     ...historyForm(realm, extra),
   }
 }
@@ -55,13 +55,19 @@ function senderForm(realm: Realm, senderId: number, { clientGravatar }: MessageO
 function placeForm(realm: Realm, row: MessageRow, emptyTopic: boolean) {
   const place = placeOf(realm, row)
   if (place.kind === 'conversation')
-    return { type: 'private', display_recipient: participants(realm, place.conversation), subject: '' }
+    return {
+      type: 'private',
+      display_recipient: participants(realm, place.conversation),
+      subject: '',
+      topic_links: [],
+    }
   const { channel, topic } = place
   return {
     type: 'stream',
     display_recipient: channel.name,
     stream_id: channel.id,
     subject: topicName(topic, emptyTopic),
+    topic_links: topicLinks(realm, topic),
   }
 }
 

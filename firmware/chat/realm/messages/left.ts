@@ -1,9 +1,10 @@
 /** What becomes of marks when messages go out of somebody's sight, or where he is not subscribed. */
 
+import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { addOrdinals, gaps, lowerBound, removeOrdinals } from '../runs.ts'
+import { difference, gaps, lowerBound, runsOf, union } from '../runs.ts'
 import type { Turn } from '../turn.ts'
 import { changeFlag, publishRead } from './flags.ts'
 import { sightOf } from './sight.ts'
@@ -19,12 +20,12 @@ export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], 
   const told = new Map<string, { slices: Slice[]; userIds: number[] }>()
   for (const { id: userId } of users) {
     const slices = births.flatMap((sent) => {
-      const runs = flags.runs(userId, sent.birth, 'read')
-      const unread = gaps(runs, sent.ordinals[0]!, sent.ordinals.at(-1)!)
-        .map(([low, high]) => ({ sent, from: lowerBound(sent.ordinals, low), to: lowerBound(sent.ordinals, high + 1) }))
+      const { birth, ordinals, runs } = sent
+      const read = flags.runs(userId, birth, 'read')
+      const unread = gaps(read, ordinals[0]!, ordinals.at(-1)!)
+        .map(([low, high]) => ({ sent, from: lowerBound(ordinals, low), to: lowerBound(ordinals, high + 1) }))
         .filter(({ from, to }) => from < to)
-      const ordinals = unread.flatMap(({ from, to }) => sent.ordinals.slice(from, to))
-      if (ordinals.length > 0) flags.setRuns(userId, sent.birth, 'read', addOrdinals(runs, ordinals))
+      if (unread.length > 0) flags.setRuns(userId, birth, 'read', union(read, runs))
       return unread
     })
     if (slices.length === 0) continue
@@ -40,19 +41,22 @@ export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], 
   }
 }
 
-/** Of messages that he cannot read any more: his clients are told that they are gone. */
-export function forgetMarks(realm: Realm, userId: number, rows: readonly PlacedRow[]): void {
+/** Of messages that these users cannot read any more: their clients are told that they are gone. */
+export function forgetMarks(realm: Realm, userIds: readonly number[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
-  for (const { birth, ordinals } of byBirth(rows)) {
-    flags.setRuns(userId, birth, 'read', addOrdinals(flags.runs(userId, birth, 'read'), ordinals))
-    flags.setRuns(userId, birth, 'starred', removeOrdinals(flags.runs(userId, birth, 'starred'), ordinals))
-  }
+  for (const { birth, runs } of byBirth(rows))
+    for (const userId of userIds) {
+      const [read, starred] = [flags.runs(userId, birth, 'read'), flags.runs(userId, birth, 'starred')]
+      flags.setRuns(userId, birth, 'read', union(read, runs))
+      if (starred.length > 0) flags.setRuns(userId, birth, 'starred', difference(starred, runs))
+    }
 }
 
 /** Messages that were sent to one place, by their ordinals there. */
 interface Sent {
   birth: number
   ordinals: readonly number[]
+  runs: Runs
   ids: readonly number[]
 }
 
@@ -66,7 +70,8 @@ interface Slice {
 const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
   [...Map.groupBy(rows, ({ birth }) => birth)].map(([birth, own]) => {
     const ordered = own.toSorted((a, b) => a.ordinal - b.ordinal)
-    return { birth, ordinals: ordered.map(({ ordinal }) => ordinal), ids: ordered.map(({ id }) => id) }
+    const ordinals = ordered.map(({ ordinal }) => ordinal)
+    return { birth, ordinals, runs: runsOf(ordinals), ids: ordered.map(({ id }) => id) }
   })
 
 /** Of what he may not read any more: unread it would come back with the channel, and no event would have told of it. */

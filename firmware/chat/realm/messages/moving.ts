@@ -50,7 +50,6 @@ function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
       ...(to.channel.id !== from.channel.id && { prev_stream: from.channel.id, stream: to.channel.id }),
     },
     isResolving: isOnlyResolved(move),
-    links: topicLinks(realm, to.topic),
   }
 }
 
@@ -141,14 +140,10 @@ function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEven
   if (!isBetween) return
   for (const [lost, losing] of Map.groupBy(witnesses, ({ loses }) => loses)) {
     if (lost.length === 0) continue
-    publishDeletion(
-      realm,
-      turn,
-      from,
-      lost.map(({ id }) => id),
-      losing.map(({ user }) => user.id),
-    )
-    for (const { user } of losing) forgetMarks(realm, user.id, lost)
+    const userIds = losing.map(({ user }) => user.id)
+    const lostIds = lost.map(({ id }) => id)
+    publishDeletion(realm, turn, from, lostIds, userIds)
+    forgetMarks(realm, userIds, lost)
   }
   const subscribers = realm.state.subscribersOf.get(to.channel.id)
   const guests = seeing.filter(({ id }) => !subscribers.has(id))

@@ -3,7 +3,6 @@
  * costs the same however many there are. Contract sections 2.4 (`edit_history`), 7.3.
  */
 
-import type { TopicLink } from '../../render/topic-links.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { TopicMoveRow } from '../../store/topics.ts'
 import type { Realm } from '../realm.ts'
@@ -13,7 +12,6 @@ export interface TopicMove {
   edit: Edit
   /** Only the mark of resolved topics came or went: that is no move. */
   isResolving: boolean
-  links: readonly TopicLink[]
 }
 
 /** What a message has, with all that befell its topic while it was there. */
@@ -25,25 +23,19 @@ export function extraWithMoves({ store }: Realm, row: MessageRow): Extra {
 
 /** `moves` are newer than what it has, the newest first. */
 export function withMoves(extra: Extra, moves: readonly TopicMove[]): Extra {
-  const [newest] = moves
-  if (newest === undefined) return extra
+  if (moves.length === 0) return extra
   const moved = moves.find(({ isResolving }) => !isResolving)?.edit.timestamp ?? extra.moved
   return {
     ...extra,
     edits: [...moves.map(({ edit }) => edit), ...(extra.edits ?? [])],
     ...(moved !== undefined && { moved }),
-    topicLinks: newest.links,
   }
 }
 
 export const readMove = ({ json }: TopicMoveRow): TopicMove => JSON.parse(json) as TopicMove
 
 /** As it is stored of a message that has in it all that befell its topic so far. */
-export function writeExtra({ store }: Realm, topic: number, { since: _, topicLinks = [], ...extra }: Extra): string {
+export function writeExtra({ store }: Realm, topic: number, { since: _, ...extra }: Extra): string {
   const since = topic === 0 ? 0 : store.topics.newestMove(topic)
-  return JSON.stringify({
-    ...extra,
-    ...(topicLinks.length > 0 && { topicLinks }),
-    ...(since > 0 && { since }),
-  })
+  return JSON.stringify(since > 0 ? { ...extra, since } : extra)
 }

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openDatabase } from '../../../firmware/chat/store/database.ts'
+import { MIGRATIONS } from '../../../firmware/chat/store/schema.ts'
+import { openStore } from '../../../firmware/chat/store/store.ts'
+import { deriveSealKey } from '../../../firmware/crypto/seal.ts'
+import { CHAT_KEY } from '../support/chat.ts'
+
+/** As each version made it, with a message in a topic that was moved once. */
+const ROWS = `
+  INSERT INTO topics VALUES (4, 2, 'dinner', 'dinner');
+  INSERT INTO messages VALUES (9, 1, 2, 4, 1000, 2, 1, 0, 'test', 'hello', '<p>hello</p>',
+    '{"edits":[{"timestamp":1001,"user_id":1,"prev_topic":"lunch","topic":"dinner"}],"moved":1001}');`
+
+MIGRATIONS.forEach((_, at) => {
+  test(`a database of version ${at + 1} is opened with all that was in it`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'coffer-chat-'))
+    try {
+      const path = join(directory, 'chat.db')
+      const key = deriveSealKey(CHAT_KEY, 'chat.db')
+      const old = openDatabase({ path, key, migrations: MIGRATIONS.slice(0, at + 1) })
+      old.transaction(() => old.database.exec(ROWS))
+      old.close()
+      const store = openStore({ directory, chatKey: CHAT_KEY })
+      try {
+        assert.equal(store.messages.get(9)?.content, 'hello')
+        assert.equal(JSON.parse(store.messages.get(9)!.extra).moved, 1001)
+        assert.equal(store.topics.get(4)?.name, 'dinner')
+        assert.deepEqual(store.topics.movesOf(4, 0, 9), [])
+        assert.equal(
+          store.transaction(() => store.topics.addMove(4, 9, '{}')),
+          1,
+        )
+        assert.equal(store.topics.newestMove(4), 1)
+      } finally {
+        store.close()
+      }
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  })
+})
