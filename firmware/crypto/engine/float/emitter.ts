@@ -27,7 +27,7 @@ export class Emitter implements Machine<Local, Address, Local | number> {
     this.#products = products
   }
 
-  #keep(value: Code, type: 'v128' | 'i32' = 'v128'): Local {
+  protected keep(value: Code, type: 'v128' | 'i32' = 'v128'): Local {
     const local = this.#local(type)
     this.#code.push(local.set(value))
     return local
@@ -43,7 +43,7 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   }
 
   load(from: Address, limb: number): Local {
-    return this.#keep(v128.load(from.base, from.bytes + limb * LIMB_BYTES))
+    return this.keep(v128.load(from.base, from.bytes + limb * LIMB_BYTES))
   }
 
   store(to: Address, limb: number, value: Local): void {
@@ -58,32 +58,32 @@ export class Emitter implements Machine<Local, Address, Local | number> {
     const toHigh = this.constant(this.format.highMagic)
     const toLow = this.constant(this.format.toLow)
     if (this.#products === 'fused') {
-      const high = this.#keep(f64x2.relaxedMadd(a, b, toHigh))
-      return { high, low: this.#keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
+      const high = this.keep(f64x2.relaxedMadd(a, b, toHigh))
+      return { high, low: this.keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
     }
     // Dekker 1971: a b = product + error, both exact, from factors of half the length
-    const product = this.#keep(f64x2.mul(a, b))
+    const product = this.keep(f64x2.mul(a, b))
     const [a1, b1] = [this.#upperHalf(a), this.#upperHalf(b)]
     const [a0, b0] = [this.minus(a, a1), this.minus(b, b1)]
     const middle = f64x2.add(f64x2.add(f64x2.sub(f64x2.mul(a1, b1), product), f64x2.mul(a1, b0)), f64x2.mul(a0, b1))
     const error = f64x2.add(middle, f64x2.mul(a0, b0))
-    const high = this.#keep(f64x2.add(product, toHigh))
-    return { high, low: this.#keep(f64x2.add(f64x2.add(f64x2.sub(toLow, high), product), error)) }
+    const high = this.keep(f64x2.add(product, toHigh))
+    return { high, low: this.keep(f64x2.add(f64x2.add(f64x2.sub(toLow, high), product), error)) }
   }
 
   /** The first 26 of 53 bits. */
   #upperHalf(a: Local): Local {
-    const product = this.#keep(f64x2.mul(a, this.constant(doubleBits(2 ** 27 + 1))))
-    return this.#keep(f64x2.sub(product, f64x2.sub(product, a)))
+    const product = this.keep(f64x2.mul(a, this.constant(doubleBits(2 ** 27 + 1))))
+    return this.keep(f64x2.sub(product, f64x2.sub(product, a)))
   }
 
-  plus = (a: Local, b: Local): Local => this.#keep(f64x2.add(a, b))
-  minus = (a: Local, b: Local): Local => this.#keep(f64x2.sub(a, b))
-  add = (a: Local, b: Local): Local => this.#keep(i64x2.add(a, b))
-  sub = (a: Local, b: Local): Local => this.#keep(i64x2.sub(a, b))
-  and = (a: Local, b: Local): Local => this.#keep(v128.and(a, b))
-  or = (a: Local, b: Local): Local => this.#keep(v128.or(a, b))
-  shiftRight = (a: Local, bits: number): Local => this.#keep(i64x2.shrU(a, bits))
+  plus = (a: Local, b: Local): Local => this.keep(f64x2.add(a, b))
+  minus = (a: Local, b: Local): Local => this.keep(f64x2.sub(a, b))
+  add = (a: Local, b: Local): Local => this.keep(i64x2.add(a, b))
+  sub = (a: Local, b: Local): Local => this.keep(i64x2.sub(a, b))
+  and = (a: Local, b: Local): Local => this.keep(v128.and(a, b))
+  or = (a: Local, b: Local): Local => this.keep(v128.or(a, b))
+  shiftRight = (a: Local, bits: number): Local => this.keep(i64x2.shrU(a, bits))
 
   bounded = (a: Local): Local => a
 
@@ -92,8 +92,8 @@ export class Emitter implements Machine<Local, Address, Local | number> {
     walk: readonly Walk<Address>[],
     body: (pointers: Address[], remaining: Local | number) => void,
   ): Address[] {
-    const remaining = this.#keep(i32.add(times, 0), 'i32')
-    const pointers = walk.map(({ from }) => ({ base: this.#keep(i32.add(from.base, from.bytes), 'i32'), bytes: 0 }))
+    const remaining = this.keep(i32.add(times, 0), 'i32')
+    const pointers = walk.map(({ from }) => ({ base: this.keep(i32.add(from.base, from.bytes), 'i32'), bytes: 0 }))
     if (times === 0) return pointers
     const outer = this.#code
     this.#code = []
@@ -111,12 +111,12 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   }
 
   less(counter: Local | number, by: number): Local | number {
-    return typeof counter === 'number' ? counter - by : this.#keep(i32.sub(counter, by), 'i32')
+    return typeof counter === 'number' ? counter - by : this.keep(i32.sub(counter, by), 'i32')
   }
 
   variable(initial: Local): { get: () => Local; set: (value: Local) => void } {
-    const local = this.#keep(initial.get)
-    return { get: () => this.#keep(local.get), set: (value) => this.#code.push(local.set(value.get)) }
+    const local = this.keep(initial.get)
+    return { get: () => this.keep(local.get), set: (value) => this.#code.push(local.set(value.get)) }
   }
 }
 
