@@ -20,6 +20,7 @@ import type { Who } from './http/declaration.ts'
 import { type Api, createApi, RATE_LIMITS, type RateLimits, type Session } from './http/pipeline.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
 import { findByKey, noteUse } from './realm/keys.ts'
+import { startDeliveries } from './realm/messages/due.ts'
 import { recoverOwner } from './realm/operator.ts'
 import { createOrganization, type NewOrganization } from './realm/organization.ts'
 import { createPasswords, type Derive } from './realm/passwords.ts'
@@ -59,6 +60,8 @@ export interface Chat {
   createOrganization(organization: NewOrganization, password: string): Promise<User>
   /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
   recoverOwner(email: string, password: string): Promise<void>
+  /** Sends what is due by now. The chat calls it every second by itself. */
+  deliverDue(): Promise<void>
   /** Ends polls with an empty list and keeps the queues for the next start. Gives what the databases have seen; null when it was closed. */
   close(): Commits | null
 }
@@ -100,6 +103,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     log.error('chat', `files that were not whole stay: ${error.name}`),
   )
 
+  const deliveries = startDeliveries(realm, log)
+
   const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
   const auditor = auditorOf(realm, options)
   const services: Services = { realm, passwords, log, uploadUrls, generation, expectBudget: auditor.expectBudget }
@@ -127,9 +132,11 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
       return createOrganization(realm, organization, await passwords.digest(0, password))
     },
     recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
+    deliverDue: deliveries.now,
     close() {
       if (!isOpen) return null
       isOpen = false
+      deliveries.stop()
       const saved = events.save()
       events.close()
       try {

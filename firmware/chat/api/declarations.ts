@@ -17,6 +17,7 @@ import { personalDeclarations } from './personal.ts'
 import { presenceDeclarations } from './presence.ts'
 import { reactionDeclarations } from './reactions.ts'
 import { savedSnippetDeclarations } from './saved-snippets.ts'
+import { scheduledDeclarations } from './scheduled.ts'
 import { serverDeclarations } from './server.ts'
 import { settingDeclarations } from './settings.ts'
 import { staticDeclarations } from './static.ts'
@@ -44,6 +45,7 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...presenceDeclarations,
   ...reactionDeclarations,
   ...savedSnippetDeclarations,
+  ...scheduledDeclarations,
   ...serverDeclarations,
   ...settingDeclarations,
   ...subscriptionDeclarations,

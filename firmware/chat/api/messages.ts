@@ -16,7 +16,7 @@ import { type AnyDeclaration, declare } from './declare.ts'
 
 const MESSAGE = { message_id: integer() }
 
-const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', stream: 'channel' } as const
+export const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', stream: 'channel' } as const
 
 /** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
 export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))

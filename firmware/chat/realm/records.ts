@@ -181,6 +181,36 @@ export interface Draft {
   readonly timestamp: number
 }
 
+/** To be sent when its time has come. Contract section 2.5. */
+export interface ScheduledMessage {
+  readonly id: number
+  readonly userId: number
+  readonly type: 'stream' | 'private'
+  /** One channel, or the people beside the sender; the sender, where there are none. */
+  readonly to: readonly number[]
+  readonly topic: string
+  readonly content: string
+  readonly html: string
+  readonly time: number
+  /** Its time came and it could not be sent. */
+  readonly failed: boolean
+  /** Null: as the client's name tells. */
+  readonly readBySender: boolean | null
+  readonly client: string
+}
+
+/** Of a message, when its time has come. Contract section 2.5. */
+export interface Reminder {
+  readonly id: number
+  readonly userId: number
+  readonly messageId: number
+  readonly note: string
+  /** What was to be said when it was asked for. */
+  readonly content: string
+  readonly html: string
+  readonly time: number
+}
+
 export interface SavedSnippet {
   readonly id: number
   readonly userId: number

@@ -24,7 +24,9 @@ import {
   type OfUser,
   type Organization,
   REALM_ID,
+  type Reminder,
   type SavedSnippet,
+  type ScheduledMessage,
   type Subscription,
   type User,
   type UserTopic,
@@ -61,6 +63,10 @@ export interface State extends Collections {
   /** By id. */
   readonly draftsOf: GroupIndex<number, number, Draft>
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
+  readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
+  readonly remindersOf: GroupIndex<number, number, Reminder>
+  /** When the first of what waits for its time is due, in seconds; infinite when nothing waits. */
+  readonly nextDue: () => number
   /** By fragment. */
   readonly navigationViewsOf: GroupIndex<number, string, NavigationView>
   /** By name. */
@@ -87,7 +93,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
-  const { draft, savedSnippet, navigationView } = collections
+  const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -142,6 +148,17 @@ function createIndexes(collections: MutableCollections) {
       ({ userId }) => userId,
       ({ id }) => id,
     ),
+    scheduledMessagesOf: groupBy(
+      scheduledMessage,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    remindersOf: groupBy(
+      reminder,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    nextDue: indexDue(scheduledMessage, reminder),
     navigationViewsOf: groupBy(
       navigationView,
       ({ userId }) => userId,
@@ -178,6 +195,26 @@ function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>
       [...collection.all()].flatMap(({ userId, value }) => value.map((word) => [userId, word] as const)),
     )
     return index
+  }
+}
+
+/** Looked for when it is asked for after a change: that is once a second at most. */
+function indexDue(
+  scheduled: MutableCollection<ScheduledMessage>,
+  reminders: MutableCollection<Reminder>,
+): State['nextDue'] {
+  let next: number | undefined
+  const forget = () => {
+    next = undefined
+  }
+  scheduled.listen(forget)
+  reminders.listen(forget)
+  return () => {
+    if (next !== undefined) return next
+    next = Number.POSITIVE_INFINITY
+    for (const { time, failed } of scheduled.all()) if (!failed && time < next) next = time
+    for (const { time } of reminders.all()) if (time < next) next = time
+    return next
   }
 }
 

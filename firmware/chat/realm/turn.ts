@@ -33,6 +33,7 @@ export type Counter =
   | 'realmEmoji'
   | 'draft'
   | 'savedSnippet'
+  | 'scheduledMessage'
   | 'submessage'
   | 'upload'
 

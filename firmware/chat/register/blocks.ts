@@ -21,13 +21,20 @@ import {
   realmFilters,
   realmLinkifiers,
   realmPlaygrounds,
-  reminders,
-  scheduledMessages,
   stopWords,
   tenor,
   videoCalls,
 } from './nothing.ts'
-import { alertWords, drafts, mutedUsers, navigationViews, onboardingSteps, savedSnippets } from './personal.ts'
+import {
+  alertWords,
+  drafts,
+  mutedUsers,
+  navigationViews,
+  onboardingSteps,
+  reminders,
+  savedSnippets,
+  scheduledMessages,
+} from './personal.ts'
 import { presence, userStatus } from './presence.ts'
 import { realm } from './realm.ts'
 import { realmUser } from './realm-user.ts'

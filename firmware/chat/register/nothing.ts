@@ -27,7 +27,5 @@ export const realmFilters: Block = () => ({ realm_filters: [] })
 export const realmLinkifiers: Block = () => ({ realm_linkifiers: [] })
 export const realmPlaygrounds: Block = () => ({ realm_playgrounds: [] })
 export const videoCalls: Block = () => ({ has_zoom_token: false })
-export const reminders: Block = () => ({ reminders: [] })
-export const scheduledMessages: Block = () => ({ scheduled_messages: [] })
 /** Words that a search leaves out: ours finds every word. */
 export const stopWords: Block = () => ({ stop_words: [] })

@@ -1,5 +1,7 @@
 /** Blocks of what is the caller's alone. Contract section 4.2. */
 
+import { remindersOf } from '../realm/messages/reminders.ts'
+import { scheduledMessagesOf } from '../realm/messages/scheduled.ts'
 import { draftsAtRegister } from '../realm/users/drafts.ts'
 import { navigationViewsOf } from '../realm/users/navigation-views.ts'
 import { remainingSteps } from '../realm/users/onboarding.ts'
@@ -20,3 +22,7 @@ export const drafts: Block = ({ realm, me }) => ({ drafts: draftsAtRegister(real
 export const savedSnippets: Block = ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) })
 
 export const navigationViews: Block = ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) })
+
+export const scheduledMessages: Block = ({ realm, me }) => ({ scheduled_messages: scheduledMessagesOf(realm, me) })
+
+export const reminders: Block = ({ realm, me }) => ({ reminders: remindersOf(realm, me) })

@@ -10,6 +10,7 @@ import {
   type RealmGroupSetting,
   SUPPORTED_PERMISSION_SETTINGS,
 } from '../realm/groups/settings.ts'
+import { NOTE_CHARACTERS_MAX } from '../realm/messages/reminders.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Organization, User } from '../realm/records.ts'
 import { realmSetting } from '../realm/settings/read.ts'
@@ -97,7 +98,7 @@ const SERVER = {
   max_message_length: 10_000,
   max_channel_folder_name_length: 60,
   max_channel_folder_description_length: 1024,
-  max_reminder_note_length: 500,
+  max_reminder_note_length: NOTE_CHARACTERS_MAX,
   max_bulk_new_subscription_messages: NEW_SUBSCRIPTION_MESSAGES_MAX,
   server_presence_ping_interval_seconds: PING_SECONDS,
   server_presence_offline_threshold_seconds: OFFLINE_SECONDS,

@@ -18,6 +18,13 @@ const WHO: Record<string, readonly Caller[]> = {
 
 // Ids that there are not, so that nothing changes: whoever is let in gets another answer than whoever is not.
 const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, values?: Record<string, unknown>][] = [
+  ['E29', 'POST', '/scheduled_messages', 'A', { type: 'direct', to: [], content: 'x', scheduled_delivery_timestamp: 1 }],
+  ['E30', 'GET', '/scheduled_messages', 'A'],
+  ['E31', 'PATCH', '/scheduled_messages/9999', 'A'],
+  ['E32', 'DELETE', '/scheduled_messages/9999', 'A'],
+  ['E33', 'POST', '/reminders', 'U', { message_id: 9999, scheduled_delivery_timestamp: 1 }],
+  ['E34', 'GET', '/reminders', 'U'],
+  ['E35', 'DELETE', '/reminders/9999', 'U'],
   ['E36', 'GET', '/drafts', 'U'],
   ['E37', 'POST', '/drafts', 'U', { drafts: [] }],
   ['E38', 'PATCH', '/drafts/9999', 'U', { draft: { type: '', to: [], topic: '', content: 'x' } }],

@@ -33,6 +33,8 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
     ['GET', '/realm/emoji'],
     ['GET', '/user_groups'],
     ['GET', '/attachments'],
+    ['GET', '/scheduled_messages'],
+    ['GET', '/reminders'],
     ['GET', '/drafts'],
     ['GET', '/saved_snippets'],
     ['GET', '/navigation_views'],
@@ -54,6 +56,11 @@ async function keepOwn(client: Client): Promise<void> {
     if (title === 'Greeting') await client.call('PATCH', `/saved_snippets/${id}`, { content: 'Good day' })
     else await client.call('DELETE', `/saved_snippets/${id}`)
   }
+  const later = { type: 'direct', to: [client.user.id], content: 'later', scheduled_delivery_timestamp: 4e9 }
+  const { scheduled_message_id: id } = (await client.call('POST', '/scheduled_messages', later)).body
+  await client.call('PATCH', `/scheduled_messages/${id}`, { content: 'soon' })
+  await client.call('POST', '/scheduled_messages', { ...later, type: 'stream', to: 1, topic: 't' })
+  await client.call('DELETE', `/scheduled_messages/${id}`)
   await client.call('POST', '/navigation_views', { fragment: 'inbox', is_pinned: true })
   await client.call('PATCH', '/navigation_views/inbox', { is_pinned: false })
 }

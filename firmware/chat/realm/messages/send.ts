@@ -42,20 +42,21 @@ export interface SentMessage {
   automaticPolicy: 2 | 3 | undefined
 }
 
-export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
-  return realm.change((turn) => {
-    const place = placeFor(realm, turn, sender, outgoing)
-    const content = checkedContent(outgoing.content)
-    const rendered = renderFor(realm, sender, content)
-    expectMayMention(realm, sender, place, rendered)
-    const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
-    const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
-    const { client, local } = outgoing
-    const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local })
-    const automaticPolicy =
-      place.kind === 'channel' ? followBySending(realm, turn, sender, place, isNewTopic) : undefined
-    return { id, automaticPolicy }
-  })
+export const sendMessage = (realm: Realm, sender: User, outgoing: Outgoing): SentMessage =>
+  realm.change((turn) => send(realm, turn, sender, outgoing))
+
+/** For whoever changes something else with it. */
+export function send(realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): SentMessage {
+  const place = placeFor(realm, turn, sender, outgoing)
+  const content = checkedContent(outgoing.content)
+  const rendered = renderFor(realm, sender, content)
+  expectMayMention(realm, sender, place, rendered)
+  const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
+  const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
+  const { client, local } = outgoing
+  const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local })
+  const automaticPolicy = place.kind === 'channel' ? followBySending(realm, turn, sender, place, isNewTopic) : undefined
+  return { id, automaticPolicy }
 }
 
 function placeFor(realm: Realm, turn: Turn, sender: User, { kind, to, topic }: Outgoing): Place {

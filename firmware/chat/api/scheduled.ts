@@ -1,0 +1,111 @@
+/** What is sent later: rows E29 to E35. */
+
+import { boolean, integer, oneOf, text } from '../http/parameters.ts'
+import { remind, remindersOf, removeReminder } from '../realm/messages/reminders.ts'
+import { changeScheduled, removeScheduled, schedule, scheduledMessagesOf } from '../realm/messages/scheduled.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+import { KINDS, to } from './messages.ts'
+
+const SCHEDULED = {
+  path: '/scheduled_messages/:scheduled_message_id',
+  segments: { scheduled_message_id: integer() },
+} as const
+
+const type = () => oneOf('direct', 'private', 'channel', 'stream')
+
+export const scheduledDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E29',
+    method: 'POST',
+    path: '/scheduled_messages',
+    who: 'account',
+    parameters: {
+      type: type(),
+      to: to(),
+      content: text(),
+      topic: text().optional(),
+      scheduled_delivery_timestamp: integer(),
+      read_by_sender: boolean().optional(),
+    },
+    handle: ({ realm, me, given, client }) => {
+      const outgoing = {
+        kind: KINDS[given.type],
+        to: given.to,
+        topic: given.topic,
+        content: given.content,
+        client,
+        readBySender: given.read_by_sender,
+        local: undefined,
+      }
+      return { scheduled_message_id: schedule(realm, me, outgoing, given.scheduled_delivery_timestamp) }
+    },
+  }),
+  declare({
+    row: 'E30',
+    method: 'GET',
+    path: '/scheduled_messages',
+    who: 'account',
+    handle: ({ realm, me }) => ({ scheduled_messages: scheduledMessagesOf(realm, me) }),
+  }),
+  declare({
+    row: 'E31',
+    method: 'PATCH',
+    ...SCHEDULED,
+    who: 'account',
+    parameters: {
+      type: type().optional(),
+      to: to().optional(),
+      content: text().optional(),
+      topic: text().optional(),
+      scheduled_delivery_timestamp: integer().optional(),
+    },
+    handle: ({ realm, me, path, given }) => {
+      changeScheduled(realm, me, path.scheduled_message_id, {
+        ...(given.type !== undefined && { kind: KINDS[given.type] }),
+        ...(given.to !== undefined && { to: given.to }),
+        ...(given.content !== undefined && { content: given.content }),
+        topic: given.topic,
+        time: given.scheduled_delivery_timestamp,
+      })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E32',
+    method: 'DELETE',
+    ...SCHEDULED,
+    who: 'account',
+    handle: ({ realm, me, path }) => {
+      removeScheduled(realm, me, path.scheduled_message_id)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E33',
+    method: 'POST',
+    path: '/reminders',
+    who: 'human',
+    parameters: { message_id: integer(), scheduled_delivery_timestamp: integer(), note: text().default('') },
+    handle: ({ realm, me, given }) => ({
+      reminder_id: remind(realm, me, given.message_id, given.scheduled_delivery_timestamp, given.note),
+    }),
+  }),
+  declare({
+    row: 'E34',
+    method: 'GET',
+    path: '/reminders',
+    who: 'human',
+    handle: ({ realm, me }) => ({ reminders: remindersOf(realm, me) }),
+  }),
+  declare({
+    row: 'E35',
+    method: 'DELETE',
+    path: '/reminders/:reminder_id',
+    who: 'human',
+    segments: { reminder_id: integer() },
+    handle: ({ realm, me, path }) => {
+      removeReminder(realm, me, path.reminder_id)
+      return {}
+    },
+  }),
+]

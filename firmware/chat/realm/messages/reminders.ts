@@ -1,0 +1,105 @@
+/** Reminders of messages, as direct messages of the Notification Bot. Contract section 2.5, rows E33 to E35, V37. */
+
+import { badRequest, ChatError, invalidParameter, notFound } from '../../error.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import type { Realm } from '../realm.ts'
+import type { Reminder, User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { accessMessage } from './access.ts'
+import { notificationBot } from './notices.ts'
+import { ensureConversation, placeOf } from './places.ts'
+import { renderFor } from './rendering.ts'
+import { expectFuture } from './scheduled.ts'
+import { deliverNotice } from './send.ts'
+
+const REMINDERS_MAX = 1000 // of one account: all of them are in the answer to a register
+export const NOTE_CHARACTERS_MAX = 500
+
+/** By their time. */
+export const remindersOf = (realm: Realm, me: User) =>
+  [...realm.state.remindersOf.get(me.id).values()].sort((a, b) => a.time - b.time || a.id - b.id).map(form)
+
+/** Its id. Throws `BAD_REQUEST` for a message that the caller may not read, and for a time that has been. */
+export function remind(realm: Realm, me: User, messageId: number, time: number, note: string): number {
+  return realm.change((turn) => {
+    if ([...note].length > NOTE_CHARACTERS_MAX)
+      throw invalidParameter('note', `note must have at most ${NOTE_CHARACTERS_MAX} characters`)
+    const message = accessMessage(realm, me, messageId)
+    if (realm.state.remindersOf.get(me.id).size >= REMINDERS_MAX)
+      throw badRequest(`More than ${REMINDERS_MAX} reminders`)
+    expectFuture(realm, time)
+    const content = contentOf(realm, message, note)
+    const { html } = renderFor(realm, notificationBot(realm), content)
+    const reminder = { id: turn.nextId('scheduledMessage'), userId: me.id, messageId, note, content, html, time }
+    turn.put('reminder', reminder)
+    publish(turn, me, 'add', { reminders: [form(reminder)] })
+    return reminder.id
+  })
+}
+
+export function removeReminder(realm: Realm, me: User, id: number): void {
+  realm.change((turn) => {
+    const reminder = realm.state.remindersOf.get(me.id).get(id)
+    if (reminder === undefined) throw notFound('Reminder does not exist')
+    remove(turn, me, reminder)
+  })
+}
+
+/** Of what the message says now, and of the note alone once it is gone or out of the user's sight. Late is better than never. */
+export function deliverReminder(realm: Realm, reminder: Reminder): void {
+  const me = realm.state.user.get(reminder.userId)
+  realm.change((turn) => {
+    if (me === undefined || !me.isActive) {
+      turn.remove('reminder', reminder.id)
+      return
+    }
+    remove(turn, me, reminder)
+    const bot = notificationBot(realm)
+    const conversation = ensureConversation(realm, turn, [bot.id, me.id])
+    const content = contentOf(realm, readable(realm, me, reminder.messageId), reminder.note)
+    deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, content)
+  })
+}
+
+function readable(realm: Realm, me: User, messageId: number): MessageRow | null {
+  try {
+    return accessMessage(realm, me, messageId)
+  } catch (error) {
+    if (error instanceof ChatError) return null
+    throw error
+  }
+}
+
+function contentOf(realm: Realm, message: MessageRow | null, note: string): string {
+  const what = message === null ? 'a message that is no longer there' : nameOf(realm, message)
+  const lead = `You asked to be reminded of ${what}${note === '' ? '.' : `, with this note:\n\n${note}`}`
+  if (message === null) return lead
+  const sender = realm.state.user.get(message.sender)!
+  const fence = '`'.repeat(Math.max(3, ...(message.content.match(/`+/g) ?? []).map(({ length }) => length + 1)))
+  return `${lead}\n\n@_**${sender.fullName}|${sender.id}**:\n${fence}quote\n${message.content}\n${fence}`
+}
+
+function nameOf(realm: Realm, message: MessageRow): string {
+  const place = placeOf(realm, message)
+  return place.kind === 'channel' ? `#**${place.channel.name}>${place.topic}@${message.id}**` : 'a direct message'
+}
+
+function remove(turn: Turn, me: User, { id }: Reminder): void {
+  turn.remove('reminder', id)
+  publish(turn, me, 'remove', { reminder_id: id })
+}
+
+const form = ({ id, userId, messageId, content, html, time }: Reminder) => ({
+  reminder_id: id,
+  type: 'private',
+  to: [userId],
+  content,
+  rendered_content: html,
+  scheduled_delivery_timestamp: time,
+  failed: false,
+  reminder_target_message_id: messageId,
+})
+
+function publish(turn: Turn, me: User, op: 'add' | 'remove', members: Record<string, unknown>): void {
+  turn.publish({ type: 'reminders', to: [me.id], make: () => ({ op, ...members }) })
+}

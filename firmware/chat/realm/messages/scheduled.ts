@@ -1,0 +1,153 @@
+/** Messages that are sent when their time has come. Contract section 2.5, rows E29 to E32, V40. */
+
+import { badRequest, ChatError, notFound } from '../../error.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import type { ScheduledMessage, User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { notificationBot } from './notices.ts'
+import { checkedOutgoing } from './outgoing.ts'
+import { ensureConversation } from './places.ts'
+import { deliverNotice, type Outgoing, send } from './send.ts'
+
+const SCHEDULED_MAX = 1000 // of one account: all of them are in the answer to a register
+
+/** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
+const LATE_MAX_S = 600
+
+/** Of the caller, those that have failed too, by their time. */
+export const scheduledMessagesOf = (realm: Realm, me: User) =>
+  [...realm.state.scheduledMessagesOf.get(me.id).values()].sort((a, b) => a.time - b.time || a.id - b.id).map(form)
+
+/** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
+export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
+  return realm.change((turn) => {
+    if (realm.state.scheduledMessagesOf.get(me.id).size >= SCHEDULED_MAX)
+      throw badRequest(`More than ${SCHEDULED_MAX} scheduled messages`)
+    expectFuture(realm, time)
+    const message: ScheduledMessage = {
+      id: turn.nextId('scheduledMessage'),
+      userId: me.id,
+      ...checkedOutgoing(realm, me, outgoing),
+      time,
+      failed: false,
+      readBySender: outgoing.readBySender ?? null,
+      client: outgoing.client,
+    }
+    turn.put('scheduledMessage', message)
+    publish(turn, me, 'add', { scheduled_messages: [form(message)] })
+    return message.id
+  })
+}
+
+/** What is undefined stays. Throws 404, and as `schedule`. */
+export function changeScheduled(
+  realm: Realm,
+  me: User,
+  id: number,
+  given: Partial<Pick<Outgoing, 'kind' | 'to' | 'topic' | 'content'>> & { time: number | undefined },
+): void {
+  realm.change((turn) => {
+    const before = find(realm, me, id)
+    const kind = given.kind ?? kindOf(before)
+    if (kind !== kindOf(before) && (given.to === undefined || (kind === 'channel' && given.topic === undefined)))
+      throw badRequest('Recipient required when updating type of scheduled message.')
+    if (given.time !== undefined || before.failed) expectFuture(realm, given.time ?? before.time)
+    const { to, topic, content } = given
+    const after = {
+      ...before,
+      ...checkedOutgoing(realm, me, {
+        kind,
+        to: to ?? before.to,
+        topic: topic ?? before.topic,
+        content: content ?? before.content,
+      }),
+      time: given.time ?? before.time,
+      failed: false,
+    }
+    turn.put('scheduledMessage', after)
+    publish(turn, me, 'update', { scheduled_message: form(after) })
+  })
+}
+
+export function removeScheduled(realm: Realm, me: User, id: number): void {
+  realm.change((turn) => remove(turn, me, find(realm, me, id)))
+}
+
+/** Sent, or kept as failed with a word to the sender. The message and what becomes of it are one change. */
+export function deliverScheduled(realm: Realm, message: ScheduledMessage): void {
+  const sender = realm.state.user.get(message.userId)
+  try {
+    realm.change((turn) => {
+      if (sender === undefined || !sender.isActive) throw badRequest('The account is deactivated')
+      if (nowOf(realm) - message.time > LATE_MAX_S) throw badRequest('It could not be sent at its time')
+      const { to, topic, content, client, readBySender } = message
+      const kind = kindOf(message)
+      send(realm, turn, sender, {
+        kind,
+        to,
+        topic,
+        content,
+        client,
+        readBySender: readBySender ?? undefined,
+        local: undefined,
+      })
+      remove(turn, sender, message)
+    })
+  } catch (error) {
+    if (!(error instanceof ChatError)) throw error
+    fail(realm, message, error.message)
+  }
+}
+
+function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
+  const sender = realm.state.user.get(message.userId)
+  realm.change((turn) => {
+    const failed = { ...message, failed: true }
+    turn.put('scheduledMessage', failed)
+    if (sender === undefined || !sender.isActive) return
+    publish(turn, sender, 'update', { scheduled_message: form(failed) })
+    const bot = notificationBot(realm)
+    const conversation = ensureConversation(realm, turn, [bot.id, sender.id])
+    const when = `<time:${new Date(message.time * 1000).toISOString()}>`
+    deliverNotice(
+      realm,
+      turn,
+      bot,
+      { kind: 'conversation', conversation },
+      `The message that you had scheduled for ${when} was not sent: ${reason}. [Scheduled messages](#scheduled)`,
+    )
+  })
+}
+
+function find(realm: Realm, me: User, id: number): ScheduledMessage {
+  const message = realm.state.scheduledMessagesOf.get(me.id).get(id)
+  if (message === undefined) throw notFound('Scheduled message does not exist')
+  return message
+}
+
+function remove(turn: Turn, me: User, { id }: ScheduledMessage): void {
+  turn.remove('scheduledMessage', id)
+  publish(turn, me, 'remove', { scheduled_message_id: id })
+}
+
+/** Reminders, too. */
+export function expectFuture(realm: Realm, time: number): void {
+  if (time <= nowOf(realm)) throw badRequest('Scheduled delivery time must be in the future.')
+}
+
+const kindOf = ({ type }: ScheduledMessage): Outgoing['kind'] => (type === 'stream' ? 'channel' : 'direct')
+
+const form = ({ id, type, to, topic, content, html, time, failed }: ScheduledMessage) => ({
+  scheduled_message_id: id,
+  type,
+  to: type === 'stream' ? to[0] : to,
+  ...(type === 'stream' && { topic }),
+  content,
+  rendered_content: html,
+  scheduled_delivery_timestamp: time,
+  failed,
+})
+
+function publish(turn: Turn, me: User, op: 'add' | 'update' | 'remove', members: Record<string, unknown>): void {
+  turn.publish({ type: 'scheduled_messages', to: [me.id], make: () => ({ op, ...members }) })
+}
