@@ -18,7 +18,13 @@ const WHO: Record<string, readonly Caller[]> = {
 
 // Ids that there are not, so that nothing changes: whoever is let in gets another answer than whoever is not.
 const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, values?: Record<string, unknown>][] = [
-  ['E29', 'POST', '/scheduled_messages', 'A', { type: 'direct', to: [], content: 'x', scheduled_delivery_timestamp: 1 }],
+  [
+    'E29',
+    'POST',
+    '/scheduled_messages',
+    'A',
+    { type: 'direct', to: [], content: 'x', scheduled_delivery_timestamp: 1 },
+  ],
   ['E30', 'GET', '/scheduled_messages', 'A'],
   ['E31', 'PATCH', '/scheduled_messages/9999', 'A'],
   ['E32', 'DELETE', '/scheduled_messages/9999', 'A'],
