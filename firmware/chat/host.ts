@@ -24,7 +24,14 @@ import { createCommitsKept } from './host-commits.ts'
 import { askFigures, keepOrganization, newGeneration, noOrganization } from './host-organization.ts'
 import { createChatProcess } from './host-process.ts'
 import { type ChatRecord, encodeRecord } from './host-record.ts'
-import type { Ask, Figures, NewOrganization, OperatorSettings } from './link.ts'
+import {
+  type Ask,
+  type Figures,
+  JWT_ALGORITHMS,
+  type NewOrganization,
+  type OperatorChanges,
+  type OperatorSettings,
+} from './link.ts'
 
 export type ChatState = 'none' | 'starting' | 'running' | 'failed'
 
@@ -55,7 +62,7 @@ export interface ChatHost {
   /** Throws `notFound` where there is none, `invalid` when that is not its name. Nothing of it is left afterwards. */
   deleteOrganization(name: string): Promise<void>
   settings(): Promise<OperatorSettings>
-  changeSettings(changes: Partial<OperatorSettings>): Promise<void>
+  changeSettings(changes: OperatorChanges): Promise<void>
   /** Throws `notFound`. Wipes the password. */
   recoverOwner(email: string, password: Uint8Array): Promise<void>
   /** From the boot manager. */
@@ -71,6 +78,7 @@ const settingsSchema = z.object({
   url: z.string(),
   ownerFullContentAccess: z.boolean(),
   uploadQuotaMib: z.number().nullable(),
+  jwt: z.object({ algorithm: z.enum(JWT_ALGORITHMS) }).nullable(),
 })
 
 const KEY_PURPOSE = 'coffer chat'

@@ -46,7 +46,7 @@ export type Ask =
   | { do: 'figures' }
   /** Answered with `OperatorSettings`. */
   | { do: 'settings' }
-  | { do: 'changeSettings'; changes: Partial<OperatorSettings> }
+  | { do: 'changeSettings'; changes: OperatorChanges }
   | { do: 'recoverOwner'; email: string; password: Uint8Array }
   /** The database files stay as they are until `endCopy`, while writes go on. Answered with `CopiedFile[]`. */
   | { do: 'beginCopy' }
@@ -71,6 +71,17 @@ export interface OperatorSettings {
   ownerFullContentAccess: boolean
   /** Of all uploads together; null: no quota. */
   uploadQuotaMib: number | null
+  /** Whether somebody else signs people in, and how; null: nobody. */
+  jwt: { algorithm: JwtAlgorithm } | null
+}
+
+export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256'] as const
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
+
+/** What is given is set. */
+export interface OperatorChanges extends Partial<Omit<OperatorSettings, 'jwt'>> {
+  /** A secret, or a public key in PEM. */
+  jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
 
 export interface Figures {

@@ -127,6 +127,7 @@ async function answer(id: number, ask: Ask, organizations: Organizations, link: 
   } finally {
     for (const secret of ['chatKey', 'password'] as const)
       if (secret in ask) wipe((ask as unknown as Record<string, Uint8Array>)[secret])
+    if (ask.do === 'changeSettings') wipe(ask.changes.jwt?.key)
   }
 }
 

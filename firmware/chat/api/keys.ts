@@ -1,10 +1,14 @@
-/** Keys of accounts: got by password, replaced, listed, revoked. Contract section 3.1, rows E2, E4, E5, E141 and E142. */
+/** Keys of accounts: got by password or token, replaced, listed, revoked. Contract section 3.1, rows E2 to E5, E141 and E142. */
 
 import { prefixOf } from '../../base/attempts.ts'
-import { ChatError, forbidden } from '../error.ts'
-import { integer, text } from '../http/parameters.ts'
+import { badRequest, ChatError, forbidden } from '../error.ts'
+import { boolean, integer, text } from '../http/parameters.ts'
 import { keysOnList, makeKey, revokeKey, revokeKeys } from '../realm/keys.ts'
+import { claimsOf } from '../realm/operator.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
 import { findByName } from '../realm/users/find.ts'
+import { userFor } from '../realm/users/view.ts'
 import { isDeactivated } from '../realm/users.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
@@ -27,11 +31,34 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
       const user = find()
       if (!isRight || user === undefined || realm.state.password.get(user.id) !== expected)
         throw new ChatError('AUTHENTICATION_FAILED', 'Your username or password is incorrect')
-      if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
-      if (!user.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+      expectMaySignIn(realm, user)
       expectBudget(user.id)
       const key = realm.change((turn) => makeKey(realm, turn, user, client))
       return { api_key: key, email: user.email, user_id: user.id }
+    },
+  }),
+  declareOpen({
+    row: 'E3',
+    method: 'POST',
+    path: '/jwt/fetch_api_key',
+    who: 'nobody',
+    parameters: { token: text(), include_profile: boolean().default(false) },
+    audit: { signsIn: { claim: null } },
+    handle: ({ realm, given, client, expectBudget }) => {
+      const claims = claimsOf(realm, given.token)
+      if (claims === null || typeof claims.email !== 'string') throw badRequest('Bad JSON web token')
+      const user = realm.state.userByDeliveryEmail.get(claims.email.toLowerCase())
+      if (user === undefined || user.bot !== null)
+        throw new ChatError('AUTHENTICATION_FAILED', 'There is no such account')
+      expectMaySignIn(realm, user)
+      expectBudget(user.id)
+      const key = realm.change((turn) => makeKey(realm, turn, user, client))
+      const view = { clientGravatar: false, includeProfileData: true }
+      return {
+        api_key: key,
+        email: user.email,
+        ...(given.include_profile && { user: userFor(realm, user, user, view) }),
+      }
     },
   }),
   declareOpen({
@@ -88,3 +115,8 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
 
 /** Nobody gets a key without a password here. */
 const noDevelopment = () => forbidden('Endpoint not available in production.')
+
+function expectMaySignIn(realm: Realm, user: User): void {
+  if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
+  if (!user.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+}

@@ -28,8 +28,6 @@ interface Admitted {
   values: ReadonlyMap<string, string>
 }
 
-const REFUSED: ReadonlySet<number> = new Set([401, 403, 429])
-
 export function createAttempt(
   auditor: Auditor,
   { method, path: declared, audit }: Pick<Declaration<never, never>, 'method' | 'path' | 'audit'>,
@@ -55,7 +53,7 @@ export function createAttempt(
         answer = await act()
       } catch (error) {
         const status = statusOf(error)
-        if (audit.signsIn === undefined || REFUSED.has(status)) tell(account ?? claimed, status, facts)
+        tell(account ?? claimed, status, facts)
         throw error
       }
       const { email, user_id: made } = (answer ?? {}) as { email?: unknown; user_id?: unknown }

@@ -1,36 +1,69 @@
 /** What the appliance's administrator sets of the organization and does for it, without an account in it. Design 2. */
 
 import { CofferError } from '../../base/error.ts'
+import { wipe } from '../../base/secret.ts'
+import { seal, unseal } from '../../crypto/seal.ts'
 import { ChatError } from '../error.ts'
-import type { OperatorSettings } from '../link.ts'
+import type { OperatorChanges, OperatorSettings } from '../link.ts'
 import { silently } from './channels/notices.ts'
+import { type Claims, checkJwtKey, readToken } from './jwt.ts'
 import { revokeKeys } from './keys.ts'
 import { notificationBot } from './messages/notices.ts'
 import { ensureConversation } from './messages/places.ts'
 import { deliverNotice } from './messages/send.ts'
 import type { Passwords } from './passwords.ts'
-import type { Realm } from './realm.ts'
-import type { User } from './records.ts'
+import { nowOf, type Realm } from './realm.ts'
+import type { Operator, User } from './records.ts'
 import { ROLES } from './roles.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
 
 export function operatorSettings({ state }: Realm): OperatorSettings {
   const { url, operator } = organizationOf(state)
-  return { url, ...operator }
+  const { ownerFullContentAccess, uploadQuotaMib, jwt } = operator
+  return { url, ownerFullContentAccess, uploadQuotaMib, jwt: jwt ? { algorithm: jwt.algorithm } : null }
 }
 
-/** Clients hear of what they show, and everybody is told in words who may read his messages from now on. */
-export function changeOperatorSettings(realm: Realm, changes: Partial<OperatorSettings>): void {
+/** What a token says that is right now; null when it is not, or nobody's are taken. */
+export function claimsOf(realm: Realm, token: string): Claims | null {
+  const { url, operator } = organizationOf(realm.state)
+  if (!operator.jwt) return null
+  const key = unseal(realm.secretsKey, Buffer.from(operator.jwt.sealed, 'base64'))
+  if (key === null) throw new CofferError('storage', 'The key that tokens are checked with cannot be opened')
+  try {
+    return readToken(token, { algorithm: operator.jwt.algorithm, key, nowS: nowOf(realm), audience: url })
+  } finally {
+    wipe(key)
+  }
+}
+
+/**
+ * Clients hear of what they show, and everybody is told in words who may read his messages from now on. No client takes
+ * another address from an event: with one, all of them begin anew. Throws `invalid`.
+ */
+export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): void {
+  const { url: newUrl, jwt, ...others } = changes
+  if (jwt) checkJwtKey(jwt.algorithm, jwt.key)
   realm.change((turn) => {
     const organization = organizationOf(realm.state)
     const before = organization.operator
-    const { url, ...operator } = { ...operatorSettings(realm), ...changes }
+    const url = newUrl ?? organization.url
+    const operator = { ...before, ...others, ...(jwt !== undefined && { jwt: jwt && sealed(realm, jwt) }) }
     turn.put('organization', { ...organization, url, operator })
+    if (url !== organization.url) turn.afterwards(() => dropAllQueues(realm))
     if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, operator.uploadQuotaMib)
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
       announceAccess(realm, turn, operator.ownerFullContentAccess)
+    if (jwt || (jwt === null && before.jwt)) announceTokens(realm, turn, jwt !== null)
   })
+}
+
+function sealed(realm: Realm, { algorithm, key }: NonNullable<OperatorChanges['jwt']>): NonNullable<Operator['jwt']> {
+  return { algorithm, sealed: Buffer.from(seal(realm.secretsKey, key, realm.random)).toString('base64') }
+}
+
+function dropAllQueues({ state, events }: Realm): void {
+  for (const { id } of state.user.all()) events.dropQueuesOf(id)
 }
 
 /** Contract V23. */
@@ -46,6 +79,14 @@ function announceAccess(realm: Realm, turn: Turn, isGiven: boolean): void {
   const text = isGiven
     ? 'The administrator of the server has let the owners of this organization read all of its channels, also the private ones that they are not in. Direct messages are for those who take part in them, as before.'
     : 'The administrator of the server has set that the owners of this organization read no private channels that they are not in.'
+  tellPeople(realm, turn, text)
+}
+
+/** Whoever has the key of the tokens can be anybody here. */
+function announceTokens(realm: Realm, turn: Turn, areTaken: boolean): void {
+  const text = areTaken
+    ? 'The administrator of the server has set a key for tokens that sign people in. Whoever makes these tokens can sign in as anybody in this organization.'
+    : 'The administrator of the server has set that tokens sign nobody in any more.'
   tellPeople(realm, turn, text)
 }
 

@@ -3,6 +3,7 @@
  * one holds what was true then. Times are seconds since the epoch unless a name says otherwise. Contract section 2.
  */
 
+import type { JwtAlgorithm } from '../link.ts'
 import type { GroupValue } from './groups/value.ts'
 import type { Role } from './roles.ts'
 
@@ -25,7 +26,14 @@ export interface Organization {
   readonly settings: Settings
   readonly groupSettings: GroupSettings
   /** What only the appliance's administrator sets. */
-  readonly operator: { readonly ownerFullContentAccess: boolean; readonly uploadQuotaMib: number | null }
+  readonly operator: Operator
+}
+
+export interface Operator {
+  readonly ownerFullContentAccess: boolean
+  readonly uploadQuotaMib: number | null
+  /** How tokens are checked that sign people in. The key is sealed (base64). Absent where none was ever set. */
+  readonly jwt?: { readonly algorithm: JwtAlgorithm; readonly sealed: string } | null
 }
 
 export interface User {

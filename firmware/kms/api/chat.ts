@@ -5,12 +5,21 @@ import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { tlsDeclarations } from './config-tls.ts'
 import { passphrase, text } from './schema.ts'
-import { type ChatService, declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
+import {
+  type ChatService,
+  declare,
+  EMPTY,
+  JWT_ALGORITHMS,
+  OPERATIONAL,
+  ROOT_ADMINISTRATORS,
+  type Services,
+} from './services.ts'
 
 const NAME_BYTES_MAX = 160 // 40 characters, which the chat counts
 const EMAIL_BYTES_MAX = 254 // RFC 5321 section 4.5.3.1.3
 const FULL_NAME_BYTES_MAX = 400
 const URL_BYTES_MAX = 500
+const JWT_KEY_CHARACTERS_MAX = 4096 // a public key of RSA with 8192 bits in PEM has 1500
 const QUOTA_MIB_MAX = 1_000_000_000
 
 /** Where people find the chat: an origin, since clients put their own path behind it. */
@@ -44,20 +53,43 @@ const organization = z
     ],
   })
 
+const jwtAlgorithm = z.enum(JWT_ALGORITHMS)
+
+const common = {
+  url: origin,
+  ownerFullContentAccess: z
+    .boolean()
+    .meta({ description: 'Whether owners may read private channels that they are not in.' }),
+  uploadQuotaMib: z
+    .int()
+    .min(0)
+    .max(QUOTA_MIB_MAX)
+    .nullable()
+    .meta({ description: 'Of all uploads together; null: no quota.' }),
+}
+
 const settings = z
   .strictObject({
-    url: origin,
-    ownerFullContentAccess: z
-      .boolean()
-      .meta({ description: 'Whether owners may read private channels that they are not in.' }),
-    uploadQuotaMib: z
-      .int()
-      .min(0)
-      .max(QUOTA_MIB_MAX)
-      .nullable()
-      .meta({ description: 'Of all uploads together; null: no quota.' }),
+    ...common,
+    jwt: z.strictObject({ algorithm: jwtAlgorithm }).nullable().meta({
+      description: 'How tokens that sign people in are checked; null: none are taken. The key is never shown.',
+    }),
   })
   .meta({ id: 'ChatSettings' })
+
+const jwtKey = z
+  .string()
+  .max(JWT_KEY_CHARACTERS_MAX)
+  .meta({
+    format: 'password',
+    description: 'Of HS256 a secret of 32 bytes or more, of the others a public key in PEM.',
+  })
+  .transform((value) => new TextEncoder().encode(value))
+
+const settingsChange = z
+  .strictObject({ ...common, jwt: z.strictObject({ algorithm: jwtAlgorithm, key: jwtKey }).nullable() })
+  .partial()
+  .meta({ id: 'ChatSettingsChange', examples: [{ uploadQuotaMib: 1000 }] })
 
 const status = z
   .object({
@@ -176,14 +208,18 @@ export const chatDeclarations = [
     noCache: true,
     body: {
       kind: 'json',
-      schema: settings.partial().meta({ id: 'ChatSettingsChange', examples: [{ uploadQuotaMib: 1000 }] }),
+      schema: settingsChange,
     },
     answers: EMPTY,
     errors: { 400: 'A value that cannot be taken.', 404: 'There is no organization.' },
     handle: async (request) => {
       const { services, caller, body } = request
       const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
-      await chatOf(request).changeSettings(given)
+      try {
+        await chatOf(request).changeSettings(given)
+      } finally {
+        wipe(body.jwt?.key)
+      }
       services.log.info('general', `chat settings changed by ${caller.userId}`)
       return { status: 204 }
     },

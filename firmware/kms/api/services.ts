@@ -39,7 +39,7 @@ export interface ChatService {
   ): Promise<void>
   deleteOrganization(name: string): Promise<void>
   settings(): Promise<ChatSettings>
-  changeSettings(changes: Partial<ChatSettings>): Promise<void>
+  changeSettings(changes: ChatSettingsChange): Promise<void>
   recoverOwner(email: string, password: Uint8Array): Promise<void>
 }
 
@@ -47,6 +47,14 @@ export interface ChatSettings {
   url: string
   ownerFullContentAccess: boolean
   uploadQuotaMib: number | null
+  jwt: { algorithm: JwtAlgorithm } | null
+}
+
+export const JWT_ALGORITHMS = ['HS256', 'RS256', 'ES256'] as const
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number]
+
+export interface ChatSettingsChange extends Partial<Omit<ChatSettings, 'jwt'>> {
+  jwt?: { algorithm: JwtAlgorithm; key: Uint8Array } | null
 }
 
 export interface Services {

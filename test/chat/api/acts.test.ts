@@ -127,6 +127,22 @@ test('whoever signs in again and again, with the right password, has the same sh
 
 test('every row that changes an account, a role, a key or a bot is told', () => {
   const told = DECLARATIONS.filter(({ audit }) => audit !== undefined).map(({ row }) => row)
-  const expected = ['E2', 'E5', 'E71', 'E72', 'E73', 'E74', 'E75', 'E84', 'E88', 'E90', 'E91', 'E92', 'E93', 'E142']
+  const expected = [
+    'E2',
+    'E3',
+    'E5',
+    'E71',
+    'E72',
+    'E73',
+    'E74',
+    'E75',
+    'E84',
+    'E88',
+    'E90',
+    'E91',
+    'E92',
+    'E93',
+    'E142',
+  ]
   assert.deepEqual(new Set(told), new Set(expected))
 })

@@ -260,7 +260,17 @@ test('settings are kept, and a forgotten password is replaced with all keys of t
     url: 'https://chat.example.org',
     ownerFullContentAccess: false,
     uploadQuotaMib: 100,
+    jwt: null,
   })
+  const key = 'a secret of thirty-two bytes, or more'
+  await expect(400, put({ jwt: { algorithm: 'HS256', key: 'too short' } }))
+  await expect(400, put({ jwt: { algorithm: 'HS384', key } }))
+  await expect(400, put({ jwt: { algorithm: 'RS256', key } }))
+  await expect(204, put({ jwt: { algorithm: 'HS256', key } }))
+  const shown = await expect(200, coffer.call('GET', '/chat/settings', { as: ADMIN }))
+  assert.deepEqual(shown.json<{ jwt: object }>().jwt, { algorithm: 'HS256' })
+  const exported = await expect(200, coffer.call('GET', '/audit/export', { as: ADMIN }))
+  assert.ok(!(coffer.output() + exported.bytes.toString()).includes(key))
   const recover = (email: string) =>
     coffer.call('POST', '/chat/recover-owner', { as: ADMIN, json: { email, password: 'a new password' } })
   await expect(404, recover('nobody@example.org'))

@@ -78,7 +78,7 @@ test('everybody is told that owners read private channels, and that they do no l
       assert.deepEqual([value, rest], [true, []])
       assert.match(words, /^Notification Bot: .* has let the owners of this organization read all of its channels/)
     }
-    changeOperatorSettings(realm, { ownerFullContentAccess: true, url: 'https://chat.example.org' })
+    changeOperatorSettings(realm, { ownerFullContentAccess: true, uploadQuotaMib: null })
     for (const events of await told()) assert.deepEqual(events, [])
     changeOperatorSettings(realm, { ownerFullContentAccess: false })
     assert.equal(await reads(), 0)
@@ -102,6 +102,50 @@ test('clients hear of another share of the disk for uploads', async () => {
       { type: 'realm', op: 'update_dict', property: 'default', data: { upload_quota_mib: 250 } },
     ])
     assert.equal((await rig.owner.register()).snapshot.realm_upload_quota_mib, 250)
+  } finally {
+    rig.close()
+  }
+})
+
+test('with another address all clients begin anew, and without a change none does', async () => {
+  const rig = await openTestChat()
+  try {
+    const member = rig.account('member')
+    const { queue_id } = (await member.register()).snapshot
+    const polled = { queue_id, last_event_id: -1, dont_block: true }
+    changeOperatorSettings(rig.chat.realm, { url: '' })
+    await member.get('/events', polled)
+    changeOperatorSettings(rig.chat.realm, { url: 'https://chat.example.org' })
+    await member.refused('BAD_EVENT_QUEUE_ID', 'GET', '/events', polled)
+    assert.equal((await member.register()).snapshot.realm_url, 'https://chat.example.org')
+  } finally {
+    rig.close()
+  }
+})
+
+test('everybody is told that somebody else signs people in, with another key again, and that it is over', async () => {
+  const rig = await openTestChat()
+  try {
+    const { realm } = rig.chat
+    const queues = await Promise.all([rig.owner, rig.account('member')].map((one) => one.register()))
+    const told = () =>
+      Promise.all(
+        queues.map(async (queue) =>
+          (await queue.events()).filter(({ type }) => type === 'message').map(({ message }) => message.content),
+        ),
+      )
+    const key = (byte: number) => ({ algorithm: 'HS256' as const, key: Buffer.alloc(32, byte) })
+    changeOperatorSettings(realm, { jwt: null })
+    for (const contents of await told()) assert.deepEqual(contents, [])
+    for (const byte of [1, 2]) {
+      changeOperatorSettings(realm, { jwt: key(byte) })
+      for (const [content, ...rest] of await told()) {
+        assert.match(content, /sign in as anybody in this organization/)
+        assert.deepEqual(rest, [])
+      }
+    }
+    changeOperatorSettings(realm, { jwt: null, uploadQuotaMib: null })
+    for (const [content] of await told()) assert.match(content, /tokens sign nobody in any more/)
   } finally {
     rig.close()
   }
