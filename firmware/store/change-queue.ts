@@ -7,7 +7,7 @@ import { actAlone, assertAdmitted, ofThisRequest } from '../base/admission.ts'
 import { unavailable } from '../base/error.ts'
 import type { Decision } from './store.ts'
 
-const BATCH_MAX = 200 // changes in one transaction
+export const BATCH_MAX = 200 // changes in one transaction
 
 export interface ChangeQueue {
   /** Settles when the change is on disk, or is refused. */
@@ -18,7 +18,7 @@ export interface ChangeQueue {
   close(): void
 }
 
-type Decide = () => Decision<unknown>
+export type Decide = () => Decision<unknown>
 
 /** What a change came to: what it decided, or what it was refused with. */
 export type Outcome = Decision<unknown> | Error
@@ -29,15 +29,32 @@ export type Outcome = Decision<unknown> | Error
  */
 export type Commit = (decisions: readonly Decide[]) => readonly Outcome[]
 
-interface Entry {
+/** A change that waits for its turn. */
+export interface Waiting {
   decide: Decide
+  /** Throws what its request would be refused with now. */
   check: () => void
   resolve: (result: unknown) => void
   reject: (error: unknown) => void
 }
 
+/** It stays that of the request which asks for it, and is refused once that is not admitted any more. */
+export function waitingFor<T>(decide: () => Decision<T>): { waiting: Waiting; promise: Promise<T> } {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const waiting: Waiting = {
+    decide: ofThisRequest(() => {
+      assertAdmitted()
+      return decide()
+    }),
+    check: ofThisRequest(assertAdmitted),
+    resolve: resolve as (result: unknown) => void,
+    reject,
+  }
+  return { waiting, promise }
+}
+
 export function createChangeQueue(commit: Commit): ChangeQueue {
-  const waiting: Entry[] = []
+  const waiting: Waiting[] = []
   let isScheduled = false
   let isOpen = true
 
@@ -57,7 +74,7 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
   }
 
   /** What fails together is tried one by one: a change without room on the disk must not cost a smaller one. */
-  function attempt(batch: readonly Entry[]): readonly Outcome[] {
+  function attempt(batch: readonly Waiting[]): readonly Outcome[] {
     try {
       return commit(batch.map(({ decide }) => decide))
     } catch (error) {
@@ -82,16 +99,8 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
   return {
     add<T>(decide: () => Decision<T>): Promise<T> {
       if (!isOpen) return Promise.reject(unavailable())
-      const { promise, resolve, reject } = Promise.withResolvers<T>()
-      waiting.push({
-        decide: ofThisRequest(() => {
-          assertAdmitted()
-          return decide()
-        }),
-        check: ofThisRequest(assertAdmitted),
-        resolve: resolve as (result: unknown) => void,
-        reject,
-      })
+      const { waiting: entry, promise } = waitingFor(decide)
+      waiting.push(entry)
       schedule()
       return promise
     },
@@ -104,7 +113,7 @@ export function createChangeQueue(commit: Commit): ChangeQueue {
 }
 
 /** Who may not act any more hears that first, whatever else is in the way. */
-function refusalOf({ check }: Entry, error: unknown): Error {
+function refusalOf({ check }: Waiting, error: unknown): Error {
   try {
     check()
   } catch (refusal) {

@@ -4,7 +4,7 @@ import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
 import { createSetHash, type RecordSet, type SetHash } from './record-set.ts'
 import { createSealedTable, type Replacement, type SealedTable } from './sealed-table.ts'
-import type { Applied, StoreFile } from './store.ts'
+import type { Applied, StoredRecord, StoreFile } from './store.ts'
 
 export interface CollectionTable {
   readonly table: SealedTable
@@ -12,6 +12,8 @@ export interface CollectionTable {
   applied: Applied | null
   /** Call within a transaction. Whoever follows is told at once, since the next decision looks at what he holds. */
   put(name: string, value: Uint8Array | null, n: number, set: RecordSet): Replacement
+  /** The same with a row as somebody else has sealed it: sealed-table.ts. */
+  replace(slot: bigint, sealed: Uint8Array | null, record: StoredRecord | null, set: RecordSet): Replacement
   /** What was told is taken back: it did not reach the disk. */
   takeBack(replacement: Replacement): void
   /** Wipes the keys. */
@@ -31,19 +33,23 @@ export function createCollectionTable(
     if (self.applied === null) return
     if (from?.record || to?.record) self.applied(from?.record ?? null, to?.record ?? null)
   }
+  /** `set` has what is on disk now, and whoever follows, too. */
+  const noted = (replacement: Replacement, set: RecordSet): Replacement => {
+    const { slot, before, after } = replacement
+    if (before !== null) hash.remove(set, slot, before.sealed)
+    if (after !== null) hash.add(set, slot, after.sealed)
+    notify(before, after)
+    if (self.applied === null && before?.record) wipe(before.record.value)
+    return replacement
+  }
   const self: CollectionTable = {
     table,
     hash,
     applied: null,
     put(name, value, n, set) {
-      const replacement = value === null ? table.remove(name) : table.put(name, value, n)
-      const { slot, before, after } = replacement
-      if (before !== null) hash.remove(set, slot, before.sealed)
-      if (after !== null) hash.add(set, slot, after.sealed)
-      notify(before, after)
-      if (self.applied === null && before?.record) wipe(before.record.value)
-      return replacement
+      return noted(value === null ? table.remove(name) : table.put(name, value, n), set)
     },
+    replace: (slot, sealed, record, set) => noted(table.replace(slot, sealed, record), set),
     takeBack: ({ before, after }) => notify(after, before),
     close() {
       table.close()

@@ -45,6 +45,9 @@ export const DEVICE_RECORDS = [
   TIME_OFFSET,
 ] as const
 
+/** JSON, see cluster/replica/position.ts. */
+export const CLUSTER_POSITION = 'cluster position'
+
 const LENGTH_BYTES = 4
 
 /** Writing methods are called within a transaction of the store. */

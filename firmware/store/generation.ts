@@ -9,9 +9,15 @@ import { systemRandom } from '../crypto/random.ts'
 const BYTES = 12
 
 /** Call within a transaction. */
-export function drawGeneration(database: Database): void {
+export const drawGeneration = (database: Database): void => put(database, systemRandom(BYTES))
+
+/** That of others whose records come, in hex. Call within a transaction. */
+export const adoptGeneration = (database: Database, generation: string): void =>
+  put(database, Buffer.from(generation, 'hex'))
+
+function put(database: Database, value: Uint8Array): void {
   database.exec('DELETE FROM generation')
-  database.prepare('INSERT INTO generation (value) VALUES (?)').run(systemRandom(BYTES))
+  database.prepare('INSERT INTO generation (value) VALUES (?)').run(value)
 }
 
 /** In hex. */

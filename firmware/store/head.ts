@@ -19,7 +19,8 @@ export interface Head {
   sets: Map<string, RecordSet>
 }
 
-interface Stored {
+/** As JSON. */
+export interface StoredHead {
   format: number
   n: number
   /** By collection: number of records, and the sum in base 64. */
@@ -40,9 +41,9 @@ export function openHead(store: StoreFile, domainKey: Uint8Array, random: Random
   return {
     read() {
       const value = table.get(NAME)
-      return value === null ? null : decodeHead(value)
+      return value === null ? null : headOf(JSON.parse(new TextDecoder().decode(value)) as StoredHead)
     },
-    put: (head) => void table.put(NAME, encodeHead(head), head.n),
+    put: (head) => void table.put(NAME, utf8ToBytes(JSON.stringify(storedHead(head))), head.n),
     close: table.close,
   }
 }
@@ -55,13 +56,13 @@ export const setOf = ({ sets }: Head, collection: string): RecordSet => {
   return set
 }
 
-function encodeHead({ n, sets }: Head): Uint8Array {
+export function storedHead({ n, sets }: Head): StoredHead {
   const entries = [...sets].map(([name, { count, sum }]) => [name, [count, Buffer.from(sum.buffer).toString('base64')]])
-  return utf8ToBytes(JSON.stringify({ format: FORMAT, n, sets: Object.fromEntries(entries) } satisfies Stored))
+  return { format: FORMAT, n, sets: Object.fromEntries(entries) }
 }
 
-function decodeHead(value: Uint8Array): Head {
-  const { format, n, sets } = JSON.parse(new TextDecoder().decode(value)) as Stored
+/** Throws `storage` where newer software has written it. */
+export function headOf({ format, n, sets }: StoredHead): Head {
   if (format !== FORMAT) throw new CofferError('storage', 'The records of the store are of newer software')
   const decoded = Object.entries(sets).map(
     ([name, [count, sum]]) =>

@@ -25,6 +25,10 @@ export interface Inspection {
   assertTrusted(): void
   /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
   begin(): Promise<void>
+  /** Records were found that cannot be opened. */
+  readonly isDamaged: boolean
+  /** All that lies there was replaced by what is intact. */
+  noteRepair(): void
   /** A change is on disk. */
   note(collection: string, replacement: Replacement): void
   close(): void
@@ -54,6 +58,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   let walk: Walk | null = null
   let distrust: string | null = null
   let isOpen = true
+  let isDamaged = false
 
   const tableOf = (collection: string): CollectionTable => tables.get(collection)!
 
@@ -91,6 +96,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       const missing = expected.count - found.count
       throw refused(collection, missing > 0 ? `${missing} of them missing` : 'an older copy was put back')
     }
+    isDamaged = true
     residues.set(collection, differenceOf(found, expected))
     onDamage(`since records of ${collection} are damaged, it cannot be told whether others of them are the latest`)
   }
@@ -175,6 +181,13 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
         noteFailure(error)
       }
       return inspectRest().catch(noteFailure)
+    },
+    get isDamaged() {
+      return isDamaged
+    },
+    noteRepair() {
+      isDamaged = false
+      residues.clear()
     },
     note(collection, { slot, before, after }) {
       if (walk?.collection !== collection || slot > walk.at) return

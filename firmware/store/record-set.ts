@@ -18,8 +18,14 @@ const WORDS = MAC_BYTES / 4
 
 export const emptySet = (): RecordSet => ({ count: 0, sum: new Int32Array(WORDS) })
 
+const NONE = emptySet()
+
 export const isSameSet = (a: RecordSet, b: RecordSet): boolean =>
   a.count === b.count && a.sum.every((word, at) => word === b.sum[at])
+
+/** Collections that one does not know and the other has none of are no difference. */
+export const areSameSets = (a: ReadonlyMap<string, RecordSet>, b: ReadonlyMap<string, RecordSet>): boolean =>
+  [...new Set([...a.keys(), ...b.keys()])].every((name) => isSameSet(a.get(name) ?? NONE, b.get(name) ?? NONE))
 
 function addTo(sum: Int32Array, other: Int32Array): void {
   for (let at = 0; at < WORDS; at++) sum[at]! ^= other[at]!

@@ -46,6 +46,11 @@ export interface SealedTable {
   put(name: string, value: Uint8Array, n?: number): Replacement
   /** Call within a transaction. */
   remove(name: string): Replacement
+  /**
+   * Puts a row as somebody else with the same keys has sealed it, or removes what lies there. Call within a transaction. Throws
+   * `invalid` when it is not intact, or belongs elsewhere. `record`: what it holds, where that is known.
+   */
+  replace(slot: bigint, sealed: Uint8Array | null, record: StoredRecord | null): Replacement
   slotOf(name: string): bigint
   /** Wipes the keys; every later call throws. */
   close(): void
@@ -66,7 +71,7 @@ export function createSealedTable(
   const expectOpen = (): void => {
     if (!open) throw unavailable()
   }
-  const { survey, borrow, read, former } = createReadings({ rows, sealer, table, onDamage, expectOpen })
+  const { survey, borrow, read, former, at, openedOf } = createReadings({ rows, sealer, table, onDamage, expectOpen })
 
   const markOf = (name: string): Uint8Array => {
     expectOpen()
@@ -118,6 +123,19 @@ export function createSealedTable(
       if (before !== null) rows.drop(slot)
       return { slot, before, after: null }
     },
+    replace(slot, sealed, record) {
+      expectOpen()
+      const before = at(slot)
+      if (sealed === null) {
+        if (before !== null) rows.drop(slot)
+        return { slot, before, after: null }
+      }
+      const known = record ?? openedOf({ slot, sealed })
+      if (known === null)
+        throw new CofferError('invalid', `A record of ${table} that came is damaged or not in its place`)
+      rows.put(slot, sealed)
+      return { slot, before, after: { sealed, record: known } }
+    },
     slotOf: (name) => slotOf(markOf(name)),
     close() {
       open = false
@@ -136,6 +154,10 @@ interface Readings {
   read(mark: Uint8Array): Uint8Array | Damage | null
   /** What lies where this name belongs; `taken` by another name: at a million records a chance of 10^-7. */
   former(mark: Uint8Array, slot: bigint): SealedRecord | null | 'taken'
+  /** What lies in a slot, whatever its name. */
+  at(slot: bigint): SealedRecord | null
+  /** Null when the row is damaged or not in its place. */
+  openedOf(row: Row): StoredRecord | null
 }
 
 interface ReadingsOptions {
@@ -218,7 +240,17 @@ function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsO
     return 'taken'
   }
 
-  return { survey, borrow, read, former }
+  const openedOf = (row: Row): StoredRecord | null => {
+    const opened = openRow(row)
+    return typeof opened === 'string' ? null : { slot: row.slot, n: opened.n, value: opened.value }
+  }
+
+  const at = (slot: bigint): SealedRecord | null => {
+    const row = rows.at(slot)
+    return row === undefined ? null : { sealed: row.sealed, record: openedOf(row) }
+  }
+
+  return { survey, borrow, read, former, at, openedOf }
 }
 
 interface Rows {

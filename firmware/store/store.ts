@@ -83,6 +83,11 @@ export interface StoreFile {
    * they survive the end of the process at once, and a power cut with the next transaction that is.
    */
   record(changes: () => void, synced: boolean): void
+  /**
+   * The same for changes that are on disk elsewhere, and come again should they be lost here: no claim stops them, they survive a
+   * power cut with the next transaction that is synced, and what they replace soon leaves the log of SQLite.
+   */
+  adopt(changes: () => void): void
   /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
   claim(): Claim
   /** Transactions since the start, for the metrics. */

@@ -2,22 +2,25 @@
 
 import { wipe } from '../base/secret.ts'
 import type { Random } from '../crypto/random.ts'
-import { type Commit, createChangeQueue, type Outcome } from './change-queue.ts'
+import { type Commit, createChangeQueue, type Decide, type Outcome } from './change-queue.ts'
 import { type CollectionTable, createCollectionTable } from './collection-table.ts'
 import { onDisk } from './failure.ts'
-import { readGeneration } from './generation.ts'
-import { openHead, setOf } from './head.ts'
+import { adoptGeneration, readGeneration } from './generation.ts'
+import { type Head, openHead, setOf } from './head.ts'
 import { createInspection } from './inspection.ts'
-import type { Replacement } from './sealed-table.ts'
 import { databaseOf } from './sqlite/file.ts'
-import type { RecordStore, StoreFile } from './store.ts'
+import type { Decision, RecordStore, StoreFile } from './store.ts'
+import { createVaultCopy, type Made, type VaultCopy } from './vault-copy.ts'
 
 const BATCH_BYTES = 100 * 1024 // of values in one transaction: bounds the time that everything else waits
+const BATCH_ROWS = 500 // of all of its changes
 
 export interface Vault extends RecordStore {
   readonly domainKey: Uint8Array
   /** Makes every change that waits, now. */
   settle(): void
+  /** From now on changes are made by this, and reach the records through the copy that they are of. */
+  replicate(change: <T>(decide: () => Decision<T>) => Promise<T>): VaultCopy
   /**
    * Called once all who follow have been told: looks at the other records, in slices. Where one of those is missing or older than
    * it should be, no change is taken any more. Ends when all of them were seen.
@@ -47,58 +50,90 @@ export function openVault(
     return table
   }
   const head = openHead(store, domainKey, random)
-  const generation = onDisk(() => readGeneration(databaseOf(store)))
+  let generation = onDisk(() => readGeneration(databaseOf(store)))
   const inspection = createInspection({ store, tables, head, onDamage })
 
-  const commit: Commit = (decisions) => {
-    const made: [string, Replacement][] = []
+  /** Call within a transaction. Makes the first of these decisions, as many as it takes at once, one on what the other left. */
+  function decideAll(decisions: readonly Decide[], current: Head, made: Made[]): Outcome[] {
     const outcomes: Outcome[] = []
+    let bytes = 0
+    for (const decide of decisions) {
+      if (bytes >= BATCH_BYTES || made.length >= BATCH_ROWS) break
+      const outcome = refusable(() => {
+        inspection.assertTrusted()
+        return decide()
+      })
+      outcomes.push(outcome)
+      if (outcome instanceof Error) continue
+      if (outcome.changes.length > 0) current.n++
+      for (const { collection, name, value } of outcome.changes) {
+        made.push({
+          collection,
+          replacement: tableOf(collection).put(name, value, current.n, setOf(current, collection)),
+        })
+        bytes += value?.length ?? 0
+      }
+    }
+    return outcomes
+  }
+
+  /** What reached the disk is noted, what did not is taken back. */
+  function making<T>(make: (made: Made[]) => T): T {
+    const made: Made[] = []
     try {
+      const result = make(made)
+      for (const { collection, replacement } of made) inspection.note(collection, replacement)
+      return result
+    } catch (error) {
+      for (const { collection, replacement } of made.reverse()) tableOf(collection).takeBack(replacement)
+      throw error
+    }
+  }
+
+  const commit: Commit = (decisions) => {
+    let outcomes: Outcome[] = []
+    making((made) =>
       store.transaction(() => {
         const current = inspection.head()
         const lastN = current.n
-        let bytes = 0
-        for (const decide of decisions) {
-          if (bytes >= BATCH_BYTES) break
-          const outcome = refusable(() => {
-            inspection.assertTrusted()
-            return decide()
-          })
-          outcomes.push(outcome)
-          if (outcome instanceof Error) continue
-          if (outcome.changes.length > 0) current.n++
-          for (const { collection, name, value } of outcome.changes) {
-            made.push([collection, tableOf(collection).put(name, value, current.n, setOf(current, collection))])
-            bytes += value?.length ?? 0
-          }
-          outcome.alongside?.()
-        }
+        outcomes = decideAll(decisions, current, made)
+        for (const outcome of outcomes) if (!(outcome instanceof Error)) outcome.alongside?.()
         if (current.n !== lastN) head.put(current)
-      })
-    } catch (error) {
-      for (const [collection, replacement] of made.reverse()) tableOf(collection).takeBack(replacement)
-      throw error
-    }
-    for (const [collection, replacement] of made) inspection.note(collection, replacement)
+      }),
+    )
     if (outcomes.some((outcome) => 'isBulk' in outcome && outcome.isBulk)) store.checkpoint()
     return outcomes
   }
 
   const queue = createChangeQueue(commit)
+  let change: RecordStore['change'] = queue.add
 
   return {
     domainKey,
-    generation,
+    get generation() {
+      return generation
+    },
     get: (collection, name) => tableOf(collection).table.get(name),
     list: (collection) => tableOf(collection).table.list(),
     isDamaged: (collection, name) => tableOf(collection).table.isDamaged(name),
     slotOf: (collection, name) => tableOf(collection).table.slotOf(name),
-    change: queue.add,
+    change: (decide) => change(decide),
     follow(collection, applied) {
       inspection.admit(collection, (record) => applied(null, record))
       tableOf(collection).applied = applied
     },
     settle: queue.settle,
+    replicate(through) {
+      queue.settle()
+      change = through
+      return createVaultCopy({
+        ...{ store, tables, head, inspection, decideAll, making },
+        putGeneration: (next) => adoptGeneration(databaseOf(store), next),
+        noteGeneration(next) {
+          generation = next
+        },
+      })
+    },
     watch: inspection.begin,
     close() {
       queue.close()

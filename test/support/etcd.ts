@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { connectToEtcd, type Etcd } from '../../firmware/cluster/etcd/etcd.ts'
+import { connectToEtcd, type Etcd, WRITES_MAX } from '../../firmware/cluster/etcd/etcd.ts'
 
 /** Killed with the program that runs the tests. */
 const left = new Set<ChildProcess>()
@@ -90,7 +90,7 @@ function createMember(t: TestContext, directory: string, name: string, more: rea
         ...['--name', name, '--data-dir', dataDirectory],
         ...['--listen-client-urls', urlOf('client'), '--advertise-client-urls', urlOf('client')],
         ...['--listen-peer-urls', urlOf('peer'), '--initial-advertise-peer-urls', urlOf('peer')],
-        ...['--max-txn-ops', '1024', '--logger', 'zap', '--log-outputs', 'stderr'],
+        ...['--max-txn-ops', String(WRITES_MAX), '--logger', 'zap', '--log-outputs', 'stderr'],
         ...more,
       ]
       child = spawn('etcd', parameters, { cwd: directory, stdio: 'ignore' })

@@ -13,6 +13,8 @@ export type { Member } from './messages.ts'
 /** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
 const TIMEOUT_MS = 10_000
 const PAGE_MAX = 256 // records
+/** In one transaction: what an etcd is told at its start, `--max-txn-ops`. */
+export const WRITES_MAX = 4096
 
 export interface Entry {
   key: string
@@ -68,7 +70,7 @@ export interface Etcd {
   pages(prefix: string, revision: number, options?: Pick<ReadOptions, 'isLocal'>): AsyncGenerator<Entry[]>
   /**
    * Makes all of the changes if the key was last changed at this revision, 0 for one that is missing, and none otherwise. At most
-   * as many as the etcd was told at its start. `revision` is the newest that its member has.
+   * WRITES_MAX. `revision` is the newest that its member has.
    */
   changeIf(
     key: string,

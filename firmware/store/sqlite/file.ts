@@ -179,6 +179,10 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       transaction(changes)
     },
     record,
+    adopt(changes) {
+      record(changes, false)
+      checkpointLater()
+    },
     claim() {
       expectUnclaimed()
       claimed = true

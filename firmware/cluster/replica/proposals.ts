@@ -1,0 +1,262 @@
+/**
+ * Changes that this node wants: decided on what it has, proposed as one transaction on the head they were decided on, and done once
+ * this node has adopted it. Where another node was faster they are decided again. What etcd does not answer is proposed again, the
+ * same: what it compares lets it happen once.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../../base/admission.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
+import type { Random } from '../../crypto/random.ts'
+import { BATCH_MAX, type Waiting, waitingFor } from '../../store/change-queue.ts'
+import type { Head } from '../../store/head.ts'
+import type { Decision } from '../../store/store.ts'
+import type { Draft, Step, VaultCopy } from '../../store/vault-copy.ts'
+import { EtcdError } from '../etcd/error.ts'
+import type { Etcd, Write } from '../etcd/etcd.ts'
+import { HEAD_KEY, recordKey } from './places.ts'
+
+/** A leader that was killed leaves proposals behind that etcd gives up on after seven seconds only. */
+const RESEND_MS = 1000
+const RETRY_MS = 100 // where it is refused at once
+/** Then nobody knows whether it was done. */
+const DEADLINE_MS = 10_000
+const LOSSES_PATIENT = 2 // from then on a pause lets others be first
+const PAUSE_MS_MAX = 16
+const ID_BYTES = 12
+
+/** What was adopted; null where many changes were at once. */
+export interface Adopted {
+  id: string
+  revision: number
+  isAlone: boolean
+}
+
+export interface ProposalsOptions {
+  etcd: Etcd
+  copy: VaultCopy
+  random: Random
+  nowMs: () => number
+  sealHead(head: Head, id: string): Uint8Array
+  /** What was adopted last: where records lie, and the revision that its head was written at. */
+  position(): { generation: string; revision: number }
+  /** What a change is refused with at present. */
+  refusal(): CofferError | null
+  /** Ends when that revision was adopted, or nothing is any more. */
+  adopted(revision: number): Promise<void>
+}
+
+type Fate = 'done' | 'lost' | 'unknown'
+
+/** A transaction on its way. */
+export interface Proposal {
+  readonly id: string
+  readonly draft: Draft
+  /** What etcd is asked to write beside the head. */
+  readonly writes: readonly Write[]
+}
+
+export interface Proposals {
+  add<T>(decide: () => Decision<T>): Promise<T>
+  /** The one that is on its way. */
+  readonly current: Proposal | null
+  /** What was adopted tells the fate of what is on its way. */
+  note(adopted: Adopted): void
+  /** What waits is refused; what is on its way is given its time. */
+  refuse(error: CofferError): void
+  /** The same, and nobody will tell what became of what is on its way. */
+  giveUp(error: CofferError): void
+  /** How often another node was faster. */
+  readonly conflicts: number
+  close(): void
+}
+
+export function createProposals(options: ProposalsOptions): Proposals {
+  const { etcd, copy, random, nowMs, sealHead, position, refusal, adopted } = options
+  const waiting: Waiting[] = []
+  let current: (Proposal & { revision: number; decide: (fate: Fate) => void }) | null = null
+  let isRunning = false
+  let isOpen = true
+  let conflicts = 0
+  let losses = 0
+
+  async function run(): Promise<void> {
+    if (isRunning) return
+    isRunning = true
+    try {
+      while (waiting.length > 0 && isOpen) {
+        await nextTurn()
+        const why = refusal()
+        if (why === null) await makeNext()
+        else refuse(why)
+      }
+    } finally {
+      isRunning = false
+    }
+  }
+
+  function refuse(error: CofferError): void {
+    for (const { reject } of waiting.splice(0)) reject(error)
+  }
+
+  function giveUp(error: CofferError): void {
+    refuse(error)
+    current?.decide('unknown')
+  }
+
+  async function makeNext(): Promise<void> {
+    const batch = waiting.slice(0, BATCH_MAX)
+    const draft = attempt(batch)
+    if (draft === null) return
+    const entries = waiting.splice(0, draft.outcomes.length)
+    try {
+      const fate = draft.steps.length === 0 ? await confirm(draft) : await propose(draft)
+      if (fate === 'done') settle(entries, draft)
+      else if (fate === 'lost') await comeBack(entries)
+      else for (const { reject } of entries) reject(unknownOutcome())
+    } catch (error) {
+      for (const { reject } of entries) reject(error)
+    }
+  }
+
+  /** Null where the disk failed; who waits hears of it. */
+  function attempt(batch: readonly Waiting[]): Draft | null {
+    try {
+      return copy.draft(batch.map(({ decide }) => decide))
+    } catch (error) {
+      waiting.splice(0, batch.length)
+      for (const { reject } of batch) reject(error)
+      return null
+    }
+  }
+
+  /** Who changes nothing, or is refused, was still decided on what may be old. */
+  async function confirm(draft: Draft): Promise<Fate> {
+    const { revision } = position()
+    const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: DEADLINE_MS }))
+    if (entry !== null && entry.revision > revision) {
+      await adopted(entry.revision)
+      return 'lost'
+    }
+    const alongside = alongsideOf(draft)
+    if (alongside !== null) copy.adopt([], { head: draft.head, alongside })
+    return 'done'
+  }
+
+  async function propose(draft: Draft): Promise<Fate> {
+    const { promise, resolve } = Promise.withResolvers<Fate>()
+    const { generation, revision } = position()
+    const id = Buffer.from(random(ID_BYTES)).toString('hex')
+    const writes = writesOf(draft.steps, generation)
+    current = { id, draft, writes, revision, decide: resolve }
+    const head = { key: HEAD_KEY, value: sealHead(draft.head, id) }
+    const giveUp = new AbortController()
+    try {
+      return await Promise.race([promise, send(revision, [...writes, head], giveUp.signal)])
+    } finally {
+      giveUp.abort()
+      current = null
+    }
+  }
+
+  /** Until the time is over, or the signal aborts: it is adopted, or another one. */
+  async function send(revision: number, writes: readonly Write[], signal: AbortSignal): Promise<Fate> {
+    const endMs = nowMs() + DEADLINE_MS
+    let isSent = false // and may be done
+    while (!signal.aborted && nowMs() < endMs) {
+      const beganMs = nowMs()
+      try {
+        await etcd.changeIf(HEAD_KEY, revision, writes, RESEND_MS)
+        await pause(endMs - nowMs(), signal)
+      } catch (error) {
+        if (!isSent && isRefusal(error)) throw storageError(error)
+        isSent = true
+        if (nowMs() - beganMs < RETRY_MS) await pause(RETRY_MS, signal)
+      }
+    }
+    return 'unknown'
+  }
+
+  function settle(entries: readonly Waiting[], { outcomes }: Draft): void {
+    losses = 0
+    for (const [at, outcome] of outcomes.entries()) {
+      if (outcome instanceof Error) entries[at]!.reject(outcome)
+      else entries[at]!.resolve(outcome.result)
+    }
+  }
+
+  async function comeBack(entries: readonly Waiting[]): Promise<void> {
+    conflicts++
+    losses++
+    waiting.unshift(...entries)
+    if (losses >= LOSSES_PATIENT) await wait((PAUSE_MS_MAX * random(1)[0]!) / 256)
+  }
+
+  return {
+    add<T>(decide: () => Decision<T>): Promise<T> {
+      const why = isOpen ? refusal() : unavailable()
+      if (why !== null) return Promise.reject(why)
+      const { waiting: entry, promise } = waitingFor(decide)
+      waiting.push(entry)
+      void actAlone(run)
+      return promise
+    },
+    get current() {
+      return current
+    },
+    note({ id, revision, isAlone }) {
+      if (current === null) return
+      if (id === current.id) current.decide('done')
+      else if (revision > current.revision) current.decide(isAlone ? 'lost' : 'unknown')
+    },
+    refuse,
+    giveUp,
+    get conflicts() {
+      return conflicts
+    },
+    close() {
+      isOpen = false
+      giveUp(unavailable())
+    },
+  }
+}
+
+/** What of the device itself changes with it; null for nothing. */
+export function alongsideOf({ outcomes }: Draft): (() => void) | null {
+  const all = outcomes.flatMap((outcome) => ('alongside' in outcome && outcome.alongside ? [outcome.alongside] : []))
+  return all.length === 0 ? null : () => all.forEach((alongside) => void alongside())
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  wait(Math.max(0, ms), undefined, { signal }).catch(() => {})
+
+/** etcd takes each key once: what a slot held in between is nobody's business. */
+function writesOf(steps: readonly Step[], generation: string): Write[] {
+  const last = new Map(steps.map(({ collection, slot, sealed }) => [recordKey(generation, collection, slot), sealed]))
+  return [...last].map(([key, value]) => ({ key, value }))
+}
+
+const unknownOutcome = (): CofferError => new CofferError('busy', 'It is not known whether this was done')
+
+export const noQuorum = (): CofferError =>
+  new CofferError('busy', 'The cluster does not answer: nothing can be changed at present')
+
+const isRefusal = (error: unknown): boolean =>
+  !(error instanceof EtcdError) || ['full', 'tooLarge', 'refused'].includes(error.code)
+
+function storageError(error: unknown): unknown {
+  if (!(error instanceof EtcdError)) return error
+  if (error.code === 'full') return new CofferError('storage', 'The disk of the cluster is full', error)
+  return new CofferError('storage', 'The cluster refused the change', error)
+}
+
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof EtcdError) throw noQuorum()
+    throw error
+  }
+}

@@ -1,0 +1,418 @@
+/**
+ * A node's copy of the records of a cluster. etcd is the order of changes: each is one transaction that was made on the head it was
+ * decided on, and brings the next one. This node adopts one after the other, and relies on none that does not come to what its head
+ * says. What it reads it reads from its own copy.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../../base/admission.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Random } from '../../crypto/random.ts'
+import { equalBytes } from '../../crypto/seal.ts'
+import type { Decision } from '../../store/store.ts'
+import type { Step, VaultCopy } from '../../store/vault-copy.ts'
+import { EtcdError } from '../etcd/error.ts'
+import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
+import { Contact, type ReplicaState } from './contact.ts'
+import { type ClusterHead, createHeadSealer } from './head.ts'
+import { generationPrefix, HEAD_KEY, PREFIX, parseRecordKey } from './places.ts'
+import type { Position, PositionRow } from './position.ts'
+import { alongsideOf, createProposals, noQuorum, type Proposal } from './proposals.ts'
+import { Refusal } from './refusal.ts'
+
+const HEARTBEAT_MS = 1000
+const HEARTBEAT_MS_MAX = 2000 // one that takes longer is none
+const RETRY_MS = 200
+const STALLED_MS = 5000 // a watch that does not tell of a head that was read elsewhere is begun anew
+const BARRIER_MS_MAX = 2000 // what a read may wait for the others
+
+export interface ReplicaOptions {
+  etcd: Etcd
+  domainKey: Uint8Array
+  /** Makes the store a copy whose changes are made here. */
+  replicate(change: <T>(decide: () => Decision<T>) => Promise<T>): VaultCopy
+  /** Of this node, in the heads of its changes. */
+  member: string
+  random: Random
+  /** Must never jump. */
+  nowMs?: () => number
+  position: PositionRow
+  /** It follows no more. */
+  onRefusal(why: string): void
+  /** Something failed that will be tried again. */
+  onTrouble(what: string): void
+}
+
+export interface Replica {
+  readonly state: ReplicaState
+  /** Since the cluster answered last; 0 while it answers. */
+  readonly lostMs: number
+  /** Why nothing is followed any more, or null. */
+  readonly refusal: string | null
+  /** How often another node was faster. */
+  readonly conflicts: number
+  /** The number of the change that was adopted last. */
+  readonly n: number
+  /** Ends when this node has got what the others had when it began; throws what ended it before. */
+  caughtUp(): Promise<void>
+  /** Ends when this node has adopted whatever was done before the call; at once while the cluster does not answer. */
+  barrier(): Promise<void>
+  close(): void
+}
+
+export function startReplica(options: ReplicaOptions): Replica {
+  const replica = new RunningReplica(options)
+  void actAlone(() => replica.run())
+  void actAlone(() => replica.beat())
+  return replica
+}
+
+class RunningReplica implements Replica {
+  readonly #options: ReplicaOptions
+  readonly #copy: VaultCopy
+  readonly #heads
+  readonly #proposals
+  readonly #contact: Contact
+  readonly #closing = new AbortController()
+  readonly #caughtUp = Promise.withResolvers<void>()
+  readonly #waiting = new Set<{ revision: number; resolve: () => void }>()
+  #position: Position | null
+  #n: number
+  #isStarting = true
+  #mustReadAll = false
+  #refusal: Refusal | null = null
+  /** What failed last, until something was adopted. */
+  #trouble: string | null = null
+  /** Ends the watch, to begin it anew. */
+  #watching = new AbortController()
+  #behindSinceMs: number | null = null
+  #asking: Promise<number> | null = null
+  #askingNext: Promise<number> | null = null
+
+  constructor(options: ReplicaOptions) {
+    const { etcd, domainKey, random, member, position, nowMs = () => performance.now() } = options
+    this.#options = { ...options, nowMs }
+    this.#contact = new Contact(nowMs)
+    this.#heads = createHeadSealer(domainKey, random)
+    this.#copy = options.replicate((decide) => this.#proposals.add(decide))
+    this.#proposals = createProposals({
+      ...{ etcd, random, nowMs, copy: this.#copy },
+      sealHead: (head, id) => this.#heads.seal({ generation: this.#position!.generation, id, member, head }),
+      position: () => this.#position!,
+      refusal: () => this.#changeRefusal(),
+      adopted: (revision) => this.#adopted(revision, HEARTBEAT_MS_MAX),
+    })
+    this.#position = position.read()
+    this.#n = this.#copy.head().n
+    this.#caughtUp.promise.catch(() => {})
+  }
+
+  get state(): ReplicaState {
+    if (this.#refusal !== null) return 'refused'
+    if (this.#isStarting) return 'starting'
+    return this.#contact.isThere ? 'following' : 'isolated'
+  }
+
+  get lostMs(): number {
+    return this.#contact.lostMs
+  }
+
+  get refusal(): string | null {
+    return this.#refusal?.message ?? null
+  }
+
+  get conflicts(): number {
+    return this.#proposals.conflicts
+  }
+
+  get n(): number {
+    return this.#n
+  }
+
+  caughtUp(): Promise<void> {
+    return this.#caughtUp.promise
+  }
+
+  async barrier(): Promise<void> {
+    if (this.state !== 'following') return
+    try {
+      await this.#adopted(await this.#newest(), BARRIER_MS_MAX)
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+    }
+  }
+
+  close(): void {
+    this.#closing.abort()
+    this.#watching.abort()
+    this.#proposals.close()
+    this.#release(Number.POSITIVE_INFINITY)
+    this.#caughtUp.reject(new CofferError('unavailable', 'Service not available'))
+    this.#heads.close()
+  }
+
+  async run(): Promise<void> {
+    while (this.#isRunning) {
+      try {
+        await this.#follow()
+      } catch (error) {
+        if (!this.#isRunning) return
+        this.#fail(error)
+      }
+      await this.#pause(RETRY_MS)
+    }
+  }
+
+  /** Whether the cluster answers, and whether what it says fits what was adopted. */
+  async beat(): Promise<void> {
+    while (this.#isRunning) {
+      try {
+        const known = this.#position?.revision ?? 0
+        const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: HEARTBEAT_MS_MAX })
+        this.#contact.note(true)
+        if (!this.#isStarting) expectNotOlder(entry, known)
+        this.#noteStall(entry)
+      } catch (error) {
+        if (!this.#isRunning) return
+        if (error instanceof EtcdError) this.#lose()
+        else this.#fail(error)
+      }
+      await this.#pause(HEARTBEAT_MS)
+    }
+  }
+
+  get #isRunning(): boolean {
+    return !this.#closing.signal.aborted && this.#refusal === null
+  }
+
+  /** Ends by throwing. */
+  async #follow(): Promise<void> {
+    const { etcd } = this.#options
+    const found = await etcd.get(HEAD_KEY)
+    this.#contact.note(true)
+    const entry = expectHead(found.entry)
+    const newest = this.#heads.open(entry.value)
+    if (this.#needsAll(entry, newest)) await this.#readAll(found.revision, entry, newest)
+    if (!this.#isRunning) return
+    const from = this.#position!.revision
+    if (from >= entry.revision) this.#start()
+    this.#watching = new AbortController()
+    for await (const revision of etcd.watch(PREFIX, from + 1, this.#watching.signal)) {
+      if (!this.#isRunning) return
+      this.#adopt(revision)
+      if (revision.revision >= entry.revision) this.#start()
+    }
+  }
+
+  #start(): void {
+    this.#isStarting = false
+    this.#caughtUp.resolve()
+  }
+
+  /** Throws Refusal where this node has what the cluster has not. */
+  #needsAll(entry: Entry, { head, generation, id }: ClusterHead): boolean {
+    const own = this.#copy.head()
+    const position = this.#position
+    if (head.n < own.n) throw new Refusal('it is older than what this node has')
+    if (position === null || position.generation !== generation) return true
+    expectNotOlder(entry, position.revision)
+    if (head.n === own.n && position.id !== id)
+      throw new Refusal('its newest change is another than the one that this node has')
+    return this.#mustReadAll || this.#copy.isDamaged
+  }
+
+  /** All records as they were when the head was read, in the place of those that are here. */
+  async #readAll(revision: number, entry: Entry, newest: ClusterHead): Promise<void> {
+    const { etcd, position } = this.#options
+    const comparison = this.#copy.compare()
+    for await (const page of etcd.pages(generationPrefix(newest.generation), revision)) {
+      if (!this.#isRunning) return
+      for (const { key, value } of page) {
+        const place = parseRecordKey(key)
+        if (place === null) throw new Refusal('a record lies where there is no place for one')
+        refusing(() => comparison.add(place.collection, { slot: place.slot, sealed: value }))
+      }
+    }
+    const next = { generation: newest.generation, revision: entry.revision, id: newest.id }
+    const own = this.#ownOf(newest)
+    refusing(() =>
+      comparison.adopt({
+        head: newest.head,
+        generation: newest.generation,
+        alongside: () => {
+          if (own !== null) alongsideOf(own.draft)?.()
+          position.put(next)
+        },
+      }),
+    )
+    this.#mustReadAll = false
+    this.#note(next, newest, false)
+  }
+
+  /** One change, whole or not at all. */
+  #adopt({ revision, writes }: Revision): void {
+    const { position } = this.#options
+    const generation = this.#position!.generation
+    const records = writes.flatMap(({ key, value }) => {
+      const place = parseRecordKey(key)
+      return place?.generation === generation ? [{ ...place, key, sealed: value, record: null }] : []
+    })
+    const written = writes.find(({ key }) => key === HEAD_KEY)
+    if (written === undefined) {
+      if (records.length > 0) throw new Refusal('records were changed without their head')
+      return // of a generation that is on its way
+    }
+    const next = this.#heads.open(expectHead(written.value))
+    if (next.head.n <= this.#n) throw new Refusal('an older change came after a newer one')
+    if (next.generation !== generation) {
+      this.#mustReadAll = true
+      throw new EtcdError('compacted', 'The records were replaced by others')
+    }
+    const own = this.#ownOf(next)
+    const steps = own === null ? records : ownSteps(own, records)
+    const at = { generation, revision, id: next.id }
+    refusing(() =>
+      this.#copy.adopt(steps, {
+        head: next.head,
+        alongside: () => {
+          if (own !== null) alongsideOf(own.draft)?.()
+          position.put(at)
+        },
+      }),
+    )
+    this.#note(at, next, true)
+  }
+
+  #note(position: Position, { id, head }: ClusterHead, isAlone: boolean): void {
+    this.#trouble = null
+    this.#position = position
+    this.#n = head.n
+    this.#proposals.note({ id, revision: position.revision, isAlone })
+    this.#release(position.revision)
+  }
+
+  #ownOf({ id }: ClusterHead): Proposal | null {
+    return this.#proposals.current?.id === id ? this.#proposals.current : null
+  }
+
+  #noteStall(entry: Entry | null): void {
+    const nowMs = this.#options.nowMs!()
+    if (this.#isStarting || entry === null || entry.revision <= this.#position!.revision) this.#behindSinceMs = null
+    else {
+      this.#behindSinceMs ??= nowMs
+      if (nowMs - this.#behindSinceMs < STALLED_MS) return
+      this.#behindSinceMs = null
+      this.#watching.abort()
+    }
+  }
+
+  #lose(): void {
+    this.#contact.note(false)
+    this.#proposals.refuse(noQuorum())
+  }
+
+  #fail(error: unknown): void {
+    const code = error instanceof EtcdError ? error.code : null
+    if (error instanceof Refusal) this.#refuse(error)
+    else if (code === 'compacted') this.#mustReadAll = true
+    else if (code !== 'unavailable') this.#tell(error instanceof Error ? error.message : String(error))
+  }
+
+  /** Once, however often it is tried. */
+  #tell(trouble: string): void {
+    if (trouble !== this.#trouble) this.#options.onTrouble(trouble)
+    this.#trouble = trouble
+  }
+
+  #refuse(refusal: Refusal): void {
+    if (this.#refusal !== null) return
+    this.#refusal = refusal
+    this.#watching.abort()
+    this.#proposals.giveUp(this.#changeRefusal()!)
+    this.#release(Number.POSITIVE_INFINITY)
+    this.#caughtUp.reject(refusal)
+    this.#options.onRefusal(refusal.message)
+  }
+
+  #changeRefusal(): CofferError | null {
+    if (this.#refusal !== null) return new CofferError('storage', this.#refusal.message)
+    if (this.#isStarting) return new CofferError('busy', 'This node has not got yet what the others have, try again')
+    return this.#contact.isThere ? null : noQuorum()
+  }
+
+  /** The revision of the newest head. Calls that come while one asks share the next. */
+  #newest(): Promise<number> {
+    if (this.#asking === null) {
+      this.#asking = this.#ask().finally(() => {
+        this.#asking = null
+      })
+      return this.#asking
+    }
+    this.#askingNext ??= this.#asking.then(
+      () => this.#askAgain(),
+      () => this.#askAgain(),
+    )
+    return this.#askingNext
+  }
+
+  #askAgain(): Promise<number> {
+    this.#askingNext = null
+    return this.#newest()
+  }
+
+  async #ask(): Promise<number> {
+    const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: BARRIER_MS_MAX })
+    return entry?.revision ?? 0
+  }
+
+  async #adopted(revision: number, timeoutMs: number): Promise<void> {
+    if (!this.#isRunning || revision <= this.#position!.revision) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { revision, resolve }
+    this.#waiting.add(waiter)
+    const timer = setTimeout(resolve, timeoutMs)
+    await promise
+    clearTimeout(timer)
+    this.#waiting.delete(waiter)
+  }
+
+  #release(revision: number): void {
+    for (const waiter of this.#waiting) if (waiter.revision <= revision) waiter.resolve()
+  }
+
+  #pause(ms: number): Promise<void> {
+    return wait(ms, undefined, { signal: this.#closing.signal }).catch(() => {})
+  }
+}
+
+function expectHead<T>(head: T | null): T {
+  if (head === null) throw new Refusal('its head is missing')
+  return head
+}
+
+/** An etcd whose disks were put back would be watched in silence, until it comes to the revisions that it had. */
+function expectNotOlder(entry: Entry | null, revision: number): void {
+  if (expectHead(entry).revision < revision) throw new Refusal('it is older than what this node has')
+}
+
+/** What this node has decided on is adopted as it was decided. What came must be that; to remove what is missing is no change. */
+function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: string })[]): readonly Step[] {
+  const came = new Map(records.map(({ key, sealed }) => [key, sealed]))
+  const isSame = ({ key, value }: Write): boolean => {
+    const sealed = came.get(key) ?? null
+    came.delete(key)
+    return value === null ? sealed === null : sealed !== null && equalBytes(value, sealed)
+  }
+  if (!writes.every(isSame) || came.size > 0) throw new Refusal('a change of this node came with other records')
+  return draft.steps
+}
+
+/** What the store does not take is refused; what its disk does not is tried again. */
+function refusing(adopt: () => void): void {
+  try {
+    adopt()
+  } catch (error) {
+    if (error instanceof CofferError && error.code === 'invalid') throw new Refusal(error.message, error)
+    throw error
+  }
+}

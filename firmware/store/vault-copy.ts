@@ -1,0 +1,226 @@
+/**
+ * The vault as a copy of records that several nodes share: what this node decides on is drafted, not made, and every change, its own
+ * or another's, is adopted once all have agreed on it. A change brings the head that it leaves, and is refused as a whole where the
+ * records here do not come to the same sets.
+ */
+
+import { CofferError } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
+import { equalBytes } from '../crypto/seal.ts'
+import type { Decide, Outcome } from './change-queue.ts'
+import type { CollectionTable } from './collection-table.ts'
+import { type Head, type HeadRow, setOf } from './head.ts'
+import type { Inspection } from './inspection.ts'
+import { areSameSets, type RecordSet } from './record-set.ts'
+import type { Replacement } from './sealed-table.ts'
+import type { Row, StoredRecord, StoreFile } from './store.ts'
+
+/** One row that comes, or goes where `sealed` is null. */
+export interface Step {
+  collection: string
+  slot: bigint
+  sealed: Uint8Array | null
+  /** What it holds, where this node has decided on it. */
+  record: StoredRecord | null
+}
+
+export interface Draft {
+  /** Of the first decisions, as many as were taken. */
+  outcomes: readonly Outcome[]
+  /** In their order: a slot may come twice. */
+  steps: readonly Step[]
+  /** After all of them. */
+  head: Head
+}
+
+/** `alongside`: what else changes in the same transaction. */
+export interface Adoption {
+  head: Head
+  alongside: () => void
+}
+
+export interface VaultCopy {
+  /** Of what lies here. */
+  head(): Head
+  /** Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. */
+  draft(decisions: readonly Decide[]): Draft
+  /** Records that lie here cannot be opened, and what lies here is not what its head says, until all is compared. */
+  readonly isDamaged: boolean
+  /** Every row of every collection, as it lies here while nothing changes. Throws `storage` at one that is damaged. */
+  rows(): Generator<{ collection: string; row: Row }>
+  /** All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed. */
+  adopt(steps: readonly Step[], adoption: Adoption): void
+  /** Begins to compare all that lies here with all that lies elsewhere. Nothing is adopted until it has ended. */
+  compare(): Comparison
+}
+
+/** Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come. */
+export interface Comparison {
+  /** Throws `invalid` when slots of a collection do not come in their order, or it is unknown. */
+  add(collection: string, row: Row): void
+  /** Makes what lies here the same. Throws as the vault does; then nothing has changed. */
+  adopt(adoption: Adoption & { generation: string }): void
+}
+
+export interface Made {
+  collection: string
+  replacement: Replacement
+}
+
+export interface VaultParts {
+  store: StoreFile
+  tables: ReadonlyMap<string, CollectionTable>
+  head: HeadRow
+  inspection: Inspection
+  decideAll(decisions: readonly Decide[], current: Head, made: Made[]): Outcome[]
+  /** Notes what reached the disk, and takes back the rest. */
+  making<T>(make: (made: Made[]) => T): T
+  /** Call within a transaction. */
+  putGeneration(generation: string): void
+  /** It is on disk. */
+  noteGeneration(generation: string): void
+}
+
+const ROLLBACK = Symbol('nothing is to be kept')
+
+export function createVaultCopy(parts: VaultParts): VaultCopy {
+  const { store, tables, head, inspection, decideAll, making } = parts
+
+  const tableOf = (collection: string): CollectionTable => {
+    const table = tables.get(collection)
+    if (table === undefined) throw new CofferError('invalid', 'Records came of a collection that this software lacks')
+    return table
+  }
+
+  function draft(decisions: readonly Decide[]): Draft {
+    const steps: Step[] = []
+    const current = inspection.head()
+    let outcomes: readonly Outcome[] = []
+    try {
+      making((made) =>
+        store.adopt(() => {
+          outcomes = decideAll(decisions, current, made)
+          for (const { collection, replacement } of made) steps.push(stepOf(collection, replacement))
+          throw ROLLBACK
+        }),
+      )
+    } catch (error) {
+      if (error !== ROLLBACK) throw error
+    }
+    return { outcomes, steps, head: current }
+  }
+
+  function put(steps: readonly Step[], made: Made[], sets: Head): void {
+    for (const { collection, slot, sealed, record } of steps)
+      made.push({ collection, replacement: tableOf(collection).replace(slot, sealed, record, setOf(sets, collection)) })
+  }
+
+  /** Runs this in a transaction; opened records are wiped after it, but for those that this node has decided on. */
+  function change(steps: readonly Step[], make: (made: Made[]) => void): void {
+    const own = new Set(steps.map(({ record }) => record))
+    making((made) => {
+      store.adopt(() => make(made))
+      for (const { after } of made.map(({ replacement }) => replacement))
+        if (after?.record && !own.has(after.record)) wipe(after.record.value)
+    })
+  }
+
+  return {
+    head: () => inspection.head(),
+    get isDamaged() {
+      return inspection.isDamaged
+    },
+    draft,
+    *rows() {
+      for (const [collection, { table }] of tables) {
+        for (const { slot, sealed, record } of table.rows()) {
+          if (record === null) throw new CofferError('storage', `A stored record of ${collection} is damaged`)
+          yield { collection, row: { slot, sealed } }
+        }
+      }
+    },
+    adopt(steps, { head: next, alongside }) {
+      change(steps, (made) => {
+        const current = inspection.head()
+        put(steps, made, current)
+        expectSets(current.sets, next.sets)
+        head.put(next)
+        alongside()
+      })
+    },
+    compare() {
+      const comparison = createComparison(tableOf, [...tables.keys()])
+      return {
+        add: comparison.add,
+        adopt({ head: next, generation, alongside }) {
+          const { steps, found } = comparison.end()
+          expectSets(found.sets, next.sets)
+          change(steps, (made) => {
+            put(steps, made, inspection.head()) // whose own sets may tell of damage that now goes
+            head.put(next)
+            parts.putGeneration(generation)
+            alongside()
+          })
+          inspection.noteRepair()
+          parts.noteGeneration(generation)
+        },
+      }
+    },
+  }
+}
+
+const stepOf = (collection: string, { slot, after }: Replacement): Step => ({
+  collection,
+  slot,
+  sealed: after?.sealed ?? null,
+  record: after?.record ?? null,
+})
+
+function expectSets(found: ReadonlyMap<string, RecordSet>, expected: ReadonlyMap<string, RecordSet>): void {
+  if (!areSameSets(found, expected))
+    throw new CofferError('invalid', 'The records that came are not those of their head')
+}
+
+/** Both sides come in the order of their slots. */
+function createComparison(tableOf: (collection: string) => CollectionTable, collections: readonly string[]) {
+  const found: Head = { n: 0, sets: new Map() }
+  const steps: Step[] = []
+  const cursors = new Map<string, { next: Row | undefined; last: bigint | null }>()
+
+  const cursorOf = (collection: string) => {
+    const cursor = cursors.get(collection) ?? { next: tableOf(collection).table.rowAfter(null), last: null }
+    cursors.set(collection, cursor)
+    return cursor
+  }
+
+  /** What lies here below a slot, and was not among what came, goes. */
+  function dropBelow(collection: string, slot: bigint | null): void {
+    const cursor = cursorOf(collection)
+    const { table } = tableOf(collection)
+    while (cursor.next !== undefined && (slot === null || cursor.next.slot < slot)) {
+      steps.push({ collection, slot: cursor.next.slot, sealed: null, record: null })
+      cursor.next = table.rowAfter(cursor.next.slot)
+    }
+  }
+
+  return {
+    add(collection: string, { slot, sealed }: Row): void {
+      const { hash, table } = tableOf(collection)
+      const cursor = cursorOf(collection)
+      if (cursor.last !== null && slot <= cursor.last)
+        throw new CofferError('invalid', 'The records that came are not in their order')
+      cursor.last = slot
+      hash.add(setOf(found, collection), slot, sealed)
+      dropBelow(collection, slot)
+      if (cursor.next?.slot !== slot) steps.push({ collection, slot, sealed, record: null })
+      else {
+        if (!equalBytes(cursor.next.sealed, sealed)) steps.push({ collection, slot, sealed, record: null })
+        cursor.next = table.rowAfter(slot)
+      }
+    },
+    end(): { steps: readonly Step[]; found: Head } {
+      for (const collection of collections) dropBelow(collection, null)
+      return { steps, found }
+    },
+  }
+}
