@@ -57,7 +57,7 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 
 # Whatever fails, hangs or is interrupted, a run ends after so many minutes, and with it all that it started.
 BOUNDED = $(NODE) tools/bounded.ts
-SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=2
+SUITES = NODE_COMPILE_CACHE="$(CURDIR)/dist/test-compiled" PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=2
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \

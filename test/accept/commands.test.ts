@@ -7,7 +7,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 
 test('a wrong and a right passphrase at the console are recorded', { timeout: 120_000 }, async (t) => {
   const program = await buildForTests()

@@ -10,8 +10,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { AuditHead, AuditLine } from '../../firmware/audit/chain.ts'
 import { ADMIN, expect, provision, stateOf } from '../support/appliance.ts'
+import { buildForTests } from '../support/build.ts'
 import { request } from '../support/client.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../tools/audit-verify.ts', import.meta.url))
 const KILLS = 12

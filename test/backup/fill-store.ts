@@ -5,7 +5,6 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createLog } from '../../firmware/base/log.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { PublicKey } from '../../firmware/crypto/types.ts'
@@ -15,6 +14,7 @@ import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operat
 import type { Caller, Role } from '../../firmware/kms/domain/roles.ts'
 import type { Change, RecordStore } from '../../firmware/store/store.ts'
 import { commit } from '../store/rig.ts'
+import { openPool } from '../support/pool.ts'
 
 export const UNLOCK = 'unlock of the furnished'
 export const BACKUP = 'backup of the furnished'
@@ -37,7 +37,7 @@ export async function fillStore(
   const storeDirectory = join(dataDirectory, 'store')
   mkdirSync(storeDirectory, { recursive: true, mode: 0o700 })
   writeFileSync(join(dataDirectory, 'device.key'), deviceKey, { mode: 0o600 })
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
+  const pool = await openPool()
   let records: RecordStore | undefined
   const appliance = await openAppliance({
     dataDirectory: storeDirectory,
@@ -73,8 +73,8 @@ export async function fillStore(
         Array.from({ length: Math.min(BATCH, keyCount - n) }, (_, i) => changesOf(n + i, certificateBytes)).flat(),
       )
   } finally {
-    appliance.close()
     await pool.close()
+    appliance.close()
   }
   return deviceKey
 }

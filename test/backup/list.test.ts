@@ -8,10 +8,10 @@ import { join, resolve } from 'node:path'
 import test, { before } from 'node:test'
 import { openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createLog } from '../../firmware/base/log.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
+import { openPool } from '../support/pool.ts'
 import { BACKUP, fillStore, UNLOCK } from './fill-store.ts'
 
 const program = resolve(import.meta.dirname, '../../tools/backup-list.ts')
@@ -27,7 +27,7 @@ let backup: Buffer
 before(async () => {
   const data = join(directory, 'data')
   const deviceKey = await fillStore(data, 60)
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
+  const pool = await openPool()
   const appliance = await openAppliance({
     dataDirectory: join(data, 'store'),
     deviceKey,
@@ -41,8 +41,8 @@ before(async () => {
   const pieces: Uint8Array[] = []
   for await (const piece of (await appliance.backups.make('coffer')).stream) pieces.push(piece)
   backup = Buffer.concat(pieces)
-  appliance.close()
   await pool.close()
+  appliance.close()
 })
 
 const list = (bytes: Uint8Array, backupPassphrase = BACKUP, unlockPassphrase = UNLOCK) => {

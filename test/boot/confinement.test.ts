@@ -9,7 +9,8 @@ import { openHost } from '../../boot/host/host-platform.ts'
 import { launch } from '../../boot/supervisor/firmware-process.ts'
 import { ownFirmware } from '../../boot/supervisor/own-firmware.ts'
 import { provision } from '../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const ADDON = join(ROOT, `node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`)

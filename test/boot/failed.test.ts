@@ -5,7 +5,8 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, truncateSync, wri
 import { dirname, join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KEYS = ['first', 'second', 'third']
 /** Of the answer that Ed25519 must give, as the workers' program has it. */

@@ -7,7 +7,8 @@ import { test } from 'node:test'
 import { SettingsError } from '../../boot/base/settings-error.ts'
 import { checkPermissions } from '../../boot/host/permissions.ts'
 import { stateOf } from '../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const FIRMWARE = 60_700
 const CHAT = 60_701

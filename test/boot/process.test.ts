@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, ADMIN_PASSPHRASE, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const SOURCES = join(import.meta.dirname, '../../boot/main.ts')
 const BUILD = join(import.meta.dirname, '../../tools/build.ts')

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import test, { before } from 'node:test'
 import { ADMIN, ADMIN_PASSPHRASE, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { needs } from '../support/tools.ts'
 import { type Line, startRsyslog } from './rsyslog.ts'
 

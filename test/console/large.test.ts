@@ -24,7 +24,7 @@ let appliance: Appliance
 
 before(async () => {
   await fillStore(directory, KEYS, 10)
-  appliance = await startAppliance({ dataDirectory: directory, page: true })
+  appliance = await startAppliance({ dataDirectory: directory })
   await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
 })
 after(async () => {

@@ -15,7 +15,7 @@ const browser = await launchBrowser()
 let appliance: Appliance
 
 before(async () => {
-  appliance = await startAppliance({ page: true })
+  appliance = await startAppliance()
   await provision(appliance)
 })
 after(async () => {

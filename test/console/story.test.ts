@@ -24,7 +24,7 @@ const directory = mkdtempSync(join(tmpdir(), 'coffer-console-'))
 let appliance: Appliance
 
 before(async () => {
-  appliance = await startAppliance({ page: true })
+  appliance = await startAppliance()
 })
 after(async () => {
   await browser.close()
@@ -123,7 +123,7 @@ test(
 )
 
 test('with keys alone: the first key and a signature', async () => {
-  const other = await startAppliance({ page: true })
+  const other = await startAppliance()
   const here = await visit(browser, other)
   const { page } = here
   here.allowed.add(404)

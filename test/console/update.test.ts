@@ -6,12 +6,12 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { bundle } from '../../tools/build.ts'
 import { ADMIN_PASSPHRASE, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
 
 const NOTES = 'What is <b>new</b>.'
@@ -27,7 +27,7 @@ test('discarded, installed and good, and left with its reason', async (t) => {
   const program = await buildForTests()
   run('release-key.ts', 'release')
   const next = `${major}.${minor! + 1}`
-  await bundle(join(workshop, 'next'), `${next}.0`)
+  cpSync(dirname(await buildForTests(`${next}.0`)), join(workshop, 'next'), { recursive: true })
   const image = makeImage('next', `${next}.0`)
   cpSync(join(workshop, 'next'), join(workshop, 'bad'), { recursive: true })
   writeFileSync(join(workshop, 'bad/firmware.js'), 'process.exit(3)')

@@ -42,7 +42,7 @@ const browser = await launchBrowser()
 let appliance: Appliance
 
 before(async () => {
-  appliance = await startAppliance({ page: true })
+  appliance = await startAppliance()
   await provision(appliance)
   for (const [user, role] of [
     ['web', 'Operator'],

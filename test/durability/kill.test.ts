@@ -8,8 +8,9 @@ import { before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests } from '../support/build.ts'
 import { request } from '../support/client.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KILLS = 50
 const ATTENDED_KILLS = 15 // the last ones, each followed by a real unlock

@@ -7,7 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { credentialsOf, fillStore, UNLOCK } from '../backup/fill-store.ts'
 import { expect } from '../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const KEYS = 3000 // every third of them in the namespace
 const KILLS = 4

@@ -6,7 +6,8 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { ADMIN, ADMIN_PASSPHRASE, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { buildForTests } from '../support/build.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { createSearch, type Needle, pieces } from './traces.ts'
 
 const KEYS = 200

@@ -1,18 +1,7 @@
 /** Images for tests, each built once for what is in it, and disks flashed with them. */
 
 import { execFile } from 'node:child_process'
-import { createHash, type Hash } from 'node:crypto'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -20,8 +9,9 @@ import { promisify } from 'node:util'
 import type { Architecture, Kernel } from '../../tools/qemu/arguments.ts'
 import { flash } from '../../tools/qemu/flash.ts'
 import { makeReleaseKey } from '../../tools/release-key.ts'
+import { BUNDLE_SOURCES } from '../support/build.ts'
+import { inProject, madeOnce, ROOT } from '../support/made-once.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
 const CACHE = join(ROOT, 'dist/test-image')
 const IMAGES_MAX = 20 // kept in the cache, some 200 MB each
 const BUILD_MS_MAX = 300_000
@@ -52,53 +42,33 @@ export interface Image {
 const DEFAULT_VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version
 
 /** What an image is made of and by. */
-const SOURCES = [
-  'firmware',
-  'boot',
-  'image',
-  'tools/build.ts',
-  'tools/update-image.ts',
-  'package.json',
-  'package-lock.json',
-]
+const SOURCES = [...BUNDLE_SOURCES, ...inProject('image', 'tools/update-image.ts')]
 
 /** The image of these sources; from the cache when nothing in it has changed. Its release key is `releaseKey()`. */
 export async function buildImage(options: ImageOptions = {}): Promise<Image> {
   const { architecture = 'x64', version = DEFAULT_VERSION, bundle, secureBootKeys, extra = [] } = options
   const key = releaseKey()
   const parameters = ['--arch', architecture, '--version', version, ...extra]
-  const hash = createHash('sha256').update(JSON.stringify(parameters))
-  for (const part of SOURCES) hashTree(hash, join(ROOT, part), part)
-  const given = {
+  const given = Object.entries({
     'release-key': key.publicPath,
     'release-signing-key': key.path,
     bundle,
     'secure-boot-keys': secureBootKeys,
-  }
-  for (const [name, path] of Object.entries(given)) {
-    if (path === undefined) continue
-    parameters.push(`--${name}`, path)
-    hashTree(hash, path, name)
-  }
-  const directory = join(CACHE, `image-${hash.digest('hex').slice(0, 16)}`)
-  if (!existsSync(directory)) await runRecipe(parameters, directory)
-  utimesSync(directory, new Date(), new Date())
-  dropOldImages()
+  }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const directory = await madeOnce({
+    stem: join(CACHE, 'image'),
+    parameters,
+    sources: [...SOURCES, ...given],
+    kept: IMAGES_MAX,
+    make: (unfinished) =>
+      runRecipe([...parameters, ...given.flatMap(([name, path]) => [`--${name}`, path])], unfinished),
+  })
   return describeImage(directory, version)
 }
 
 async function runRecipe(parameters: string[], directory: string): Promise<void> {
-  mkdirSync(CACHE, { recursive: true })
-  const unfinished = mkdtempSync(`${directory}.`)
-  try {
-    const command = [join(ROOT, 'image/build.ts'), ...parameters, '--output', unfinished]
-    await promisify(execFile)(process.execPath, command, { cwd: ROOT, timeout: BUILD_MS_MAX, maxBuffer: 1 << 26 })
-    renameSync(unfinished, directory)
-  } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true })
-    if (existsSync(directory)) return // built by somebody else meanwhile
-    throw new Error('the image was not built', { cause: error })
-  }
+  const command = [join(ROOT, 'image/build.ts'), ...parameters, '--output', directory]
+  await promisify(execFile)(process.execPath, command, { cwd: ROOT, timeout: BUILD_MS_MAX, maxBuffer: 1 << 26 })
 }
 
 function describeImage(directory: string, version: string): Image {
@@ -123,24 +93,6 @@ export function releaseKey(): { path: string; publicPath: string } {
     makeReleaseKey(stem)
   }
   return { path: `${stem}.key`, publicPath: `${stem}.pub` }
-}
-
-/** `name` stands for the path: the same content elsewhere is the same. */
-function hashTree(hash: Hash, path: string, name: string): void {
-  if (statSync(path).isDirectory()) {
-    for (const entry of readdirSync(path).sort())
-      if (!entry.endsWith('.md')) hashTree(hash, join(path, entry), `${name}/${entry}`)
-    return
-  }
-  const bytes = readFileSync(path)
-  hash.update(`${name}\n${bytes.length}\n`).update(bytes)
-}
-
-function dropOldImages(): void {
-  const images = readdirSync(CACHE).filter((name) => /^image-[0-9a-f]{16}$/.test(name))
-  const byUse = images.map((name) => ({ path: join(CACHE, name), used: statSync(join(CACHE, name)).mtimeMs }))
-  byUse.sort((a, b) => b.used - a.used)
-  for (const { path } of byUse.slice(IMAGES_MAX)) rmSync(path, { recursive: true, force: true })
 }
 
 /** A directory of the test's own. */

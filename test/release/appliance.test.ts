@@ -13,11 +13,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CHANNEL_DESCRIPTOR, openChannel } from '../../firmware/channel/channel.ts'
 import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
-import { bundle } from '../../tools/build.ts'
 import { smallFirmware } from '../boot/small-firmware.ts'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests } from '../support/build.ts'
 import { basic, request } from '../support/client.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 import { openRaw } from '../support/raw-client.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -31,7 +31,7 @@ const workshop = mkdtempSync(join(tmpdir(), 'coffer-release-'))
 process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
 run('release-key.ts', 'release')
 run('release-key.ts', 'other')
-await bundle(join(workshop, 'next'), NEXT)
+cpSync(dirname(await buildForTests(NEXT)), join(workshop, 'next'), { recursive: true })
 const image = makeImage('next', NEXT)
 
 /** A tool of ours, as somebody who releases runs it. */

@@ -8,12 +8,12 @@ import { type AppOptions, createApp } from '../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
 import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Role } from '../../firmware/kms/domain/roles.ts'
+import { openPool } from './pool.ts'
 
 export const UNLOCK = 'unlock passphrase'
 export const ADMIN = 'admin passphrase'
@@ -63,8 +63,8 @@ export class Rig {
     this.entries = entries
     this.dataDirectory = dataDirectory
     this.close = async () => {
-      appliance.close()
       await pool.close()
+      appliance.close()
       rmSync(dataDirectory, { recursive: true })
     }
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
@@ -139,7 +139,7 @@ async function makeRig(
   more: Partial<AppOptions> = {},
 ): Promise<Rig> {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
+  const pool = await openPool()
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const limitClock = { nowMs: 0 }

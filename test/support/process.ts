@@ -2,26 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { bundle } from '../../tools/build.ts'
 import { type Call, type Reply, request, type Target } from './client.ts'
 import { childrenOf, commandLineOf } from './proc.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
 const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
-
-/** Bundles the sources as they are, for one test file: never yesterday's build. */
-export async function buildForTests(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), 'coffer-build-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-  chmodSync(directory, 0o755) // where we are root, the firmware is another user
-  await bundle(directory)
-  return join(directory, 'boot.js')
-}
 
 export function makeDataDirectory(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-data-'))

@@ -1,22 +1,22 @@
 /** A Coffer for all tests of a suite: it keeps its port and its data directory when it is started again. */
 
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Client, expect, provision as provisionWith, stateOf } from './appliance.ts'
+import { buildForTests } from './build.ts'
 import { request } from './client.ts'
 import { familyOf, residentBytes } from './proc.ts'
-import { buildForTests, type Coffer, startCoffer } from './process.ts'
+import { type Coffer, startCoffer } from './process.ts'
 
 /** Words that occur nowhere else: some suites look for them in logs and in memory. */
 export const UNLOCK = 'words that unlock it'
 export const ADMIN = 'admin:words of the administrator'
 export const BASE = '/api/v1'
 
-const root = resolve(import.meta.dirname, '../..')
 const START_MS_MAX = 30_000
 const STOP_MS_MAX = 15_000
 
@@ -46,8 +46,6 @@ export interface Appliance extends Client {
 export interface Options {
   dataDirectory?: string
   logLevel?: 'debug' | 'info' | 'warning' | 'error'
-  /** With the page for browsers, which only a bundle has. */
-  page?: boolean
 }
 
 export async function startAppliance(options: Options = {}): Promise<Appliance> {
@@ -56,7 +54,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
   const port = await freePort()
   const settings = { COFFER_HOST: host, COFFER_PORT: String(port), COFFER_LOG: options.logLevel ?? 'info' }
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, rejectUnauthorized: false, timeout: 0 })
-  const program = entry() ?? (options.page ? await bundled() : join(root, 'boot/main.ts'))
+  const program = await buildForTests()
   let earlier = ''
   let coffer: Coffer
 
@@ -145,28 +143,6 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   const json = { realName: `name of ${userId}`, role, passphrase: passphraseOf(userId) }
   await expect(201, appliance.call('PUT', `/users/${userId}`, { as, json }))
   return credentialsOf(userId)
-}
-
-let building: Promise<string> | null = null
-/** One bundle of the sources as they are, for all appliances of a test file. */
-function bundled(): Promise<string> {
-  building ??= buildForTests()
-  return building
-}
-
-/** The bundle of `make build`, if it is of the sources as they are. */
-function entry(): string | null {
-  const bundles = ['dist/boot.js', 'dist/firmware.js', 'dist/worker.js'].map((path) => join(root, path))
-  const sources = ['boot', 'firmware'].map((path) => join(root, path)).flatMap(files)
-  const newest = Math.max(...sources.map((path) => statSync(path).mtimeMs))
-  const built = bundles.every((path) => existsSync(path) && statSync(path).mtimeMs >= newest)
-  return built ? bundles[0]! : null
-}
-
-function files(directory: string): string[] {
-  return readdirSync(directory, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
 }
 
 function freePort(): Promise<number> {

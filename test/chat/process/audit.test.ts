@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { ADMIN, expect, provision } from '../../support/appliance.ts'
-import { buildForTests, makeDataDirectory, startCoffer } from '../../support/process.ts'
+import { buildForTests } from '../../support/build.ts'
+import { makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { ask, auditLines, keyOf, makeOrganization, OWNER, reach } from '../support/process.ts'
 
 let program: string

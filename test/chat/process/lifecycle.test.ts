@@ -6,8 +6,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
+import { buildForTests } from '../../support/build.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
-import { buildForTests, type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
+import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { ask, askUntil, chatPid, ended, keyOf, makeOrganization, OWNER, reach, statusOf } from '../support/process.ts'
 
 let program: string

@@ -1,8 +1,7 @@
 /** Counts of operations apart from the keys, and versions of keys and lists. Contract sections 1.4, 4.6 and 6.2. */
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { test } from 'node:test'
 import { createContext, type DomainDeps } from '../../../firmware/kms/domain/context.ts'
 import { KeyCounts } from '../../../firmware/kms/domain/key-counts.ts'
 import type { KeyEntry } from '../../../firmware/kms/domain/key-index.ts'
@@ -10,10 +9,10 @@ import { encodeKey } from '../../../firmware/kms/domain/key-record.ts'
 import type { Operational } from '../../../firmware/kms/domain/operational.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import { commit, createStoreRig, utf8 } from '../../store/rig.ts'
+import { openPool } from '../../support/pool.ts'
 import { admin, createDomainRig, type DomainRig, ED25519, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
-after(() => pool.close())
+const pool = await openPool()
 
 const operator = { caller: { userId: 'operator', namespace: '', role: 'Operator' }, address: '192.0.2.1' } as const
 

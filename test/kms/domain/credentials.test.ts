@@ -1,13 +1,12 @@
 /** Remembered credentials. Contract section 7.2. */
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { test } from 'node:test'
 import { utf8 } from '../../store/rig.ts'
+import { openPool } from '../../support/pool.ts'
 import { ADMIN, admin, CHEAP, code, createDomainRig, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
-after(() => pool.close())
+const pool = await openPool()
 
 test('a right passphrase is derived once and then remembered for five minutes', async (t) => {
   const { domain, derivations, ...rig } = await createDomainRig(t, pool)

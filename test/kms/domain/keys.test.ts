@@ -1,8 +1,7 @@
 /** Rules of keys that need races, a failing disk or many keys to show. Contract sections 3.2, 4.6, 6.2. */
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { test } from 'node:test'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import { bucketOf } from '../../../firmware/kms/domain/key-counts.ts'
 import { encodeKey } from '../../../firmware/kms/domain/key-record.ts'
@@ -10,10 +9,10 @@ import type { Operational } from '../../../firmware/kms/domain/operational.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import { commit, utf8 } from '../../store/rig.ts'
+import { openPool } from '../../support/pool.ts'
 import { admin, code, createDomainRig, ED25519, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
-after(() => pool.close())
+const pool = await openPool()
 
 const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }
 const operator = { caller: { userId: 'operator', namespace: '', role: 'Operator' }, address: '192.0.2.1' } as const

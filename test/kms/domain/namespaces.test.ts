@@ -1,19 +1,18 @@
 /** Namespaces with more keys than one change removes. Contract sections 3.3 and 7.3. */
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createPool } from '../../../firmware/crypto/pool/pool.ts'
 import { encodeKey, type KeyMetadata } from '../../../firmware/kms/domain/key-record.ts'
 import type { Operational } from '../../../firmware/kms/domain/operational.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import type { Change } from '../../../firmware/store/store.ts'
 import { commit, utf8 } from '../../store/rig.ts'
+import { openPool } from '../../support/pool.ts'
 import { admin, code, createDomainRig, type DomainRig, ED25519, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
-after(() => pool.close())
+const pool = await openPool()
 
 const KEYS = 450
 const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }

@@ -1,15 +1,14 @@
 /** Rules of users and namespaces that need races or a failing disk to show. Contract sections 7.3 to 7.5. */
 
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { test } from 'node:test'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import { utf8 } from '../../store/rig.ts'
+import { openPool } from '../../support/pool.ts'
 import { ADMIN, admin, code, createDomainRig, newUser } from './rig.ts'
 
-const pool = createPool({ workers: 1, entry: new URL('../../../firmware/crypto/pool/worker.ts', import.meta.url) })
-after(() => pool.close())
+const pool = await openPool()
 
 const boss: Caller = { userId: 'ns~boss', namespace: 'ns', role: 'Administrator' }
 
