@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts tools/command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
+.PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -57,7 +57,8 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 
 # Whatever fails, hangs or is interrupted, a run ends after so many minutes, and with it all that it started.
 BOUNDED = $(NODE) tools/bounded.ts
-SUITES = NODE_COMPILE_CACHE="$(CURDIR)/dist/test-compiled" PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=2
+# One file more at a time than the smallest computer has cores: those that kill, time out or derive from passphrases mostly wait.
+SUITES = NODE_COMPILE_CACHE="$(CURDIR)/dist/test-compiled" PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=3
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
@@ -83,10 +84,13 @@ QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools w
 test-image-quick: node_modules/.package-lock.json
 	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
 
-# Then two at a time, each of which keeps about one core busy, the longest first.
+# The others two at a time, each of which keeps about one core busy, the longest first.
 IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
 LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
 test-image: test-image-quick
+	$(MAKE) --no-print-directory test-image-lives
+
+test-image-lives: node_modules/.package-lock.json
 	$(BOUNDED) 120 $(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
 	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
 run/%.test.ts:
