@@ -4,6 +4,7 @@
  */
 
 import { fromBase64, toBase64, toHex } from './bytes.ts'
+import { children, context, type Element, readElement, TAG } from './der.ts'
 import { sha256 } from './sha2.ts'
 
 export interface CertificateFacts {
@@ -28,7 +29,7 @@ export const readCertificates = (pem: string): CertificateFacts[] => pemBlocks(p
 /** A PEM text or DER, as certificates of keys are stored; empty when it is neither. */
 export function certificatesOf(stored: Uint8Array): CertificateFacts[] {
   try {
-    if (stored[0] === SEQUENCE) return [readCertificate(stored)]
+    if (stored[0] === TAG.sequence) return [readCertificate(stored)]
     return readCertificates(new TextDecoder().decode(stored))
   } catch {
     return []
@@ -49,8 +50,8 @@ export function pemBlocks(pem: string, label: string): Uint8Array[] {
 }
 
 export function readCertificate(der: Uint8Array): CertificateFacts {
-  const outer = expectTag(readElement(der, 0), SEQUENCE)
-  const body = expectTag(readElement(outer.content, 0), SEQUENCE)
+  const outer = expectTag(readElement(der, 0), TAG.sequence)
+  const body = expectTag(readElement(outer.content, 0), TAG.sequence)
   const parts = children(body.content)
   if (parts[0]?.tag === VERSION) parts.shift()
   const [serial, , issuer, validity, subject, key, ...rest] = parts
@@ -70,18 +71,8 @@ export function readCertificate(der: Uint8Array): CertificateFacts {
   }
 }
 
-interface Element {
-  tag: number
-  content: Uint8Array
-  /** With its tag and length. */
-  whole: Uint8Array
-}
-
-const SEQUENCE = 0x30
-const VERSION = 0xa0
-const EXTENSIONS = 0xa3
-const OCTETS = 0x04
-const UTC_TIME = 0x17
+const VERSION = context(0)
+const EXTENSIONS = context(3)
 const DNS_NAME = 0x82
 const ADDRESS = 0x87
 const ALTERNATIVE_NAME = '551d11'
@@ -95,38 +86,13 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   '2a864886f70d010901': 'emailAddress',
 }
 
-function readElement(bytes: Uint8Array, start: number): Element {
-  const tag = bytes[start]
-  let length = bytes[start + 1]
-  if (tag === undefined || length === undefined) throw new Error('Cut short')
-  let at = start + 2
-  if (length >= 0x80) {
-    const size = length & 0x7f
-    if (size < 1 || size > 4) throw new Error('A length that DER does not have')
-    length = 0
-    for (const byte of bytes.subarray(at, at + size)) length = length * 256 + byte
-    at += size
-  }
-  if (at + length > bytes.length) throw new Error('Cut short')
-  return { tag, content: bytes.subarray(at, at + length), whole: bytes.subarray(start, at + length) }
-}
-
-function children(content: Uint8Array): Element[] {
-  const found: Element[] = []
-  for (let at = 0; at < content.length; ) {
-    const element = readElement(content, at)
-    found.push(element)
-    at += element.whole.length
-  }
-  return found
-}
-
 function expectTag(element: Element, tag: number): Element {
   if (element.tag !== tag) throw new Error('Not a certificate')
   return element
 }
 
-function nameText(name: Element): string {
+/** Of a Name in DER. */
+export function nameText(name: Element): string {
   const parts = children(name.content)
     .flatMap((set) => children(set.content))
     .map((pair) => {
@@ -143,7 +109,7 @@ function alternativeNames(extensions: Element): string[] {
   for (const extension of list ? children(list.content) : []) {
     const [oid, ...values] = children(extension.content)
     if (!oid || toHex(oid.content) !== ALTERNATIVE_NAME) continue
-    const octets = values.find(({ tag }) => tag === OCTETS)
+    const octets = values.find(({ tag }) => tag === TAG.octets)
     if (!octets) return []
     return children(readElement(octets.content, 0).content).flatMap(({ tag, content }) => {
       if (tag === DNS_NAME) return [new TextDecoder().decode(content)]
@@ -153,7 +119,7 @@ function alternativeNames(extensions: Element): string[] {
   return []
 }
 
-function addressText(bytes: Uint8Array): string {
+export function addressText(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   const groups: string[] = []
   for (let at = 0; at + 1 < bytes.length; at += 2) groups.push((bytes[at]! * 256 + bytes[at + 1]!).toString(16))
@@ -164,7 +130,7 @@ function readTime({ tag, content }: Element): Date {
   const text = new TextDecoder().decode(content)
   const [, year, rest] = /^(\d{2}|\d{4})(\d{10})Z$/.exec(text) ?? []
   if (year === undefined || rest === undefined) throw new Error('Not a time')
-  const full = tag === UTC_TIME ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
+  const full = tag === TAG.utcTime ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
   const [month, day, hour, minute, second] = rest.match(/../g)!
   return new Date(`${full}-${month}-${day}T${hour}:${minute}:${second}Z`)
 }

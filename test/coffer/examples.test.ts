@@ -192,6 +192,12 @@ async function prepare(words: string): Promise<void> {
       'rsa_oaep_md:sha256',
     )
   }
+  if (words === 'ca init') {
+    const made = await rig.shell(
+      'coffer key generate ca-key --for sign && coffer csr web-key --name www.example.org > request.pem',
+    )
+    assert.equal(made.code, 0, made.stderr)
+  }
   if (words === 'encrypt') await rig.coffer('key', 'generate', 'aes-key', '--for', 'aes')
   if (words === 'config tls certificate set') await rig.shell('coffer config tls certificate get > chain.pem')
 }

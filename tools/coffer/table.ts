@@ -2,6 +2,7 @@
 
 import type { Command } from './command.ts'
 import { AUDIT } from './commands/audit.ts'
+import { CA } from './commands/ca.ts'
 import { CONFIG } from './commands/config.ts'
 import { KEYS } from './commands/keys.ts'
 import { NETHSM } from './commands/nethsm.ts'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   ...SYSTEM,
   ...AUDIT,
   ...OTHERS,
+  ...CA,
   ...SSH_AGENT,
   ...PKCS11,
   ...selfCommands(() => COMMANDS),

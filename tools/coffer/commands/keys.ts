@@ -301,8 +301,8 @@ export function attributesOf(given: Given): KeyAttributes {
 }
 
 export function subjectOf(given: Given): Subject {
-  const names = [...given.list('name'), ...given.list('san')]
-  const commonName = given.text('common-name') ?? names[0]
+  const written = [...given.list('name'), ...given.list('san')]
+  const commonName = given.text('common-name') ?? written[0]
   if (commonName === undefined) throw usage('whose certificate is it?', '--name www.example.org, or --common-name TEXT')
   const members = {
     countryName: given.text('country'),
@@ -313,7 +313,11 @@ export function subjectOf(given: Given): Subject {
     emailAddress: given.text('email-address'),
   }
   const known = Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
-  return { commonName, ...known, ...(names.length > 0 && !given.flag('no-san') && { subjectAltNames: names }) }
+  const isNone = given.flag('no-san') // without the member the appliance takes the common name
+  const names = isNone
+    ? []
+    : written.map((name) => (/^[\d.]+$|^[0-9a-f.]*:[0-9a-f:.]*$/i.test(name) ? `IP:${name}` : name))
+  return { commonName, ...known, ...((isNone || names.length > 0) && { subjectAltNames: names }) }
 }
 
 function publicText(key: Key, id: string, form: string): string {
