@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os'
 import { copySecret as copy } from '../../base/secret.ts'
 import type { CryptoPool, KeyHandle, KeyPair } from '../types.ts'
 import type { Task } from './messages.ts'
-import { WorkerQueue } from './worker-queue.ts'
+import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
 export interface PoolOptions {
   /** Threads that use keys; default: one per core. */
@@ -44,7 +44,7 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     if (wrong.length > 0) wrongBefore = wrong
     for (const listener of listeners) listener(wrong)
   }
-  const use = new WorkerQueue({
+  const use = createWorkerQueue({
     ...shared,
     name: 'use',
     threads: Math.max(1, workers),
@@ -52,8 +52,8 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     signs: true,
     onTested,
   })
-  const derive = new WorkerQueue({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
-  const search = new WorkerQueue({
+  const derive = createWorkerQueue({ ...shared, name: 'derive', threads: 1, jobsMax: 128 })
+  const search = createWorkerQueue({
     ...shared,
     name: 'search',
     threads: 1,

@@ -1,30 +1,14 @@
 /** The WebAssembly of one field: what lies where in memory, and the functions. */
 
-import {
-  type Callee,
-  type Code,
-  f64x2,
-  i32,
-  i64x2,
-  type Local,
-  type NewLocal,
-  repeatWhile,
-  v128,
-  WasmModule,
-} from '../wasm.ts'
+import { type Callee, type NewLocal, WasmModule } from '../wasm.ts'
 import { byteLimbs, defineBytes } from './bytes-code.ts'
 import { add, canonical, doubleIf, subtract } from './carry.ts'
 import { type Address, Emitter, type Products, UnrollingEmitter } from './emitter.ts'
 import type { Format } from './format.ts'
-import { BITS_2_52, doubleBits, LIMB_BYTES } from './machine.ts'
+import { LIMB_BYTES } from './machine.ts'
 import { defineModulus } from './modulus-code.ts'
-import { multiply, product, ROWS, range, reduceWide, square } from './montgomery.ts'
-
-/** Exponents are read in windows of five bits: 32 powers, all of them read for each window. */
-export const WINDOW_BITS = 5
-export const WINDOW_ENTRIES = 2 ** WINDOW_BITS
-/** Limbs of a table entry that are selected together: as many accumulators as there are registers to spare. */
-const SELECT_LIMBS = 10
+import { multiply, product, ROWS, reduceWide, square } from './montgomery.ts'
+import { definePower, definePowerOfTwo, WINDOW_BITS, WINDOW_ENTRIES } from './power-code.ts'
 
 /** Of any format: there is room for the windows of every exponent. */
 const LIMB_BITS_MAX = 52
@@ -149,77 +133,9 @@ export function emitField(
   define('product', 3, (m, [a, b, plus]) => product(m, n, fixed(layout.wide), a!, b!, plus!))
   define('reduceWide', 1, (m, [to]) => reduceWide(m, n, to!, fixed(layout.wide)))
   defineModulus(module, layout, format, defineBytes(module, format))
-  const table = layout.table * LIMB_BYTES
-  const choice = layout.wide * LIMB_BYTES
-  const select = module.define('select', ['i32', 'i32'], [], ([to, window], local) => {
-    const [digit, index, isChosen, one] = [local('v128'), local('v128'), local('v128'), local('v128')]
-    const entry = local('i32')
-    const chosen = range(Math.min(SELECT_LIMBS, limbs)).map(() => local('v128'))
-    // digit and index are on 2^52, as doubles: `one` is what index counts by, and what an entry is multiplied with
-    const origin = v128.constant(BITS_2_52)
-    const code: Code[] = [digit.set(v128.or(v128.load(window!), origin)), one.set(v128.constant(doubleBits(1)))]
-    for (let first = 0; first < limbs; first += SELECT_LIMBS) {
-      const part = chosen.slice(0, Math.min(SELECT_LIMBS, limbs - first))
-      const pick = (into: Local, k: number): Code =>
-        into.set(f64x2.relaxedMadd(isChosen, v128.load(entry, table + (first + k) * LIMB_BYTES), into))
-      code.push(
-        entry.set(i32.add(0, 0)),
-        index.set(origin),
-        ...part.map((into) => into.set(v128.constant(0n))),
-        repeatWhile(
-          [
-            // 1 or 0: sums of limbs times that are exact, and one operation instead of two
-            isChosen.set(v128.and(i64x2.eq(index, digit), one)),
-            ...part.map(pick),
-            index.set(f64x2.add(index, one)),
-            entry.set(i32.add(entry, limbs * LIMB_BYTES)),
-          ],
-          i32.ltU(entry, WINDOW_ENTRIES * limbs * LIMB_BYTES),
-        ),
-        ...part.map((value, k) => v128.store(to!, value, (first + k) * LIMB_BYTES)),
-      )
-    }
-    return code
-  })
-  module.define('power', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {
-    const squares = local('i32')
-    return [
-      select(to!, window!),
-      repeatWhile(
-        [
-          window!.set(i32.add(window!, LIMB_BYTES)),
-          squares.set(i32.add(WINDOW_BITS, 0)),
-          repeatWhile([squareCode(to!, to!)], squares.tee(i32.sub(squares, 1))),
-          select(choice, window!),
-          multiplyCode(to!, to!, choice),
-        ],
-        i32.gtU(count!.tee(i32.sub(count!, 1)), 1),
-      ),
-    ]
-  })
+  definePower({ module, layout, square: squareCode, multiply: multiplyCode })
   const doubleCode = define('doubleIf', 1, (m, [a]) => doubleIf(m, limbs, a!, m.load(fixed(layout.wide), 0)))
-  module.define('twoToThe', ['i32', 'i32', 'i32'], [], ([to, window, count], local) => {
-    const bit = local('i32')
-    const isSet = v128.and(i64x2.shrU(v128.load(window!), bit), v128.constant(1n))
-    return [
-      repeatWhile(
-        [
-          bit.set(WINDOW_BITS),
-          repeatWhile(
-            [
-              squareCode(to!, to!),
-              bit.set(i32.sub(bit, 1)),
-              v128.store(0, i64x2.sub(v128.constant(0n), isSet), choice),
-              doubleCode(to!),
-            ],
-            bit.get,
-          ),
-          window!.set(i32.add(window!, LIMB_BYTES)),
-        ],
-        count!.tee(i32.sub(count!, 1)),
-      ),
-    ]
-  })
+  definePowerOfTwo({ module, layout, square: squareCode, double: doubleCode })
   more.define(
     { module, limbs, emitter, square: squareCode, multiply: multiplyCode, add: addCode, subtract: subtractCode },
     layout,

@@ -8,10 +8,11 @@ import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
 import { byteLimbs } from './bytes-code.ts'
 import type { Products } from './emitter.ts'
-import { type Extension, emitField, type Layout, layOut, WINDOW_BITS, WINDOW_ENTRIES } from './field-code.ts'
+import { type Extension, emitField, type Layout, layOut } from './field-code.ts'
 import type { Format } from './format.ts'
 import { LIMB_BYTES } from './machine.ts'
 import { columnBiases, ROWS } from './montgomery.ts'
+import { WINDOW_BITS, WINDOW_ENTRIES } from './power-code.ts'
 
 /** B^limbs is at least 2^8 times a modulus n: results stay below n in absolute value, or 3 n, and there is room for sums. */
 const SPARE_BITS = 8

@@ -115,7 +115,10 @@ export function defineDivisionSteps(module: WasmModule): void {
       ),
     ]
   })
+  defineSettleInverse(module)
+}
 
+function defineSettleInverse(module: WasmModule): void {
   /** x = +-(x + (m & add)), negated if `negate` is all ones; both masks. */
   const adjust = module.define(
     'adjust',
