@@ -9,7 +9,8 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import { CofferError } from '../../firmware/base/error.ts'
 import { matchSchema, parseJson } from '../../firmware/base/json.ts'
-import { BODY_LIMITS, createBodyReader, wipeBody } from '../../firmware/http/request/body.ts'
+import { createBodyReader, wipeBody } from '../../firmware/http/request/body.ts'
+import { BODY_LIMITS } from '../../firmware/http/request/body-rate.ts'
 import { parseMultipart, readParts } from '../../firmware/http/request/multipart.ts'
 import {
   base64,

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024
 /** As a firmware with this heap has them. */
 function boundsWith(heapMegabytes: number): { bodies: number; connections: number } {
   const source = `
-    import { BODY_LIMITS } from '${import.meta.resolve('../../firmware/http/request/body.ts')}'
+    import { BODY_LIMITS } from '${import.meta.resolve('../../firmware/http/request/body-rate.ts')}'
     import { LISTENER_LIMITS } from '${import.meta.resolve('../../firmware/http/server/limits.ts')}'
     console.log(JSON.stringify({ bodies: BODY_LIMITS.totalBytesMax, connections: LISTENER_LIMITS.connectionsMax }))`
   const flags = [...heapFlags(heapMegabytes), '--input-type=module', '--eval', source]

@@ -1,7 +1,8 @@
 /** Parameters as they come: in the query, in a urlencoded or a multipart body. Contract section 1.1. */
 
 import { CofferError } from '../../base/error.ts'
-import { BODY_BYTES_MAX, type BodyReader, type Terms, tooLarge } from '../../http/request/body.ts'
+import { BODY_BYTES_MAX, type BodyReader, tooLarge } from '../../http/request/body.ts'
+import type { Terms } from '../../http/request/body-rate.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
 import type { Exchange } from '../../http/server/exchange.ts'

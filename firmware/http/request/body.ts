@@ -1,53 +1,13 @@
 /** Request bodies: read within bounds of size, memory and time. Contract section 1.5. */
 
 import type { Readable } from 'node:stream'
-import type { Check } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
-import { MIB, memoryFor } from '../../base/memory.ts'
+import { MIB } from '../../base/memory.ts'
 import { ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
+import { ANY_TERMS, type BodyLimits, createRateWatch, type Reading, type Terms } from './body-rate.ts'
+import { endedEarly, streamBody, type Upload } from './body-stream.ts'
 
 export const BODY_BYTES_MAX = MIB
-
-export interface BodyLimits {
-  /** How long nothing may come, and how far a body may fall behind the least rate. */
-  graceMs: number
-  bytesPerSecondMin: number
-  /** All bodies being read at the same time, so that large ones cannot exhaust the memory together. */
-  totalBytesMax: number
-  /** Of each body, so much does not count there: large ones of others keep nobody from signing, or from unlocking. */
-  smallBytes: number
-  /** A body of a request without credentials, however quickly it comes. */
-  anonymousMs: number
-  /** The same for one that is streamed. */
-  anonymousStreamMs: number
-}
-
-export const BODY_LIMITS: BodyLimits = {
-  graceMs: 10_000,
-  bytesPerSecondMin: 16 * 1024, // a bad mobile link; 67 MiB may take over an hour
-  totalBytesMax: memoryFor(1 / 2, 68 * MIB, 320 * MIB), // four of the largest, or one on a small device
-  smallBytes: 16 * 1024,
-  anonymousMs: 30_000, // two passphrases and a time
-  anonymousStreamMs: 600_000, // the backup of a million keys at 2 MB/s
-}
-
-const PACE_CHECK_MS = 500
-
-/** Under which a body is waited for. */
-export interface Terms {
-  /** Throws when the request is admitted no longer; asked as often as the pace. */
-  check: Check
-  /** In all. */
-  withinMs: number
-}
-
-const ANY_TERMS: Terms = { check: () => {}, withinMs: Number.POSITIVE_INFINITY }
-
-/** A body piece by piece, to be iterated once. */
-export interface Upload extends AsyncGenerator<Uint8Array, void> {
-  /** Whoever waits for the next piece gets this error instead. */
-  refuse(error: CofferError): void
-}
 
 export interface BodyReader {
   /** The whole body. Throws `tooLarge`, `timeout`, `busy`, what `terms` say, or `invalid` when the client goes away. */
@@ -66,24 +26,9 @@ export interface BodyReader {
 /** What it does not keep is wiped. */
 type Take = (piece: Uint8Array) => 'taken' | 'kept'
 
-/** A body being read. */
-interface Reading {
-  terms: Terms
-  /** How long the client has had so far. */
-  elapsedMs: () => number
-  receivedBytes: number
-  refuse: (error: CofferError) => void
-  /** How much longer nothing may come; what comes at the least rate keeps it as it is. */
-  creditMs: number
-  /** Up to when, and up to which byte, that has been reckoned. */
-  reckonedMs: number
-  reckonedBytes: number
-}
-
 export function createBodyReader(limits: BodyLimits): BodyReader {
-  const readings = new Set<Reading>()
+  const rates = createRateWatch(limits)
   let totalBytes = 0
-  let paceTimer: NodeJS.Timeout | undefined
 
   async function read(stream: Readable, bytesMax: number, terms?: Terms): Promise<Uint8Array<ArrayBuffer>> {
     let whole = new Uint8Array()
@@ -116,7 +61,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       isRefused = true
       reject(error)
     }
-    const reading = watch(terms, () => performance.now() - startedMs, refuse)
+    const reading = rates.watch(terms, () => performance.now() - startedMs, refuse)
     const onData = (chunk: Uint8Array) => {
       const before = large(reading)
       reading.receivedBytes += chunk.length
@@ -139,7 +84,7 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
     try {
       await promise
     } finally {
-      readings.delete(reading)
+      rates.release(reading)
       totalBytes -= large(reading)
       stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: a connection that breaks later must not end the process.
@@ -148,107 +93,8 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
 
   const large = ({ receivedBytes }: Reading) => Math.max(0, receivedBytes - limits.smallBytes)
 
-  function stream(open: () => Readable, terms = ANY_TERMS): Upload {
-    let failure: CofferError | undefined
-    let arrived = Promise.withResolvers<void>()
-    const refuse = (error: CofferError) => {
-      failure ??= error
-      arrived.resolve()
-    }
-
-    async function* pieces(): AsyncGenerator<Uint8Array, void> {
-      const source = open()
-      const chunks: Uint8Array[] = []
-      let ended = false
-      let waitingSinceMs: number | null = null
-      let waitedMs = 0
-      // The time the handler takes for what it has been given is not the client's.
-      const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
-      const reading = watch(terms, elapsedMs, refuse)
-      const onData = (chunk: Uint8Array) => {
-        source.pause()
-        chunks.push(chunk)
-        reading.receivedBytes += chunk.length
-        arrived.resolve()
-      }
-      const onEnd = () => {
-        ended = true
-        arrived.resolve()
-      }
-      const onClose = () => {
-        if (!ended) refuse(endedEarly())
-      }
-      source.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
-      try {
-        for (;;) {
-          terms.check()
-          const chunk = chunks.shift()
-          if (chunk !== undefined) yield chunk
-          else if (failure !== undefined) throw failure
-          else if (ended) return
-          else {
-            arrived = Promise.withResolvers()
-            waitingSinceMs = performance.now()
-            source.resume()
-            await arrived.promise
-            waitedMs = elapsedMs()
-            waitingSinceMs = null
-          }
-        }
-      } finally {
-        readings.delete(reading)
-        source.off('data', onData).off('end', onEnd).off('close', onClose)
-        source.resume() // nobody wants the rest
-      }
-    }
-
-    return Object.assign(pieces(), { refuse })
-  }
-
-  function watch(terms: Terms, elapsedMs: () => number, refuse: (error: CofferError) => void): Reading {
-    const account = { receivedBytes: 0, creditMs: limits.graceMs, reckonedMs: 0, reckonedBytes: 0 }
-    const reading = { terms, elapsedMs, refuse, ...account }
-    readings.add(reading)
-    paceTimer ??= setInterval(checkPace, Math.min(PACE_CHECK_MS, limits.graceMs))
-    return reading
-  }
-
-  /** One timer for all: it runs while there is anything to watch. */
-  function checkPace(): void {
-    if (readings.size === 0) {
-      clearInterval(paceTimer)
-      paceTimer = undefined
-    }
-    for (const reading of readings) {
-      if (isLate(reading, limits)) reading.refuse(new CofferError('timeout', 'The request body came too slowly'))
-    }
-    recheck()
-  }
-
-  function recheck(): void {
-    for (const { terms, refuse } of readings) {
-      try {
-        terms.check()
-      } catch (error) {
-        refuse(error as CofferError)
-      }
-    }
-  }
-
-  return { read, feed, stream, recheck }
+  return { read, feed, stream: (open, terms = ANY_TERMS) => streamBody(rates, open, terms), recheck: rates.recheck }
 }
-
-/** A burst does not pay for more silence than the grace: what counts is the pace of late, not that since the start. */
-function isLate(reading: Reading, { graceMs, bytesPerSecondMin }: BodyLimits): boolean {
-  const elapsedMs = reading.elapsedMs()
-  const earnedMs = ((reading.receivedBytes - reading.reckonedBytes) / bytesPerSecondMin) * 1000
-  reading.creditMs = Math.min(graceMs, reading.creditMs - (elapsedMs - reading.reckonedMs) + earnedMs)
-  reading.reckonedMs = elapsedMs
-  reading.reckonedBytes = reading.receivedBytes
-  return reading.creditMs < 0 || elapsedMs > reading.terms.withinMs
-}
-
-const endedEarly = () => new CofferError('invalid', 'The request body ended early')
 
 /** What is not written yet takes no memory. */
 function grow(bytes: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {

@@ -2,7 +2,8 @@
 
 import type { z } from 'zod'
 import type { State } from '../../base/states.ts'
-import { BODY_BYTES_MAX, type Upload } from '../../http/request/body.ts'
+import { BODY_BYTES_MAX } from '../../http/request/body.ts'
+import type { Upload } from '../../http/request/body-stream.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
 

@@ -11,18 +11,19 @@ import { matchSchema } from '../../base/json.ts'
 import { wipeIn } from '../../base/secret.ts'
 import type { State } from '../../base/states.ts'
 import { errorReply, RequestError, refusal } from '../../http/errors.ts'
-import { emptyReply, type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
-import { BODY_LIMITS, type BodyLimits, createBodyReader, tooLarge } from '../../http/request/body.ts'
-import { etagOf, judge, type Presence } from '../../http/request/conditions.ts'
+import { type Reply, type StreamedReply, toResponse } from '../../http/reply.ts'
+import { createBodyReader, tooLarge } from '../../http/request/body.ts'
+import { BODY_LIMITS, type BodyLimits } from '../../http/request/body-rate.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { refuseForeignPage } from '../../http/request/origin.ts'
-import { createRoutes, type Match } from '../../http/routes.ts'
 import { type Connection, type Exchange, exchangeOf } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { checkType, createBodies } from './bodies.ts'
-import { type Access, BASE_PATH, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
+import { type Access, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
+import { allowed, createEndpointTable, isAvailable } from './endpoint-table.ts'
+import { meetResource } from './preconditions.ts'
 import { answerTypes, replyOf, responseHeaders, textType } from './replies.ts'
 import { readQuery, splitTarget } from './target.ts'
 
@@ -51,14 +52,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodies = createBodies(bodyReader)
   options.onEra?.(bodyReader.recheck)
   const { authenticate, assertAdmitted } = createAccess<S>(options)
-  const routes = createRoutes<Resource<S>>()
-  const addAt = (path: string, declaration: Declaration<S>) =>
-    add(
-      routes.at(path, () => new Map()),
-      declaration,
-    )
-  for (const declaration of options.declarations) addAt(BASE_PATH + declaration.path, declaration)
-  for (const declaration of options.others ?? []) addAt(declaration.path, declaration)
+  const match = createEndpointTable(options)
 
   const app: Api = new Hono()
   app.all('*', async (context) => {
@@ -78,20 +72,20 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   app.onError((error) => toResponse(errorReply(error, options.log)))
   return app
 
-  function isOffered({ value }: Match<Resource<S>>): boolean {
-    return value.values().some((declaration) => declaration.isOffered?.(options.services) ?? true)
-  }
-
   async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
     // 1 to 5
     const [path, queryText] = splitTarget(exchange.target)
-    const matches = routes.match(path).filter(isOffered)
+    const matches = match(path)
     if (matches.length === 0) throw new CofferError('notFound', 'No such path')
     const state = options.state()
     const era = options.era()
     const method = exchange.method === 'HEAD' ? 'GET' : exchange.method
-    const match = matches.find((match) => match.value.has(method)) ?? matches[0]!
-    const declaration = match.value.get(method)
+    const {
+      malformed,
+      params: pathParams,
+      value: endpoints,
+    } = matches.find(({ value }) => value.has(method)) ?? matches[0]!
+    const declaration = endpoints.get(method)
     if (!isAvailable(matches, declaration, state)) throw unavailable()
     if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
     if (exchange.target.length > TARGET_MAX)
@@ -100,7 +94,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
     // Pages of others do not even get to try credentials, their own or those a browser remembers
     attempt.declaration = declaration
-    attempt.params = match.params
+    attempt.params = pathParams
     refuseForeignPage(exchange.method, exchange.header)
 
     // 6 and 7
@@ -114,7 +108,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       caller,
       address,
       signal: exchange.signal,
-      params: match.params,
+      params: pathParams,
       query: {},
       body: undefined,
       isRecorded: () => {
@@ -133,9 +127,9 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const types = answerTypes(declaration, exchange.header('accept'))
 
     // 11 to 13
-    if (match.malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
+    if (malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
     const { params, query } = declaration
-    if (params !== undefined) request.params = matchSchema(params, match.params, 'path')
+    if (params !== undefined) request.params = matchSchema(params, pathParams, 'path')
     if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
     const early = meetResource(exchange, declaration, request)
     if ('status' in early) return early
@@ -170,79 +164,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   }
 }
 
-/** The endpoints of one path, by method. */
-type Resource<S> = Map<string, Declaration<S>>
-
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'])
-
-const CONDITIONS = ['if-match', 'if-none-match'] as const
 
 /** Public endpoints get this; no handler of theirs may ask who calls. */
 const NO_CALLER = undefined as unknown as Caller
 
-function add<S>(resource: Resource<S>, declaration: Declaration<S>): void {
-  if (resource.has(declaration.method)) throw new Error(`Declared twice: ${declaration.method} ${declaration.path}`)
-  resource.set(declaration.method, declaration)
-}
-
-/**
- * Check 2. The endpoint is that of path and method. For a method the path does not offer, the path is available when any
- * endpoint on it is: so PATCH gets 412 where nothing answers now, and 501 where something does.
- */
-function isAvailable<S>(
-  matches: readonly Match<Resource<S>>[],
-  endpoint: Declaration<S> | undefined,
-  state: State,
-): boolean {
-  if (endpoint !== undefined) return endpoint.states.includes(state)
-  return matches.some((match) => match.value.values().some((other) => other.states.includes(state)))
-}
-
-function allowed<S>(matches: readonly Match<Resource<S>>[]): string[] {
-  const methods = new Set(matches.flatMap((match) => [...match.value.keys()]))
-  if (methods.has('GET')) methods.add('HEAD')
-  return [...methods].sort()
-}
-
 const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
-
-/** Checks 12 and 13: the answer where they end the request, else the etag. */
-function meetResource<S>(
-  exchange: Exchange,
-  declaration: Declaration<S>,
-  request: Request<S, unknown, unknown, unknown>,
-): Reply | { etag?: string | undefined } {
-  declaration.exists?.(request)
-  declaration.mayUse?.(request)
-  const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
-  if (declaration.method !== 'GET' && !isConditional) return {}
-  const version = declaration.version?.(request)
-  const etag = version === undefined || version === null ? undefined : etagOf(version)
-  const verdict = conditions(exchange, declaration, version, etag)
-  if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
-  if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
-  return { etag }
-}
-
-function conditions<S>(
-  exchange: Exchange,
-  { method, version: declared }: Declaration<S>,
-  version: string | null | undefined,
-  etag: string | undefined,
-): 'proceed' | 412 | 304 {
-  const ifMatch = exchange.header('if-match')
-  const ifNoneMatch = exchange.header('if-none-match')
-  if (ifMatch === undefined && ifNoneMatch === undefined) return 'proceed'
-  return judge({ ifMatch, ifNoneMatch }, presence(), method === 'GET')
-
-  function presence(): Presence {
-    if (etag !== undefined) return { etag }
-    if (declared !== undefined && version === null) return 'missing'
-    // Only a PUT may make what is not there; anything else has found its resource by now.
-    return method === 'PUT' ? 'unknown' : 'present'
-  }
-}
 
 /** An answer to a change only says that it was made. */
 const givesOut = (result: Result): boolean => result.status === 200 && ('json' in result || 'bytes' in result)

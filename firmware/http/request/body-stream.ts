@@ -1,0 +1,71 @@
+/** A request body piece by piece: the client is held back while whoever reads has not asked for the next piece. */
+
+import type { Readable } from 'node:stream'
+import { CofferError } from '../../base/error.ts'
+import type { RateWatch, Terms } from './body-rate.ts'
+
+/** A body piece by piece, to be iterated once. */
+export interface Upload extends AsyncGenerator<Uint8Array, void> {
+  /** Whoever waits for the next piece gets this error instead. */
+  refuse(error: CofferError): void
+}
+
+/** `open` is called when the first piece is asked for. Throws `timeout`, what `terms` say, or `invalid` when the client goes away. */
+export function streamBody(rates: RateWatch, open: () => Readable, terms: Terms): Upload {
+  let failure: CofferError | undefined
+  let arrived = Promise.withResolvers<void>()
+  const refuse = (error: CofferError) => {
+    failure ??= error
+    arrived.resolve()
+  }
+
+  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+    const source = open()
+    const chunks: Uint8Array[] = []
+    let ended = false
+    let waitingSinceMs: number | null = null
+    let waitedMs = 0
+    // The time the handler takes for what it has been given is not the client's.
+    const elapsedMs = () => waitedMs + (waitingSinceMs === null ? 0 : performance.now() - waitingSinceMs)
+    const reading = rates.watch(terms, elapsedMs, refuse)
+    const onData = (chunk: Uint8Array) => {
+      source.pause()
+      chunks.push(chunk)
+      reading.receivedBytes += chunk.length
+      arrived.resolve()
+    }
+    const onEnd = () => {
+      ended = true
+      arrived.resolve()
+    }
+    const onClose = () => {
+      if (!ended) refuse(endedEarly())
+    }
+    source.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose)
+    try {
+      for (;;) {
+        terms.check()
+        const chunk = chunks.shift()
+        if (chunk !== undefined) yield chunk
+        else if (failure !== undefined) throw failure
+        else if (ended) return
+        else {
+          arrived = Promise.withResolvers()
+          waitingSinceMs = performance.now()
+          source.resume()
+          await arrived.promise
+          waitedMs = elapsedMs()
+          waitingSinceMs = null
+        }
+      }
+    } finally {
+      rates.release(reading)
+      source.off('data', onData).off('end', onEnd).off('close', onClose)
+      source.resume() // nobody wants the rest
+    }
+  }
+
+  return Object.assign(pieces(), { refuse })
+}
+
+export const endedEarly = () => new CofferError('invalid', 'The request body ended early')

@@ -1,0 +1,47 @@
+/** Checks 12 and 13 of contract section 1.7: whether the resource is there, and whether it is the version that was asked for. */
+
+import { CofferError } from '../../base/error.ts'
+import { emptyReply, type Reply } from '../../http/reply.ts'
+import { etagOf, judge, type Presence } from '../../http/request/conditions.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import type { Declaration, Request } from './endpoint.ts'
+import { responseHeaders } from './replies.ts'
+
+const CONDITIONS = ['if-match', 'if-none-match'] as const
+
+/** The answer where they end the request, else the etag. */
+export function meetResource<S>(
+  exchange: Exchange,
+  declaration: Declaration<S>,
+  request: Request<S, unknown, unknown, unknown>,
+): Reply | { etag?: string | undefined } {
+  declaration.exists?.(request)
+  declaration.mayUse?.(request)
+  const isConditional = CONDITIONS.some((name) => exchange.header(name) !== undefined)
+  if (declaration.method !== 'GET' && !isConditional) return {}
+  const version = declaration.version?.(request)
+  const etag = version === undefined || version === null ? undefined : etagOf(version)
+  const verdict = conditions(exchange, declaration, version, etag)
+  if (verdict === 412) throw new CofferError('unavailable', 'A precondition of the request is not met')
+  if (verdict === 304) return emptyReply(304, responseHeaders(declaration, etag))
+  return { etag }
+}
+
+function conditions<S>(
+  exchange: Exchange,
+  { method, version: declared }: Declaration<S>,
+  version: string | null | undefined,
+  etag: string | undefined,
+): 'proceed' | 412 | 304 {
+  const ifMatch = exchange.header('if-match')
+  const ifNoneMatch = exchange.header('if-none-match')
+  if (ifMatch === undefined && ifNoneMatch === undefined) return 'proceed'
+  return judge({ ifMatch, ifNoneMatch }, presence(), method === 'GET')
+
+  function presence(): Presence {
+    if (etag !== undefined) return { etag }
+    if (declared !== undefined && version === null) return 'missing'
+    // Only a PUT may make what is not there; anything else has found its resource by now.
+    return method === 'PUT' ? 'unknown' : 'present'
+  }
+}
