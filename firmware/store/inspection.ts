@@ -6,15 +6,12 @@
  */
 
 import { CofferError } from '../base/error.ts'
-import { wipe } from '../base/secret.ts'
 import type { CollectionTable } from './collection-table.ts'
+import { createWalk } from './collection-walk.ts'
 import { type Head, type HeadRow, setOf } from './head.ts'
 import { differenceOf, emptySet, isSameSet, merge, type RecordSet } from './record-set.ts'
 import type { Replacement } from './sealed-table.ts'
 import type { StoredRecord, StoreFile } from './store.ts'
-
-const SLICE_MS = 5 // of work, in which nothing else is served
-const PAUSE_MS = 45 // 200,000 records take about a second of work: ten in all
 
 export interface Inspection {
   /** As it is stored; made from what there is where there is none. */
@@ -42,20 +39,12 @@ export interface InspectionServices {
   onDamage: (message: string) => void
 }
 
-/** A walk through the rows of a collection, beside which changes go on. */
-interface Walk {
-  collection: string
-  set: RecordSet
-  /** The last slot that was looked at. */
-  at: bigint
-}
-
 export function createInspection({ store, tables, head, onDamage }: InspectionServices): Inspection {
   const admitted = new Set<string>()
   /** By how much sets with damaged rows differ from what the head says. */
   const residues = new Map<string, RecordSet>()
-  let isAdopting = false
-  let walk: Walk | null = null
+  let trustsWhatIsThere = false
+  const walk = createWalk(tables)
   let distrust: string | null = null
   let isOpen = true
   let isDamaged = false
@@ -75,7 +64,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
 
   function admit(collection: string, load: (record: StoredRecord) => void): void {
     const stored = head.read()
-    if (stored === null) isAdopting = true
+    if (stored === null) trustsWhatIsThere = true
     const set = emptySet()
     let damaged = 0
     const { table, hash } = tableOf(collection)
@@ -109,59 +98,27 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
 
   /** What cannot be told any better is taken as it is from now on, so that changes to it can be followed. */
   function settle(): void {
-    if (!isAdopting && residues.size === 0) return
+    if (!trustsWhatIsThere && residues.size === 0) return
     store.transaction(() => {
       const current = head.read() ?? computeHead()
       for (const [collection, residue] of residues) merge(setOf(current, collection), residue)
       head.put(current)
     })
-    isAdopting = false
+    trustsWhatIsThere = false
     residues.clear()
   }
 
   async function inspectRest(): Promise<void> {
     for (const collection of tables.keys()) {
       if (admitted.has(collection)) continue
-      const found = await walkThrough(collection)
+      const found = await walk.through(collection)
       const expected = setOf(head.read() ?? computeHead(), collection)
       if (isSameSet(expected, found)) continue
       const residue = differenceOf(found, expected)
-      judge(collection, emptySet(), residue, await countDamaged(collection))
+      judge(collection, emptySet(), residue, await walk.countDamaged(collection))
       settle()
     }
   }
-
-  async function walkThrough(collection: string): Promise<RecordSet> {
-    const { table, hash } = tableOf(collection)
-    const set = emptySet()
-    let until = 0
-    for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(walk.at)) {
-      hash.add(set, row.slot, row.sealed)
-      walk = { collection, set, at: row.slot }
-      if (performance.now() > until) until = await pause()
-    }
-    walk = null
-    return set
-  }
-
-  async function countDamaged(collection: string): Promise<number> {
-    let damaged = 0
-    let until = 0
-    for (const { record } of tableOf(collection).table.rows()) {
-      if (record === null) damaged++
-      else wipe(record.value)
-      if (performance.now() > until) until = await pause()
-    }
-    return damaged
-  }
-
-  /** Gives when the next slice is over; never ends once the vault is closed. */
-  const pause = (): Promise<number> =>
-    new Promise((resolve) => {
-      setTimeout(() => {
-        if (isOpen) resolve(performance.now() + SLICE_MS)
-      }, PAUSE_MS).unref()
-    })
 
   function noteFailure(error: unknown): void {
     if (!(error instanceof CofferError)) throw error
@@ -189,14 +146,10 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       isDamaged = false
       residues.clear()
     },
-    note(collection, { slot, before, after }) {
-      if (walk?.collection !== collection || slot > walk.at) return
-      const { hash } = tableOf(collection)
-      if (before !== null) hash.remove(walk.set, slot, before.sealed)
-      if (after !== null) hash.add(walk.set, slot, after.sealed)
-    },
+    note: walk.note,
     close() {
       isOpen = false
+      walk.close()
     },
   }
 }
