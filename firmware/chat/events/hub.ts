@@ -6,24 +6,18 @@
 import { badRequest, ChatError } from '../error.ts'
 import {
   acknowledge,
-  append,
   createQueue,
-  type Entry,
   type EventBody,
-  isFull,
-  lastToMerge,
   type Merge,
   type Prepared,
   type Queue,
   type QueueOptions,
   readAll,
-  takeLast,
 } from './queue.ts'
-import { internShape, type Shape } from './shapes.ts'
+import { createQueueSet, type QueuedEvent } from './queue-set.ts'
+import { readQueue, saveQueue } from './saved-queue.ts'
+import type { Shape } from './shapes.ts'
 
-const QUEUES_MAX = 20_000
-const QUEUES_OF_USER_MAX = 64
-const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of events that wait; each is counted once, however many queues have it
 const ANSWERED_AT_ONCE_MAX = 64 // polls in one turn: a tenth of a millisecond each, and other requests wait meanwhile
 const SWEEP_MS = 60_000
 const HEARTBEAT_MS = 45_000
@@ -88,89 +82,26 @@ export function createEventHub({
   nowMs = () => performance.now(),
   heartbeatMs = () => HEARTBEAT_MS + Math.random() * HEARTBEAT_SPREAD_MS,
 }: HubOptions): EventHub {
-  const queues = new Map<string, Queue>()
-  const byUser = new Map<number, Set<Queue>>()
-  const ofAllPublic = new Set<Queue>()
-  let textTotal = 0
+  const queues = createQueueSet(nowMs)
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
-  function add(queue: Queue): void {
-    queues.set(queue.id, queue)
-    const own = byUser.get(queue.userId) ?? new Set()
-    byUser.set(queue.userId, own.add(queue))
-    if (queue.allPublicStreams) ofAllPublic.add(queue)
-  }
-
-  function drop(queue: Queue): void {
-    if (!queues.delete(queue.id)) return
-    const own = byUser.get(queue.userId)
-    own?.delete(queue)
-    if (own?.size === 0) byUser.delete(queue.userId)
-    ofAllPublic.delete(queue)
-    release(queue.entries)
-    queue.entries = []
-    endPoll(queue, '[]')
-  }
-
-  function release(entries: readonly Entry[]): void {
-    for (const { prepared } of entries) if (--prepared.uses === 0) textTotal -= prepared.text.length
-  }
-
-  function endPoll(queue: Queue, events: string): void {
-    const { poll } = queue
-    if (poll === null) return
-    clearTimeout(poll.timer)
-    queue.poll = null
-    queue.idleSinceMs = nowMs()
-    poll.answer(events)
-  }
-
-  function push(queue: Queue, { prepared, tail, merge, body }: Delivery): void {
-    if (merge !== undefined) {
-      const last = lastToMerge(queue, merge.key)
-      const joined = last === undefined ? body : merge.join(last.merge!.body, body)
-      if (last !== undefined) release([takeLast(queue)])
-      const own = last === undefined ? prepared : { text: JSON.stringify(joined), uses: 0 }
-      hold(own)
-      append(queue, { prepared: own, tail, merge: { key: merge.key, body: joined } })
-    } else {
-      hold(prepared)
-      append(queue, { prepared, tail })
-    }
-    if (isFull(queue)) drop(queue)
-  }
-
-  function hold(prepared: Prepared): void {
-    if (prepared.uses++ === 0) textTotal += prepared.text.length
-  }
-
-  /** Of those that nobody reads the longest first: they hold what all others have taken. */
-  function makeRoom(): void {
-    while (textTotal > TEXT_TOTAL_MAX) {
-      let longest: Queue | undefined
-      for (const queue of queues.values()) if (queue.textLength > (longest?.textLength ?? 0)) longest = queue
-      if (longest === undefined) return
-      drop(longest)
-    }
-  }
-
-  function* recipients({ type, to, accepts, alsoPublic, unless }: Publication): Generator<Queue> {
+  function* recipientsOf({ type, to, accepts, alsoPublic, unless }: Publication): Generator<Queue> {
     const wants = (queue: Queue): boolean => {
       const { eventTypes } = queue
       if (unless !== undefined && (eventTypes === null || eventTypes.has(unless))) return false
       return (eventTypes === null || eventTypes.has(type)) && (accepts === undefined || accepts(queue))
     }
     if (to === 'everyone') {
-      for (const queue of queues.values()) if (wants(queue)) yield queue
+      for (const queue of queues.all()) if (wants(queue)) yield queue
       return
     }
     const told = new Set<number>()
     for (const userId of to) {
       if (told.has(userId)) continue
       told.add(userId)
-      for (const queue of byUser.get(userId) ?? []) if (wants(queue)) yield queue
+      for (const queue of queues.ofUser(userId)) if (wants(queue)) yield queue
     }
-    if (alsoPublic) for (const queue of ofAllPublic) if (!told.has(queue.userId) && wants(queue)) yield queue
+    if (alsoPublic) for (const queue of queues.ofAllPublic()) if (!told.has(queue.userId) && wants(queue)) yield queue
   }
 
   function begin(): Batch {
@@ -178,7 +109,7 @@ export function createEventHub({
     return {
       add(publication) {
         const made = new Map<Shape, { body: EventBody; prepared: Prepared } | null>()
-        for (const queue of recipients(publication)) {
+        for (const queue of recipientsOf(publication)) {
           let known = made.get(queue.shape)
           if (known === undefined) {
             const event = publication.make(queue.shape)
@@ -194,18 +125,19 @@ export function createEventHub({
         const woken = new Set<Queue>()
         for (const delivery of deliveries) {
           const { queue } = delivery
-          if (!queues.has(queue.id)) continue
-          push(queue, delivery)
+          if (!queues.has(queue)) continue
+          queues.push(queue, delivery)
           if (queue.poll !== null) woken.add(queue)
         }
-        makeRoom()
+        queues.makeRoom()
         answer([...woken])
       },
     }
   }
 
   function answer(woken: readonly Queue[]): void {
-    for (const queue of woken.slice(0, ANSWERED_AT_ONCE_MAX)) if (queue.poll !== null) endPoll(queue, readAll(queue))
+    for (const queue of woken.slice(0, ANSWERED_AT_ONCE_MAX))
+      if (queue.poll !== null) queues.endPoll(queue, readAll(queue))
     if (woken.length > ANSWERED_AT_ONCE_MAX) setImmediate(answer, woken.slice(ANSWERED_AT_ONCE_MAX))
   }
 
@@ -215,40 +147,36 @@ export function createEventHub({
     dontBlock: boolean,
     onGone: (listener: () => void) => void,
   ): Promise<string> {
-    release(acknowledge(queue, lastEventId))
-    endPoll(queue, '[]')
+    queues.release(acknowledge(queue, lastEventId))
+    queues.endPoll(queue, '[]')
     queue.idleSinceMs = nowMs()
     if (queue.entries.length > 0 || dontBlock) return Promise.resolve(readAll(queue))
     const { promise, resolve } = Promise.withResolvers<string>()
     const beat = (): void => {
       const body = { type: 'heartbeat' }
-      push(queue, { queue, body, prepared: { text: JSON.stringify(body), uses: 0 }, tail: '', merge: undefined })
-      endPoll(queue, readAll(queue))
+      queues.push(queue, { body, prepared: { text: JSON.stringify(body), uses: 0 }, tail: '', merge: undefined })
+      queues.endPoll(queue, readAll(queue))
     }
     const own = { answer: resolve, timer: setTimeout(beat, heartbeatMs()).unref() }
     queue.poll = own
     onGone(() => {
-      if (queue.poll === own) endPoll(queue, '[]')
+      if (queue.poll === own) queues.endPoll(queue, '[]')
     })
     return promise
   }
 
   function sweep(): void {
     const now = nowMs()
-    for (const queue of queues.values())
-      if (queue.poll === null && now - queue.idleSinceMs > queue.lifespanMs) drop(queue)
+    for (const queue of queues.all())
+      if (queue.poll === null && now - queue.idleSinceMs > queue.lifespanMs) queues.drop(queue)
   }
 
   return {
     begin,
     register(options) {
-      if (queues.size >= QUEUES_MAX) throw badRequest('Too many event queues')
-      const own = byUser.get(options.userId)
-      // The one that nobody has polled for the longest goes: most likely its client has gone as well.
-      if (own !== undefined && own.size >= QUEUES_OF_USER_MAX)
-        drop([...own].reduce((oldest, queue) => (isOlder(queue, oldest) ? queue : oldest)))
+      queues.expectRoom(options.userId)
       const queue = createQueue({ ...options, id: newQueueId() }, nowMs())
-      add(queue)
+      queues.add(queue)
       return queue
     },
     find(id, userId) {
@@ -258,25 +186,17 @@ export function createEventHub({
       return queue
     },
     poll,
-    drop,
+    drop: queues.drop,
     dropQueuesOf(userId) {
-      for (const queue of [...(byUser.get(userId) ?? [])]) drop(queue)
+      for (const queue of [...queues.ofUser(userId)]) queues.drop(queue)
     },
     endPollsOf(userId) {
-      for (const queue of byUser.get(userId) ?? []) endPoll(queue, '[]')
+      for (const queue of queues.ofUser(userId)) queues.endPoll(queue, '[]')
     },
-    queuesOf: (userId) => byUser.get(userId) ?? [],
-    save: () =>
-      queues
-        .values()
-        .map((queue) => ({ id: queue.id, json: saveQueue(queue) }))
-        .toArray(),
+    queuesOf: queues.ofUser,
+    save: () => Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue) })),
     restore(saved) {
-      for (const text of saved) {
-        const queue = readQueue(text, nowMs())
-        for (const { prepared } of queue.entries) hold(prepared)
-        add(queue)
-      }
+      for (const text of saved) queues.restore(readQueue(text, nowMs()))
     },
     sweep,
     get size() {
@@ -284,56 +204,18 @@ export function createEventHub({
     },
     close() {
       clearInterval(sweeper)
-      for (const queue of queues.values()) endPoll(queue, '[]')
+      for (const queue of queues.all()) queues.endPoll(queue, '[]')
     },
   }
 }
 
-interface Delivery {
+/** What one queue gets. */
+interface Delivery extends QueuedEvent {
   queue: Queue
-  body: EventBody
-  prepared: Prepared
-  tail: string
-  merge: Merge | undefined
 }
-
-const isOlder = (a: Queue, b: Queue): boolean =>
-  (a.poll === null && b.poll !== null) || ((a.poll === null) === (b.poll === null) && a.idleSinceMs < b.idleSinceMs)
 
 function tailText(tail: EventBody | null | undefined): string {
   if (tail == null) return ''
   const text = JSON.stringify(tail)
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
-}
-
-/** Nothing can be merged into an entry any more: whoever took it may have been cut off before he said so. */
-function saveQueue(queue: Queue): string {
-  const { id, userId, shape, allPublicStreams, narrow, clientName, lifespanMs, nextId, prunedId } = queue
-  const eventTypes = queue.eventTypes === null ? null : [...queue.eventTypes]
-  const entries = queue.entries.map(({ id, prepared, tail }) => [id, prepared.text, tail] as const)
-  return JSON.stringify({
-    id,
-    userId,
-    shape,
-    eventTypes,
-    allPublicStreams,
-    narrow,
-    clientName,
-    lifespanMs,
-    nextId,
-    prunedId,
-    entries,
-  })
-}
-
-type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
-  Pick<Queue, 'nextId' | 'prunedId'> & { eventTypes: string[] | null; entries: [number, string, string][] }
-
-function readQueue(text: string, nowMs: number): Queue {
-  const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
-  const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
-  const queue = createQueue({ ...options, eventTypes, shape: internShape(options.shape) }, nowMs)
-  const held = entries.map(([id, text, tail]) => ({ id, prepared: { text, uses: 0 }, tail }))
-  const textLength = entries.reduce((sum, [, text, tail]) => sum + text.length + tail.length, 0)
-  return Object.assign(queue, { nextId, prunedId, sentId: nextId - 1, entries: held, textLength })
 }

@@ -1,0 +1,147 @@
+/** The queues there are, by user, and the bounds on their number and on what waits in all of them together. */
+
+import { badRequest } from '../error.ts'
+import {
+  append,
+  type Entry,
+  type EventBody,
+  isFull,
+  lastToMerge,
+  type Merge,
+  type Prepared,
+  type Queue,
+  takeLast,
+} from './queue.ts'
+
+const QUEUES_MAX = 20_000
+const QUEUES_OF_USER_MAX = 64
+const TEXT_TOTAL_MAX = 128 * 1024 * 1024 // characters of events that wait; each is counted once, however many queues have it
+
+/** An event as one queue gets it. */
+export interface QueuedEvent {
+  body: EventBody
+  prepared: Prepared
+  tail: string
+  merge: Merge | undefined
+}
+
+export interface QueueSet {
+  has(queue: Queue): boolean
+  get(id: string): Queue | undefined
+  all(): Iterable<Queue>
+  ofUser(userId: number): Iterable<Queue>
+  /** Those that asked for all public channels. */
+  ofAllPublic(): Iterable<Queue>
+  /** Throws `BAD_REQUEST` when there are too many; of too many of one user the one goes that nobody has polled for the longest. */
+  expectRoom(userId: number): void
+  add(queue: Queue): void
+  /** As it was saved, with the events that wait in it. */
+  restore(queue: Queue): void
+  drop(queue: Queue): void
+  /** A queue that is full is dropped. */
+  push(queue: Queue, event: QueuedEvent): void
+  /** These have left a queue. */
+  release(entries: readonly Entry[]): void
+  /** Drops queues until what waits is within its bound. */
+  makeRoom(): void
+  endPoll(queue: Queue, events: string): void
+  readonly size: number
+}
+
+export function createQueueSet(nowMs: () => number): QueueSet {
+  const queues = new Map<string, Queue>()
+  const byUser = new Map<number, Set<Queue>>()
+  const ofAllPublic = new Set<Queue>()
+  let textTotal = 0
+
+  function add(queue: Queue): void {
+    queues.set(queue.id, queue)
+    const own = byUser.get(queue.userId) ?? new Set()
+    byUser.set(queue.userId, own.add(queue))
+    if (queue.allPublicStreams) ofAllPublic.add(queue)
+  }
+
+  function drop(queue: Queue): void {
+    if (!queues.delete(queue.id)) return
+    const own = byUser.get(queue.userId)
+    own?.delete(queue)
+    if (own?.size === 0) byUser.delete(queue.userId)
+    ofAllPublic.delete(queue)
+    release(queue.entries)
+    queue.entries = []
+    endPoll(queue, '[]')
+  }
+
+  function release(entries: readonly Entry[]): void {
+    for (const { prepared } of entries) if (--prepared.uses === 0) textTotal -= prepared.text.length
+  }
+
+  function endPoll(queue: Queue, events: string): void {
+    const { poll } = queue
+    if (poll === null) return
+    clearTimeout(poll.timer)
+    queue.poll = null
+    queue.idleSinceMs = nowMs()
+    poll.answer(events)
+  }
+
+  function push(queue: Queue, { prepared, tail, merge, body }: QueuedEvent): void {
+    if (merge !== undefined) {
+      const last = lastToMerge(queue, merge.key)
+      const joined = last === undefined ? body : merge.join(last.merge!.body, body)
+      if (last !== undefined) release([takeLast(queue)])
+      const own = last === undefined ? prepared : { text: JSON.stringify(joined), uses: 0 }
+      hold(own)
+      append(queue, { prepared: own, tail, merge: { key: merge.key, body: joined } })
+    } else {
+      hold(prepared)
+      append(queue, { prepared, tail })
+    }
+    if (isFull(queue)) drop(queue)
+  }
+
+  function hold(prepared: Prepared): void {
+    if (prepared.uses++ === 0) textTotal += prepared.text.length
+  }
+
+  /** Of those that nobody reads the longest first: they hold what all others have taken. */
+  function makeRoom(): void {
+    while (textTotal > TEXT_TOTAL_MAX) {
+      let longest: Queue | undefined
+      for (const queue of queues.values()) if (queue.textLength > (longest?.textLength ?? 0)) longest = queue
+      if (longest === undefined) return
+      drop(longest)
+    }
+  }
+
+  return {
+    has: (queue) => queues.has(queue.id),
+    get: (id) => queues.get(id),
+    all: () => queues.values(),
+    ofUser: (userId) => byUser.get(userId) ?? [],
+    ofAllPublic: () => ofAllPublic,
+    expectRoom(userId) {
+      if (queues.size >= QUEUES_MAX) throw badRequest('Too many event queues')
+      const own = byUser.get(userId)
+      // The one that nobody has polled for the longest goes: most likely its client has gone as well.
+      if (own !== undefined && own.size >= QUEUES_OF_USER_MAX)
+        drop([...own].reduce((oldest, queue) => (isOlder(queue, oldest) ? queue : oldest)))
+    },
+    add,
+    restore(queue) {
+      for (const { prepared } of queue.entries) hold(prepared)
+      add(queue)
+    },
+    drop,
+    push,
+    release,
+    makeRoom,
+    endPoll,
+    get size() {
+      return queues.size
+    },
+  }
+}
+
+const isOlder = (a: Queue, b: Queue): boolean =>
+  (a.poll === null && b.poll !== null) || ((a.poll === null) === (b.poll === null) && a.idleSinceMs < b.idleSinceMs)

@@ -1,0 +1,36 @@
+/** A queue as text, for a stop and the next start. */
+
+import { createQueue, type Queue } from './queue.ts'
+import { internShape } from './shapes.ts'
+
+/** Nothing can be merged into an entry any more: whoever took it may have been cut off before he said so. */
+export function saveQueue(queue: Queue): string {
+  const { id, userId, shape, allPublicStreams, narrow, clientName, lifespanMs, nextId, prunedId } = queue
+  const eventTypes = queue.eventTypes === null ? null : [...queue.eventTypes]
+  const entries = queue.entries.map(({ id, prepared, tail }) => [id, prepared.text, tail] as const)
+  return JSON.stringify({
+    id,
+    userId,
+    shape,
+    eventTypes,
+    allPublicStreams,
+    narrow,
+    clientName,
+    lifespanMs,
+    nextId,
+    prunedId,
+    entries,
+  })
+}
+
+type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
+  Pick<Queue, 'nextId' | 'prunedId'> & { eventTypes: string[] | null; entries: [number, string, string][] }
+
+export function readQueue(text: string, nowMs: number): Queue {
+  const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
+  const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
+  const queue = createQueue({ ...options, eventTypes, shape: internShape(options.shape) }, nowMs)
+  const held = entries.map(([id, text, tail]) => ({ id, prepared: { text, uses: 0 }, tail }))
+  const textLength = entries.reduce((sum, [, text, tail]) => sum + text.length + tail.length, 0)
+  return Object.assign(queue, { nextId, prunedId, sentId: nextId - 1, entries: held, textLength })
+}
