@@ -2,7 +2,7 @@
 
 BIN := node_modules/.bin
 NODE := $(BIN)/node
-SOURCES := $(shell find boot firmware tools/build.ts tools/console.ts tools/command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
+SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
 .PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
@@ -16,10 +16,10 @@ help:
 	@echo 'make test       run the tests that take minutes; what lacks a program is skipped with the words that install it'
 	@echo 'make test-all   run every test, also those that take long, and all of the image under QEMU (an hour)'
 	@echo 'make test-long  run those that take long; make test-image, those of the image'
-	@echo 'make test-slow  the arithmetic and every reader of what strangers send for far longer (most of an hour)'
+	@echo 'make test-slow  the arithmetic and every parser of untrusted input for far longer (most of an hour)'
 	@echo 'make build      bundle dist/boot.js, firmware.js, chat.js, worker.js, and the command, dist/coffer.mjs'
 	@echo 'make lint       check format, style and types'
-	@echo 'make attack     attack Coffer as strangers would, and say what was held off (two minutes)'
+	@echo 'make attack     attack Coffer as hostile clients would, and say what was held off (two minutes)'
 	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
 	@echo '                BEFORE=commit also compares with that version, side by side'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'

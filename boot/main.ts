@@ -2,8 +2,8 @@
 
 import { preventCoreFiles } from './base/core-files.ts'
 import { SettingsError } from './base/settings-error.ts'
+import { LockError } from './host/directory-lock.ts'
 import { openHost } from './host/host-platform.ts'
-import { LockError } from './host/lock.ts'
 import { readSettings } from './host/settings.ts'
 import { run } from './manager.ts'
 

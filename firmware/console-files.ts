@@ -3,6 +3,6 @@
  * the files in the place of this module. Who runs the sources has none, and `/` is 404.
  */
 
-import type { ConsoleFiles } from './kms/documents/console.ts'
+import type { ConsoleFiles } from './kms/documents/console-endpoints.ts'
 
 export const consoleFiles: ConsoleFiles | null = null

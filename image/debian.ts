@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Architecture } from './architecture.ts'
-import type { LockedPackage } from './lock.ts'
+import type { LockedPackage } from './package-lock.ts'
 import { run } from './run.ts'
 
 export const RELEASE = 'bookworm'

@@ -3,7 +3,7 @@
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import type { Architecture } from './architecture.ts'
 import { openDebian } from './debian.ts'
-import { type LockedPackage, lockedPackages } from './lock.ts'
+import { type LockedPackage, lockedPackages } from './package-lock.ts'
 
 export interface UnpackedPackage extends LockedPackage {
   directory: string

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type Architecture, readArchitecture } from './architecture.ts'
 import { packagesOf } from './contents.ts'
 import { openDebian } from './debian.ts'
-import { type LockedPackage, lockPackages } from './lock.ts'
+import { type LockedPackage, lockPackages } from './package-lock.ts'
 
 const cache = fileURLToPath(new URL('../dist/debian', import.meta.url))
 

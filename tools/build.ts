@@ -8,9 +8,9 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile, type Plugin } from 'esbuild'
-import type { ConsoleFiles } from '../firmware/kms/documents/console.ts'
-import { buildCommand } from './command.ts'
-import { buildConsole } from './console.ts'
+import type { ConsoleFiles } from '../firmware/kms/documents/console-endpoints.ts'
+import { buildCommand } from './build-command.ts'
+import { buildConsole } from './build-console.ts'
 
 const ARCHITECTURES = ['x64', 'arm64'] as const
 

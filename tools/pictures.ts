@@ -58,7 +58,7 @@ const coffer = await startCoffer(join(directory, 'program'), join(directory, 'da
 const { call, close } = createClient(coffer)
 try {
   await takeAll((_, take) => take('wizard', 'Set up this Coffer'))
-  await furnish()
+  await addContents()
   await takeAll(async (page, take) => {
     await take('sign-in', 'Sign in')
     for (const user of ['keeper', 'meter', 'web', 'admin']) await signIn(page, user)
@@ -117,7 +117,7 @@ async function signIn(page: Page, user: string): Promise<void> {
 }
 
 /** What a small team has. */
-async function furnish(): Promise<void> {
+async function addContents(): Promise<void> {
   const ask = (method: string, path: string, as: string | undefined, json?: unknown) =>
     expectSuccess(call(method, path, as, json))
   const systemTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z')

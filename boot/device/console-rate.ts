@@ -1,5 +1,5 @@
 /**
- * The log at the pace of a serial line. 115200 baud carry some hundred lines a second, a busy appliance writes thousands;
+ * The log at the rate of a serial line. 115200 baud carry some hundred lines a second, a busy appliance writes thousands;
  * whoever waits for the line then waits for the console. The whole log goes to the syslog server (contract 7.6).
  */
 
@@ -9,7 +9,7 @@ const NOTICE_MS = 1000
 
 export type Print = (text: string) => void
 
-/** Prints what the pace allows, and says how many lines it has left out as soon as it can. */
+/** Prints what the rate allows, and says how many lines it has left out as soon as it can. */
 export function limitLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {
   let credit = BURST_LINES
   let creditAtMs = now()

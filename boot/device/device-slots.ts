@@ -31,7 +31,7 @@ export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' 
   minimum: Pick<MinimumVersion, 'admit' | 'raise'>
 }
 
-interface Machine {
+interface CountedBoot {
   esp: Esp
   loader: BootLoader
   incoming: Incoming
@@ -44,7 +44,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   const machine = options.boot === null ? null : openMachine(options.boot)
   let running: Running | null = null
 
-  function openMachine(boot: NonNullable<DeviceSlotsOptions['boot']>): Machine {
+  function openMachine(boot: NonNullable<DeviceSlotsOptions['boot']>): CountedBoot {
     const incoming = createDeviceIncoming({ ...options, ...boot, isOnTrial: () => running!.trial })
     return { ...boot, incoming }
   }
@@ -61,12 +61,12 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
   }
 
   /** All its tries are back, where another version stands by. */
-  function recountOwn({ esp }: Machine, entry: BootEntry): void {
+  function recountOwn({ esp }: CountedBoot, entry: BootEntry): void {
     const counter = othersThan(own.version, esp).length > 0 ? ALL_TRIES : null
     if (entryName(own.version, counter) !== entry.file) esp.change(({ recount }) => recount(entry, counter))
   }
 
-  function endTrial(machine: Machine): void {
+  function endTrial(machine: CountedBoot): void {
     const entry = entryOf(machine.esp)
     if (entry === undefined || !startedOnTrial(machine.loader, own.version))
       throw new SlotError('the boot loader did not start it as the version on trial')
@@ -76,12 +76,12 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     raiseMinimum()
   }
 
-  function endStart(machine: Machine): void {
+  function endStart(machine: CountedBoot): void {
     const entry = entryOf(machine.esp)
     if (entry !== undefined) recountOwn(machine, entry)
   }
 
-  function dropUncommitted({ esp, incoming }: Machine): void {
+  function dropUncommitted({ esp, incoming }: CountedBoot): void {
     esp.open()
     try {
       incoming.drop()
@@ -90,7 +90,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     }
   }
 
-  function activate({ esp, incoming }: Machine): void {
+  function activate({ esp, incoming }: CountedBoot): void {
     const { version } = incoming.ready()
     refuseWithoutRoom(dataDirectory, storeDirectory)
     const entry = entryOf(esp)

@@ -8,7 +8,7 @@ import { type Patience, supervise } from './supervise.ts'
 export interface ChatProcessOptions {
   /** Asked at each start; throws what keeps it from being started. */
   command: () => Command
-  /** Inherited, see lock.ts. */
+  /** Inherited, see directory-lock.ts. */
   lock: number | null
   /** Called with each process when it begins. */
   onLaunch: (process: ChildProcess) => void

@@ -44,7 +44,7 @@ export function createJoint(): Joint {
         } catch (error) {
           if (!(error instanceof FrameError)) throw error
           pipe.destroy()
-          onRefused(`sent to the chat what is no message: ${error.message}`)
+          onRefused(`sent the chat something that is not a message: ${error.message}`)
         } finally {
           wipe(chunk)
         }

@@ -12,7 +12,7 @@ export type { Patience } from './supervise.ts'
 export interface SupervisorOptions {
   /** Asked at each start. */
   command: () => Command
-  /** Inherited by the firmware, see lock.ts. */
+  /** Inherited by the firmware, see directory-lock.ts. */
   lock: number | null
   /** Taken for the first start, if it is what that asks for. */
   early?: Early | null

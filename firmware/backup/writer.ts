@@ -1,4 +1,4 @@
-/** Writes a backup in our own form from a snapshot of the store, at the pace of who reads it. Contract section 8.2. */
+/** Writes a backup in our own form from a snapshot of the store, as fast as it is read. Contract section 8.2. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { concatBytes } from '@noble/hashes/utils.js'

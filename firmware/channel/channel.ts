@@ -53,7 +53,7 @@ export function openChannel<In, Out extends object>(
       values = reader.push(chunk)
     } catch (error) {
       if (!(error instanceof FrameError)) throw error
-      return refuse(`sent what is no message: ${error.message}`)
+      return refuse(`sent something that is not a message: ${error.message}`)
     }
     for (const value of values) {
       const message = read(value)

@@ -61,11 +61,11 @@ export function openLife(stream: Duplex, { onMessage, onRefused, onEnd }: LifeLi
   }
 }
 
-const gone = () => new CofferError('unavailable', 'The chat has ended meanwhile, try again')
+const gone = () => new CofferError('unavailable', 'The chat ended meanwhile, try again')
 
 /** The chat's process meets the network: what it answers is looked at. */
 export function expectShape<T>(schema: z.ZodType<T>, value: unknown): T {
   const { data, success } = schema.safeParse(value)
   if (success) return data
-  throw new CofferError('internal', 'The chat has answered with what is no answer')
+  throw new CofferError('internal', 'The chat gave a malformed answer')
 }

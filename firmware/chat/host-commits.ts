@@ -8,7 +8,7 @@ import { decodeBase64, encodeBase64 } from '../base/base64.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import { CHAT_COMMITS } from '../store/device-area.ts'
 
-/** A process that was taken over does not set the pace of the disk; what it says meanwhile is kept at the end of it. */
+/** A process that was taken over does not decide how often the disk is written; what it says meanwhile is kept at the end of it. */
 const INTERVAL_MS = 1000
 
 const schema = z.strictObject({ generation: z.string(), sealed: z.string() })

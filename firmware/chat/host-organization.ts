@@ -73,7 +73,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
       return readRecord(deviceRecords)
     },
     async create(organization, password) {
-      if (readRecord(deviceRecords) !== null) throw new CofferError('conflict', 'There is an organization already')
+      if (readRecord(deviceRecords) !== null) throw new CofferError('conflict', 'There already is an organization')
       const key = chatKey()
       const generation = newGeneration(random)
       process.retry()

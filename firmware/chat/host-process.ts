@@ -77,7 +77,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     options.want(wish)
   }
 
-  function tellWaiting(): void {
+  function wakeWaiting(): void {
     for (const resolve of waiting) resolve()
     waiting = []
   }
@@ -85,14 +85,14 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   function fail(reason: string): void {
     problem = reason
     log.error('general', `the chat has failed: ${reason}`)
-    tellWaiting()
+    wakeWaiting()
   }
 
   function over(): void {
     life = null
     isOpen = false
     port = null
-    tellWaiting()
+    wakeWaiting()
   }
 
   function begin(stream: Duplex): void {
@@ -103,7 +103,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       onMessage: (message) => {
         if (message.type === 'commits') options.onCommits(message)
         else if (message.type === 'act') void keep(own, message)
-        else if (life === own) hear(message)
+        else if (life === own) receive(message)
       },
       onRefused: (why) => {
         ended.resolve()
@@ -132,7 +132,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     if (act.result < 400) teller.send({ type: 'recorded', id, isKept })
   }
 
-  function hear(message: Exclude<FromChat, { type: 'answer' | 'commits' | 'act' }>): void {
+  function receive(message: Exclude<FromChat, { type: 'answer' | 'commits' | 'act' }>): void {
     if (message.type === 'refused') {
       want('none')
       fail(message.reason)
@@ -140,7 +140,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     }
     port = message.port
     chosenPort = message.port
-    tellWaiting()
+    wakeWaiting()
     options.onListening()
   }
 
@@ -148,7 +148,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     let isLate = false
     const deadline = setTimeout(() => {
       isLate = true
-      tellWaiting()
+      wakeWaiting()
     }, START_MS_MAX)
     try {
       while (life === null || port === null) {
@@ -193,7 +193,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     opened() {
       isOpen = true
       problem = null
-      tellWaiting()
+      wakeWaiting()
     },
     closed: () => (isOpen = false),
     renew() {

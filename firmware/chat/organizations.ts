@@ -50,7 +50,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
   const incoming = createIncomingGeneration(directory)
 
   const pathOf = (generation: string): string => {
-    if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is no generation')
+    if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is not a generation')
     return join(directory, generation)
   }
   const expectOpen = (): Chat => {
@@ -65,12 +65,12 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     clearInterval(timer)
     try {
       const commits = chat.close()
-      if (commits !== null) tell(generation, keeper, commits)
+      if (commits !== null) keepCommits(generation, keeper, commits)
     } finally {
       keeper.close()
     }
   }
-  const tell = (generation: string, keeper: CommitKeeper, commits: Commits) => {
+  const keepCommits = (generation: string, keeper: CommitKeeper, commits: Commits) => {
     const sealed = keeper.seal(commits)
     if (sealed !== null) keep(generation, sealed)
   }
@@ -83,7 +83,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
     const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, damaged, report })
     const keepNow = () => {
       try {
-        tell(generation, keeper, store.commitsOfEach())
+        keepCommits(generation, keeper, store.commitsOfEach())
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
         report(`the counts of commits are not kept: ${error.message}`)

@@ -1,3 +1,3 @@
-/** What elements become in the bundle: `tools/console.ts` puts it before every file. */
+/** What elements become in the bundle: `tools/build-console.ts` puts it before every file. */
 
 export { createElement, Fragment } from 'preact'

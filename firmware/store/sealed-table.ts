@@ -110,7 +110,8 @@ export function createSealedTable(
       const mark = markOf(name)
       const slot = slotOf(mark)
       const before = former(mark, slot)
-      if (before === 'taken') throw new CofferError('storage', 'No place for a record of this name, use another name')
+      if (before === 'taken')
+        throw new CofferError('storage', 'There is no room for a record of this name: use another name')
       const sealed = sealer.seal(mark, n, value)
       rows.put(slot, sealed)
       return { slot, before, after: { sealed, record: { slot, n, value } } }

@@ -20,7 +20,7 @@ export function inspectIdentity(database: Database, deviceKey: Uint8Array): void
   const value = values[0]
   const check = value?.subarray(0, CHECK_BYTES)
   if (values.length !== 1 || !value || !check || !equalBytes(value.subarray(CHECK_BYTES), checksum(check))) {
-    throw new CofferError('storage', 'The store is damaged in its device mark')
+    throw new CofferError('storage', 'The store is damaged: its device mark cannot be read')
   }
   if (!equalBytes(check, deriveSealKey(deviceKey, 'coffer device check'))) {
     throw new CofferError('storage', 'The store belongs to another device: its device key is not the one given')

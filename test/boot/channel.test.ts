@@ -176,7 +176,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
     assert.ok(most - before < GROWTH_BYTES_MAX, `${(most - before) / 1e6} MB`)
     assert.match(
       lines.join('\n'),
-      /The firmware (sent what is no message: .*|does not read its messages)\. It is killed\./,
+      /The firmware (sent something that is not a message: .*|does not read its messages)\. It is killed\./,
     )
     assert.match(crashes[0]!, /ended with SIGKILL/)
   })

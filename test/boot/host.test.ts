@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SettingsError } from '../../boot/base/settings-error.ts'
+import { LockError } from '../../boot/host/directory-lock.ts'
 import { openHost } from '../../boot/host/host-platform.ts'
-import { LockError } from '../../boot/host/lock.ts'
 import type { Platform } from '../../boot/platform.ts'
 
 function makeDirectory(t: TestContext): string {

@@ -137,7 +137,7 @@ test('a segment longer than any ends the joint, whoever the firmware says it is 
   await startChat()
   firmware.write(segmentHead(1, SEGMENT_BYTES_MAX + 1))
   while (refusals.length === 0) await nextTurn()
-  assert.match(refusals[0]!, /sent to the chat what is no message: a segment has more than 65536 bytes/)
+  assert.match(refusals[0]!, /sent the chat something that is not a message: a segment has more than 65536 bytes/)
 })
 
 test('the firmware reaches no life but the present one', async (t) => {

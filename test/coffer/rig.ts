@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buildCommand } from '../../tools/build-command.ts'
 import { meet } from '../../tools/coffer/transport.ts'
-import { buildCommand } from '../../tools/command.ts'
 import type { Appliance } from '../support/suite.ts'
 
 export interface Run {

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { after, before } from 'node:test'
-import { buildCommand } from '../../tools/command.ts'
+import { buildCommand } from '../../tools/build-command.ts'
 import { createRig, type Rig } from './rig.ts'
 
 let rig: Rig

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { bytes, duration, fileTime, time, timestamp } from '../../firmware/console/format.ts'
 import { readRoute, to } from '../../firmware/console/routes.ts'
 import { HEIGHT, rates, sparkPath, WIDTH } from '../../firmware/console/series.ts'
-import { buildConsole } from '../../tools/console.ts'
+import { buildConsole } from '../../tools/build-console.ts'
 
 const KB = 1000
 

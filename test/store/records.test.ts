@@ -201,7 +201,7 @@ test('a name whose slot another name has is missing, cannot be written, and spoi
   assert.equal(vault.get('keys', 'n1'), null)
   assert.equal(vault.isDamaged('keys', 'n1'), false)
   const write = () => commit(vault, [{ collection: 'keys', name: 'n1', value: utf8('second') }])
-  await assert.rejects(write(), hasCode('storage', /^No place for a record of this name/))
+  await assert.rejects(write(), hasCode('storage', /^There is no room for a record of this name/))
   await commit(vault, [{ collection: 'keys', name: 'n1', value: null }])
   assert.deepEqual(listed(vault), ['value 0', 'value 1', 'value 2'])
 })

@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openSecureBoot } from '../../image/secure-boot.ts'
+import { openSecureBoot } from '../../image/secure-boot-signing.ts'
 import { makeSecureBootKeys } from '../../tools/secure-boot-keys.ts'
 import { kernelImage, onStub } from '../boot/device/kernel-images.ts'
 import { needs } from '../support/tools.ts'

@@ -1,4 +1,4 @@
-/** What strangers, revoked users and pages of others may try. Each attack says whether it was held off, with figures. */
+/** What clients without an account, revoked users and pages of others may try. Each attack says whether it was held off, with figures. */
 
 import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -19,7 +19,7 @@ export async function addUser(target: Target, credentials: string, role: string,
   if (answer.status !== 201) throw new Error(`A user is not added: ${answer.status}`)
 }
 
-/** `backup` is of a Coffer of the stranger's own. */
+/** `backup` is of another Coffer, the attacker's own. */
 export const takeover = (backup: Buffer, passphrase: string): Attack => ({
   name: 'a restore opened before provisioning is finished after it',
   async run(target) {

@@ -1,5 +1,5 @@
 /**
- * All that strangers may do at the same time, while 64 valid clients sign: with and without, side by side in one run; and then
+ * All that anonymous clients may do at the same time, while 64 valid clients sign: with and without, side by side in one run; and then
  * while it is locked, and somebody unlocks it at the console.
  */
 
@@ -17,7 +17,7 @@ const SHARE_MIN = 0.5
 const P99_MS_MAX = 200
 const OTHERS_MAX = 3 // derivations of others before that of the console
 
-/** Strangers with connections that are kept, and others that come and go. Each sends when it has its answer. */
+/** Anonymous clients with connections that are kept, and others that come and go. Each sends when it has its answer. */
 const FLOODERS = 100
 const COMERS = 8
 const IDLE = 1000

@@ -18,9 +18,9 @@ import { measureFlood } from './flood.ts'
 import { ADMIN, type Attack, OPERATOR, settled, startTarget, type Target, UNLOCK } from './target.ts'
 
 const ATTACK_MS_MAX = 120_000 // on a busy computer; on its own each takes some seconds, and all of them a minute
-const BACKUP_PASSPHRASE = 'backup passphrase of the stranger'
-const STRANGER = 'admin:passphrase of the stranger'
-const STRANGER_UNLOCK = 'unlock passphrase of the stranger'
+const BACKUP_PASSPHRASE = 'backup passphrase of the attacker'
+const ATTACKER = 'admin:passphrase of the attacker'
+const ATTACKER_UNLOCK = 'unlock passphrase of the attacker'
 
 const { values: options } = parseArgs({
   options: { untimed: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
@@ -30,7 +30,7 @@ const programs = join(directory, 'programs')
 let broken = 0
 try {
   await bundle(programs)
-  const backup = await strangersBackup()
+  const backup = await attackersBackup()
   await withTarget('fresh', (target) => attempt(target, takeover(backup, BACKUP_PASSPHRASE)))
   await withTarget('provisioned', async (target) => {
     await provision(target)
@@ -58,13 +58,13 @@ async function attempt(target: Target, { name, run }: Attack): Promise<void> {
   console.log(`${held ? 'held  ' : 'broken'}  ${name}: ${figures}`)
 }
 
-/** Of a Coffer whose passphrases the stranger knows. */
-function strangersBackup(): Promise<Buffer> {
-  return withTarget('stranger', async (own) => {
-    await provision(own, STRANGER_UNLOCK, STRANGER)
+/** Of a Coffer whose passphrases the attacker knows. */
+function attackersBackup(): Promise<Buffer> {
+  return withTarget('attacker', async (own) => {
+    await provision(own, ATTACKER_UNLOCK, ATTACKER)
     const json = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
-    await own.call('PUT', '/config/backup-passphrase', { as: STRANGER, json })
-    await addUser(own, BACKUP, 'Backup', STRANGER)
+    await own.call('PUT', '/config/backup-passphrase', { as: ATTACKER, json })
+    await addUser(own, BACKUP, 'Backup', ATTACKER)
     return (await own.call('POST', '/system/backup', { as: BACKUP })).bytes
   })
 }

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { buildCommand } from '../command.ts'
+import { buildCommand } from '../build-command.ts'
 import { median, writeResults } from './harness.ts'
 
 const STARTS = 5 // of a round, so that milliseconds are fine enough

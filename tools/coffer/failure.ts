@@ -27,8 +27,7 @@ export function explain(error: unknown): Failure {
 
 function ofApi({ status, message }: ApiError): Failure {
   const text = `${message} (${status})`
-  if (status === 401)
-    return new Failure(EXIT.credentials, text, 'user or passphrase is wrong; --user names another one')
+  if (status === 401) return new Failure(EXIT.credentials, text, 'wrong user or passphrase; --user names another user')
   if (status === 412 && message.includes('Service not available'))
     return new Failure(EXIT.state, text, 'coffer state shows why; coffer unlock, or coffer provision, changes that')
   if (status === 429) return new Failure(EXIT.refused, text, 'too many attempts: wait a second')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Architecture, argumentsOf, escaped, type Hardware, programOf, variablesTemplate } from './arguments.ts'
-import { type Console, createConsole } from './console.ts'
+import { type Console, createConsole } from './serial-console.ts'
 
 /** The guest's ports, as boot/device sets them. */
 export const API_PORT = 8443

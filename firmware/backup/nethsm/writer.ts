@@ -1,5 +1,5 @@
 /**
- * Writes a backup in the form of a NetHSM from a snapshot of the store, at the pace of who reads it. Every record is opened
+ * Writes a backup in the form of a NetHSM from a snapshot of the store, as fast as it is read. Every record is opened
  * and sealed anew, so it ends with the lock that takes the domain key away. Contract sections 8.1 and 8.2.
  */
 

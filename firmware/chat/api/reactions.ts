@@ -8,7 +8,7 @@ import { type AnyDeclaration, declare } from './declare.ts'
 /** Names and codes of all lists there are; what is stored under one goes out with each fetch of the message. */
 const NAME = /^[\p{L}\p{N}_.+-]{1,100}$/u
 
-const name = () => text().where((name) => NAME.test(name), 'is no name of an emoji')
+const name = () => text().where((name) => NAME.test(name), 'is not the name of an emoji')
 const optional = { emoji_code: name().optional(), reaction_type: oneOf(...REACTION_TYPES).optional() }
 const segments = { message_id: integer() }
 

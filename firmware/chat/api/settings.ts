@@ -88,7 +88,7 @@ function changeOthers(
   if (!atLeast(me.role, ROLES.administrator)) throw badRequest('Must be an organization administrator')
   const refused = REFUSED_FOR_OTHERS.filter((name) => sent.has(name))
   if (refused.length > 0)
-    throw badRequest(`Not to be changed for other users: ${refused.join(', ')}`, {
+    throw badRequest(`Cannot be changed for other users: ${refused.join(', ')}`, {
       parameters: ['target_users', ...refused],
     })
   const { user_ids: userIds = [], group_ids: groupIds = [], skip_if_already_edited: skipIfEdited } = target

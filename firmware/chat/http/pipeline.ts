@@ -174,8 +174,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       return session
     } catch (error) {
       // Whoever has no account's share has one with all others of his address, wrong guesses included.
-      const ofStrangers = isMedia && error instanceof NoCredentials ? ofMedia : ofAddresses
-      if (!(error instanceof ChatError) || error.status === 401) ofStrangers.take(prefixOf(exchange.address))
+      const ofCaller = isMedia && error instanceof NoCredentials ? ofMedia : ofAddresses
+      if (!(error instanceof ChatError) || error.status === 401) ofCaller.take(prefixOf(exchange.address))
       if (error instanceof NoCredentials) return null
       attempt.refused(error, credentials)
       throw error

@@ -34,6 +34,6 @@ function readDate(text: string): number {
   const match = DATE.exec(text)
   const isBare = match?.[1] === undefined
   const time = match === null ? Number.NaN : Date.parse(isBare && text.length > 10 ? `${text}Z` : text)
-  if (Number.isNaN(time)) throw invalidParameter('anchor_date', 'anchor_date is no date of ISO 8601')
+  if (Number.isNaN(time)) throw invalidParameter('anchor_date', 'anchor_date is not an ISO 8601 date')
   return Math.ceil(time / 1000)
 }

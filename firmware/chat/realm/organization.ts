@@ -22,7 +22,7 @@ export const SYSTEM_BOTS = [
 /** Throws `conflict` where there is one. `password` is made by `passwords.digest` for the user id 0, and taken over. */
 export function createOrganization(realm: Realm, { name, url, owner }: NewOrganization, password: Password): User {
   return realm.change((turn) => {
-    if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There is an organization already')
+    if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')
     turn.put('organization', {
       id: REALM_ID,
       name,

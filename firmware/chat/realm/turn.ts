@@ -10,7 +10,7 @@ import type { Key } from './collection.ts'
 import { KINDS, type Kind, type RecordOf } from './kinds.ts'
 import type { MutableCollections } from './state.ts'
 
-/** What `change` of realm.ts lends to whoever makes one. Not to be kept. */
+/** What `change` of realm.ts gives to whoever makes one. Not to be kept. */
 export interface Turn {
   /** In the place of the record with the same key, where there is one. */
   put<K extends Kind>(kind: K, record: RecordOf<K>): void

@@ -27,7 +27,7 @@ export function createIncomingGeneration(directory: string): IncomingGeneration 
     files.clear()
   }
   const fileOf = (name: string): number => {
-    if (path === null || !FILE_NAME.test(name)) throw new CofferError('invalid', 'That is no file of a chat')
+    if (path === null || !FILE_NAME.test(name)) throw new CofferError('invalid', 'That is not a file of a chat')
     const known = files.get(name)
     if (known !== undefined) return known
     const opened = openSync(join(path, name), O_WRONLY | O_CREAT | O_EXCL | O_SYNC, 0o600)

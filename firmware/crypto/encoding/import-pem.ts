@@ -54,7 +54,7 @@ const COLON = 0x3a
 function onlyPrivateKey(pem: Uint8Array): { label: string; body: Uint8Array } {
   const keys = splitPem(pem).filter(({ label }) => Object.hasOwn(READERS, label) || label === ENCRYPTED_LABEL)
   if (keys.length !== 1) {
-    throw new CofferError('invalid', `PEM: exactly one private key is needed, ${keys.length} found`)
+    throw new CofferError('invalid', `PEM: exactly one private key is required, ${keys.length} found`)
   }
   const [key] = keys
   // Header lines (RFC 1421) occur with encrypted keys only.

@@ -51,7 +51,7 @@ export class RsaOperation {
     wipe(base, blinded, blindedPower, power, reentered, check, expected)
     if (isRight) return result
     wipe(result)
-    throw new CofferError('internal', 'An RSA operation failed')
+    throw new CofferError('internal', 'The RSA operation failed')
   }
 
   /** The key cannot be used afterwards. */

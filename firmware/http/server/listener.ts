@@ -58,7 +58,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     requireHostHeader: false, // refused in requests.ts, with a body like any other refusal
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: limits.headersMs,
-    requestTimeout: 0, // bodies are watched by their pace
+    requestTimeout: 0, // bodies have a least rate of their own
     keepAliveTimeout: 0, // see clients.ts
     connectionsCheckingInterval: Math.ceil(limits.headersMs / EXPIRY_CHECKS),
   })

@@ -143,10 +143,10 @@ async function receiveForm(
         if (files++ > 0) throw new CofferError('invalid', 'The form has more than one file')
         await spool.receive(content)
       } else if (given === undefined) given = matchSchema(restoreArguments, await readArguments(content), ARGUMENTS)
-      else throw new CofferError('invalid', 'The form has its arguments twice')
+      else throw new CofferError('invalid', 'The form contains the arguments twice')
     }
     if (given === undefined || files === 0)
-      throw new CofferError('invalid', 'The form lacks its arguments or the backup')
+      throw new CofferError('invalid', 'The form must contain the arguments and the backup')
   } catch (error) {
     wipe(given?.backupPassphrase)
     throw error

@@ -113,7 +113,7 @@ const recovery = z
   .meta({ id: 'ChatRecovery', examples: [{ email: 'olivia@example.org', password: 'another password of hers' }] })
 
 function chatOf({ services }: { services: Services }): ChatService {
-  if (services.chat === undefined) throw new CofferError('unavailable', 'There is no place for a chat here')
+  if (services.chat === undefined) throw new CofferError('unavailable', 'There is no directory for a chat here')
   return services.chat
 }
 
@@ -152,7 +152,7 @@ export const chatDeclarations = [
     noCache: true,
     body: { kind: 'json', schema: organization },
     answers: { status: 201, empty: true },
-    errors: { 400: 'Something of it cannot be taken.', 409: 'There is an organization already.' },
+    errors: { 400: 'Something of it cannot be taken.', 409: 'There already is an organization.' },
     handle: async (request) => {
       const { services, caller, body } = request
       const { password, ...owner } = body.owner

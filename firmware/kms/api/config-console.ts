@@ -35,7 +35,7 @@ export const configConsoleDeclarations = [
     errors: { 412: 'Whoever started the appliance has switched the page off: `COFFER_CONSOLE`.' },
     handle: ({ services, caller, body: { status } }) => {
       if (status === 'on' && !services.console)
-        throw new CofferError('unavailable', 'The page is switched off where Coffer is started: COFFER_CONSOLE')
+        throw new CofferError('unavailable', 'The page is switched off by the setting COFFER_CONSOLE')
       services.appliance.configuration.setConsole(status === 'on')
       services.log.info('general', `console ${status} by ${caller.userId}`)
       return { status: 204 }

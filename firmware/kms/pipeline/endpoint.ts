@@ -34,7 +34,7 @@ export type Body<T> =
       parts: (parts: readonly Part[]) => T
     }
   /**
-   * As it arrives, of any size, watched by its pace like every other body: for handlers that never hold all of it. The
+   * As it arrives, of any size, at the least rate of every other body: for handlers that never hold all of it. The
    * handler iterates once and may stop early. Iterating throws `timeout`, or `invalid` when the client goes away.
    * `types` are for the API documents, and for the check of requests that create, `form` names the parts where one of
    * them is multipart/form-data (to be read with `readParts`); `contentType` is as sent, `''` if not.
@@ -84,9 +84,9 @@ export type Result =
   /** `text` is the same in the other form, where the declaration has one. */
   | { status: 200; json: unknown; text?: () => string }
   | { status: 200 | 201; bytes: Uint8Array; type: string }
-  /** The same for everybody, at any time: sent at the client's pace, so that none who does not read it holds a copy. */
+  /** The same for everybody, at any time: sent as fast as the client reads, so that none who does not read it holds a copy. */
   | { status: 200; file: Uint8Array; type: string }
-  /** As it is made, at the client's pace, never all of it in memory. When it throws, the connection is cut. */
+  /** As it is made, as fast as the client reads, never all of it in memory. When it throws, the connection is cut. */
   | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
   | { status: 201; location?: string; json?: unknown }

@@ -525,7 +525,7 @@ async function importPkcs12({ client, output, passphrase }: Context, given: Give
         input: `${password}\n`,
       },
     )
-    if (error) throw new Failure(EXIT.refused, 'openssl is missing, which opens PKCS #12 files')
+    if (error) throw new Failure(EXIT.refused, 'openssl is missing: it opens PKCS #12 files')
     if (status !== 0) throw new Failure(EXIT.refused, `openssl: ${stderr.toString().split('\n')[0]}`)
     return stdout.toString()
   }

@@ -103,7 +103,7 @@ function createAgent(context: Context, api: Client, only: readonly string[]) {
     const data = reader.string()
     const flags = reader.number()
     const identity = (await identities()).find((known) => known.blob.equals(blob))
-    if (identity === undefined) throw new Failure(EXIT.refused, 'a signature was asked for with a key that is not here')
+    if (identity === undefined) throw new Failure(EXIT.refused, 'a signature with a key that is not here was requested')
     const algorithm = algorithmOf(identity.type, flags)
     if (algorithm === null) throw new Failure(EXIT.refused, `${identity.id}: RSA with SHA-1 is not offered`)
     const { mode, hash } = algorithm

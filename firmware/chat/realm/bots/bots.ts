@@ -105,7 +105,7 @@ function changeShortName(realm: Realm, turn: Turn, bot: BotUser, shortName: stri
 
 function botAddress(realm: Realm, shortName: string, bot: User | null = null): string {
   const local = botLocalPart(shortName)
-  if (local === null) throw invalidParameter('short_name', 'short_name is no name of a mailbox')
+  if (local === null) throw invalidParameter('short_name', 'short_name is not a valid mailbox name')
   const email = `${local}@${addressHost(organizationOf(realm.state))}`
   expectFreeAddress(realm, email, bot?.id ?? null)
   return email

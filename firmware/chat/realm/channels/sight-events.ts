@@ -66,7 +66,7 @@ export function publishPeers(
   to: readonly number[],
 ): void {
   const altered = new Set(userIds)
-  const tell = (user_ids: readonly number[], to: readonly number[]): void => {
+  const publish = (user_ids: readonly number[], to: readonly number[]): void => {
     if (user_ids.length === 0 || to.length === 0) return
     turn.publish({
       type: 'subscription',
@@ -75,13 +75,13 @@ export function publishPeers(
         channel.isArchived && !can.archived_channels ? null : { op, stream_ids: [channel.id], user_ids },
     })
   }
-  tell(
+  publish(
     userIds,
     to.filter((id) => !altered.has(id)),
   )
   for (const id of to) {
     if (!altered.has(id)) continue
-    tell(
+    publish(
       userIds.filter((other) => other !== id),
       [id],
     )

@@ -93,7 +93,7 @@ export function changeFlag(
       if (isIn === (op === 'add') || ordinals.has(ordinal)) continue
       changed.push(message)
       ordinals.add(ordinal)
-      if (!isReceived) adopt(realm, user.id, message, flag === 'read')
+      if (!isReceived) addUnreceived(realm, user.id, message, flag === 'read')
     }
     if (ordinals.size === 0) continue
     const marked = runsOf([...ordinals].sort((a, b) => a - b))
@@ -105,7 +105,7 @@ export function changeFlag(
 }
 
 /** He did not receive it; from now on he has it, read unless it is about to be marked unread. */
-function adopt({ store }: Realm, userId: number, { id, birth, ordinal }: Placed, isUnread: boolean): void {
+function addUnreceived({ store }: Realm, userId: number, { id, birth, ordinal }: Placed, isUnread: boolean): void {
   store.flags.addHistory(userId, id)
   if (isUnread) return
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))

@@ -22,7 +22,7 @@ export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
     .map((user) => ({ user_id: user.id, email: user.email }))
     .sort((a, b) => a.user_id - b.user_id)
   const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
-  tell(
+  publish(
     realm,
     people.map(({ id }) => id),
     body,
@@ -65,11 +65,11 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
 function tellPlace(realm: Realm, place: Place, body: object, type = 'typing'): void {
   const ids = recipientsOf(realm, place)
   if (place.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
-  tell(realm, ids, body, place.kind === 'channel', type)
+  publish(realm, ids, body, place.kind === 'channel', type)
 }
 
 /** Events without a change: told at once. */
-function tell(realm: Realm, ids: Iterable<number>, body: object, isChannel: boolean, type = 'typing'): void {
+function publish(realm: Realm, ids: Iterable<number>, body: object, isChannel: boolean, type = 'typing'): void {
   const to = [...ids].filter((id) => {
     const user = realm.state.user.get(id)
     return user?.isActive && userSetting(user, 'receives_typing_notifications')

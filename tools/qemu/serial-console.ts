@@ -1,4 +1,4 @@
-/** The serial console of a machine: what it printed, waited for with a cursor, and typing at the pace of a UART. */
+/** The serial console of a machine: what it printed, waited for with a cursor, and typing no faster than a UART takes it. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 
