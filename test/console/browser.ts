@@ -114,3 +114,25 @@ export async function open(page: Page, view: string): Promise<void> {
   await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click()
   await heading(page, view)
 }
+
+/** No passphrase in storage, address, history, cookies or the whole page as text. */
+export async function nothingLeft(page: Page, secrets: readonly string[]): Promise<void> {
+  const kept = await page.evaluate(async () => {
+    const databases = await indexedDB.databases()
+    return JSON.stringify([
+      { ...localStorage },
+      { ...sessionStorage },
+      databases,
+      document.cookie,
+      location.href,
+      history.state,
+      document.documentElement.outerHTML,
+      [...document.querySelectorAll('input, textarea')].map((field) => (field as HTMLInputElement).value),
+      performance.getEntries().map(({ name }) => name),
+    ])
+  })
+  assert.ok(kept.includes('<h1'))
+  for (const secret of secrets)
+    for (const form of [secret, btoa(secret), encodeURIComponent(secret)])
+      assert.ok(!kept.includes(form), `left in the page: ${form}`)
+}

@@ -4,12 +4,15 @@ import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import { ADMIN, type Appliance, provision, startAppliance, UNLOCK } from '../support/suite.ts'
-import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
+import { heading, launchBrowser, nothingLeft, open, signIn, visit } from './browser.ts'
+import { examineAll } from './examine.ts'
 
 const [, PASSPHRASE = ''] = ADMIN.split(':')
 const MINUTE = 60_000
+const SEEN_MS_MAX = 5000
 
 const browser = await launchBrowser()
 let appliance: Appliance
@@ -31,11 +34,13 @@ test('locked and unlocked by another client, away and back, failed: the page fol
   await open(page, 'Keys')
   await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
   await heading(page, 'Coffer is locked')
+  await examineAll(page, 'locked')
   await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
   await heading(page, 'Keys') // the same view, and still signed in
   here.mayBeAway = true
   await appliance.stop()
   await heading(page, 'No connection')
+  await examineAll(page, 'no connection')
   await appliance.restart()
   await heading(page, 'Coffer is locked')
   await appliance.stop()
@@ -44,14 +49,70 @@ test('locked and unlocked by another client, away and back, failed: the page fol
   await appliance.restart()
   await heading(page, 'Coffer has failed')
   await page.getByText('clusterState').waitFor()
+  await examineAll(page, 'failed')
+  await page.getByRole('button', { name: 'Factory reset' }).click()
+  await examineAll(page, 'a factory reset of what has failed')
+  await page.keyboard.press('Escape')
   assert.equal(await page.getByText('admin').count(), 0)
   await appliance.stop()
   renameSync(`${key}.away`, key)
   await appliance.restart()
   await heading(page, 'Coffer is locked')
+  await page.getByRole('button', { name: 'Unlock', exact: true }).click()
+  await page.getByText('Type a passphrase.').waitFor()
+  await examineAll(page, 'unlock without a passphrase')
   await page.getByLabel('Unlock passphrase', { exact: true }).fill(UNLOCK)
   await page.getByRole('button', { name: 'Unlock', exact: true }).click()
   await heading(page, 'Sign in')
+  // Only seconds long in truth: what the page shows of it.
+  await page.route('**/api/v1/health/state', (route) => route.fulfill({ status: 503 }))
+  await heading(page, 'An update is being tried')
+  await examineAll(page, 'on trial')
+  await page.unrouteAll({ behavior: 'wait' })
+  await heading(page, 'Sign in')
+  await here.end()
+})
+
+test('the state is asked for often enough for five seconds, by the page’s own clock, and one answer changes the view', async () => {
+  const here = await visit(browser, appliance)
+  const { page } = here
+  here.allowed.add(412)
+  await page.clock.install()
+  await page.reload()
+  await heading(page, 'Sign in')
+  await signIn(page, 'admin', PASSPHRASE)
+  await open(page, 'Users')
+  const times: number[] = []
+  let now = 0
+  let unanswered = 0
+  const isPoll = (request: { url(): string }) => request.url().endsWith('/health/state')
+  page.on('request', (request) => {
+    if (!isPoll(request)) return
+    times.push(now)
+    unanswered++
+  })
+  page.on('requestfinished', (request) => {
+    if (isPoll(request)) unanswered--
+  })
+  await page.clock.pauseAt(Date.now() + MINUTE)
+  /** Half a second of the page, then whatever it asked for is answered, however long that takes. */
+  const step = async () => {
+    now += 500
+    await page.clock.runFor(500)
+    while (unanswered > 0) await setTimeout(10)
+  }
+  for (let n = 0; n < 40; n++) await step()
+  const gaps = times.slice(1).map((time, at) => time - times[at]!)
+  assert.ok(gaps.length >= 4 && Math.max(...gaps) <= SEEN_MS_MAX, `polls at ${times.join(', ')} ms`)
+
+  await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
+  const before = times.length
+  const since = now
+  while (times.length === before) await step()
+  assert.ok(now - since <= SEEN_MS_MAX, `first asked after ${now - since} ms`)
+  await heading(page, 'Coffer is locked') // and the clock stands still: by that one answer
+  assert.equal(times.length, before + 1)
+  await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
   await here.end()
 })
 
@@ -73,6 +134,10 @@ test('ten minutes without a key, click or touch: a line counts down, then the vi
   await page.clock.fastForward(MINUTE)
   await page.getByText('You were signed out after a while').waitFor()
   assert.equal(await page.getByRole('link', { name: 'admin' }).count(), 0)
+  await nothingLeft(page, [PASSPHRASE])
+  await page.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE) // and never sent
+  await page.clock.fastForward(11 * MINUTE)
+  await nothingLeft(page, [PASSPHRASE])
   await signIn(page, 'admin', PASSPHRASE)
   await heading(page, 'Users')
   await page.clock.fastForward(8 * 60 * MINUTE + MINUTE)
@@ -88,10 +153,19 @@ test('a page that is left, reloaded or returned to has nobody in it', async () =
   await page.goto(`${here.origin}/docs`)
   await page.goBack()
   await heading(page, 'Sign in')
+  await nothingLeft(page, [PASSPHRASE])
+  await page.goForward()
+  await page.goBack()
+  await heading(page, 'Sign in')
+  assert.ok(page.url().endsWith('#/users'))
   await signIn(page, 'admin', PASSPHRASE)
   await heading(page, 'Users')
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
   await heading(page, 'Sign in')
+  await page.getByRole('button', { name: 'Show what is typed: Passphrase' }).click()
+  await page.getByLabel('Passphrase', { exact: true }).fill(PASSPHRASE)
+  await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
+  await nothingLeft(page, [PASSPHRASE])
   await signIn(page, 'admin', PASSPHRASE)
   await heading(page, 'Users')
   await page.reload()

@@ -10,7 +10,8 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type Appliance, startAppliance } from '../support/suite.ts'
 import { needs } from '../support/tools.ts'
-import { heading, launchBrowser, open, signIn, type Visit, visit } from './browser.ts'
+import { heading, launchBrowser, nothingLeft, open, signIn, visit } from './browser.ts'
+import { examineAll } from './examine.ts'
 
 const UNLOCK = 'words that unlock it'
 const ADMIN = 'words of the administrator'
@@ -40,13 +41,17 @@ test(
     const { page } = here
     here.allowed.add(404) // of keys without a certificate
     await heading(page, 'Set up this Coffer')
+    await page.getByText('Is this the right appliance?').click()
+    await examineAll(page, 'wizard')
     await twice(page, 'Unlock passphrase', UNLOCK)
     await page.getByLabel('Passphrase of the administrator', { exact: true }).fill(ADMIN)
     await page.getByRole('button', { name: 'Set up' }).click()
     await page.getByText('The two are not the same.').waitFor()
+    await examineAll(page, 'wizard with something wrong')
     await twice(page, 'Passphrase of the administrator', ADMIN)
     await page.getByRole('button', { name: 'Set up' }).click()
     await heading(page, 'Coffer is ready')
+    await examineAll(page, 'what to do next')
 
     await page.getByRole('link', { name: 'Make the first key' }).click()
     await page.getByLabel('Name', { exact: true }).fill('web-key')
@@ -98,6 +103,7 @@ test(
     here.allowed.add(400)
     await page.getByRole('button', { name: 'Restore' }).click()
     await page.getByText('Nothing was changed.').waitFor()
+    await examineAll(page, 'a restore that was refused')
     await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)
     await page.getByRole('button', { name: 'Restore' }).click()
     await heading(page, 'Coffer is locked')
@@ -105,6 +111,7 @@ test(
     await page.getByLabel('Unlock passphrase', { exact: true }).fill('not what unlocks it')
     await page.getByRole('button', { name: 'Unlock', exact: true }).click()
     await page.getByText('That is not the unlock passphrase.').waitFor()
+    await examineAll(page, 'a wrong unlock passphrase')
     await page.getByLabel('Unlock passphrase', { exact: true }).fill(UNLOCK)
     await page.getByRole('button', { name: 'Unlock', exact: true }).click()
     await heading(page, 'Sign in')
@@ -117,7 +124,7 @@ test(
     await page.locator('.who summary').click()
     await page.getByRole('button', { name: 'Sign out everything' }).click()
     await heading(page, 'Sign in')
-    await nothingLeft(here)
+    await nothingLeft(page, SECRETS)
     await here.end()
   },
 )
@@ -227,28 +234,6 @@ async function answer(terminal: ChildProcess, question: RegExp, text: string): P
   })
   const [code] = await once(terminal, 'close')
   assert.equal(code, 0, said)
-}
-
-/** No passphrase in storage, address, history, cookies or the whole page as text. */
-async function nothingLeft({ page }: Visit): Promise<void> {
-  const kept = await page.evaluate(async () => {
-    const databases = await indexedDB.databases()
-    return JSON.stringify([
-      { ...localStorage },
-      { ...sessionStorage },
-      databases,
-      document.cookie,
-      location.href,
-      history.state,
-      document.documentElement.outerHTML,
-      [...document.querySelectorAll('input, textarea')].map((field) => (field as HTMLInputElement).value),
-      performance.getEntries().map(({ name }) => name),
-    ])
-  })
-  assert.ok(kept.includes('<h1'))
-  for (const secret of SECRETS)
-    for (const form of [secret, btoa(secret), encodeURIComponent(secret)])
-      assert.ok(!kept.includes(form), `left in the page: ${form}`)
 }
 
 /** Tab until the field has the focus, then the text. */

@@ -13,8 +13,10 @@ import { ADMIN_PASSPHRASE, provision, UNLOCK_PASSPHRASE } from '../support/appli
 import { buildForTests } from '../support/build.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
+import { examineAll } from './examine.ts'
 
-const NOTES = 'What is <b>new</b>.'
+/** Markup, and text that turns around. */
+const NOTES = 'What is <b>new</b>.<img src=x onerror="document.title=1"><script>document.title=2</script>‮txet'
 const root = resolve(import.meta.dirname, '../..')
 const browser = await launchBrowser()
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
@@ -48,8 +50,12 @@ test('discarded, installed and good, and left with its reason', async (t) => {
   await open(page, 'Update')
   await upload(page, join(workshop, 'release.pub'))
   await page.getByText('Status 400').waitFor()
+  await examineAll(page, 'an image that was refused')
   await upload(page, image)
   await page.getByText(NOTES).waitFor()
+  assert.equal(await page.locator('main :is(b, img, script)').count(), 0)
+  assert.equal(await page.title(), 'Update · Coffer')
+  await examineAll(page, 'an update that waits')
   await page.getByRole('button', { name: 'Discard' }).click()
   await page.getByText('The image is discarded.').waitFor()
   await upload(page, image)
@@ -67,6 +73,7 @@ test('discarded, installed and good, and left with its reason', async (t) => {
     .getByText(/exit code 3/)
     .first()
     .waitFor()
+  await examineAll(page, 'an update that was left')
   await here.end()
 })
 

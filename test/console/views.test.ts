@@ -1,15 +1,13 @@
 /** Every view for every role: seen without a refusal, found without fault by axe-core, light and dark, narrow and wide. */
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { expect } from '../support/appliance.ts'
 import { ADMIN, type Appliance, addUser, passphraseOf, provision, startAppliance } from '../support/suite.ts'
 import { heading, launchBrowser, open, signIn, type Visit, visit } from './browser.ts'
+import { examine } from './examine.ts'
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Markup, 128 characters, and text that turns around. */
 const HOSTILE_TEXT = '<img src=x onerror="document.title=1">‮txet'
 const HOSTILE_ID = `k${'x-_.'.repeat(31)}abc`
@@ -162,23 +160,3 @@ test('axe and the measure of width notice what is wrong', async () => {
   await assert.rejects(examine(here.page, 'a wide field'), /sideways/)
   await here.end()
 })
-
-async function examine(page: Page, what: string): Promise<void> {
-  await page.waitForFunction(() => !document.body.textContent.includes('Loading…'))
-  // By the debugger's hand: the page's policy lets nobody else bring a script.
-  await page.evaluate(AXE)
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] })
-    return violations.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-          .join('; ')
-          .slice(0, 600)}`,
-    )
-  })
-  assert.deepEqual(found, [], what)
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-  assert.equal(over, 0, `${what} scrolls sideways`)
-}
