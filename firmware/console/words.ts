@@ -243,7 +243,7 @@ export const newKeyBusy = (rsa: boolean) => (rsa ? 'Making the key; RSA takes so
 export const newKeyNoMechanism = 'Choose at least one mechanism.'
 
 // importKey
-export const importKeyFile = 'Private key in PEM (PKCS#8, PKCS#1 or SEC 1)'
+export const importKeyFile = 'Private key in PEM (PKCS#8, PKCS#1 or SEC 1) or DER (PKCS#8)'
 export const importKeyFileHint = 'Drop the file here, or paste its text below. It leaves this computer once, over TLS.'
 export const importKeyText = 'Or its text'
 export const importKeyAction = 'Import'

@@ -1,6 +1,7 @@
 /** Making a key by what it is for, or all by hand; importing one. */
 
 import { useSignal } from '@preact/signals'
+import { toBase64 } from '../../client/bytes.ts'
 import { PURPOSES, type Purpose } from '../../client/purposes.ts'
 import { segment } from '../../client/request.ts'
 import type { Api } from '../api.ts'
@@ -206,21 +207,33 @@ function Mechanisms(props: { names: readonly string[]; chosen: readonly string[]
   )
 }
 
+const KEY_FILE_BYTES_MAX = 100_000 // an RSA key of 8192 bits has 7000
+
+/** The appliance takes PEM; PKCS#8 is in DER as well. */
+async function pemOf(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.slice(0, KEY_FILE_BYTES_MAX).arrayBuffer())
+  const text = new TextDecoder().decode(bytes)
+  if (text.includes('-----BEGIN')) return text
+  const lines = toBase64(bytes).replace(/.{64}/g, '$&\n')
+  return `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`
+}
+
 export function ImportKey({ api, close }: { api: Api; close: () => void }) {
   const file = useSignal<File | null>(null)
   const text = useSignal('')
   const type = useSignal('RSA')
   const mechanisms = useSignal<readonly string[]>([])
-  const missing = useSignal(false)
+  const missing = useSignal('')
   const attributes = useAttributes()
   const run = useRun()
   const submit = async () => {
-    missing.value = file.value === null && text.value.trim() === ''
-    if (missing.value) return
+    const isEmpty = file.value === null && text.value.trim() === ''
+    missing.value = isEmpty ? words.importKeyMissing : mechanisms.value.length === 0 ? words.newKeyNoMechanism : ''
+    if (missing.value !== '') return
     const isDone = await run.start(words.importKeyBusy, async () => {
       const form = new FormData()
       form.append('arguments', JSON.stringify({ mechanisms: mechanisms.value, ...attributes.read() }))
-      form.append('key_file', file.value ?? new Blob([text.value], { type: 'text/plain' }))
+      form.append('key_file', new Blob([file.value ? await pemOf(file.value) : text.value], { type: 'text/plain' }))
       const id = attributes.id.value
       if (id === '') {
         const made = await api.json<{ id: string }>('POST', '/keys', { body: form })
@@ -269,7 +282,7 @@ export function ImportKey({ api, close }: { api: Api; close: () => void }) {
         {attributes.fields}
         {missing.value && (
           <span class="error" role="alert">
-            {words.importKeyMissing}
+            {missing.value}
           </span>
         )}
       </Form>
