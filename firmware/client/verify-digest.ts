@@ -19,7 +19,7 @@ export function verifyEcdsa(
   digest: Uint8Array,
   signature: Uint8Array,
 ): boolean | null {
-  const curve = CURVES[curveName]
+  const curve = CURVES[curveName]?.()
   const numbers = readSignature(signature)
   if (curve === undefined) return null
   if (numbers === null || point[0] !== 4) return false
@@ -96,11 +96,7 @@ function recover({ modulus, publicExponent }: RsaPublic, signature: Uint8Array):
   const n = toNumber(modulus)
   const s = toNumber(signature)
   if (s >= n) return null
-  let result = 1n
-  for (const bit of toNumber(publicExponent).toString(2)) {
-    result = (result * result) % n
-    if (bit === '1') result = (result * s) % n
-  }
+  const result = power(s, toNumber(publicExponent), n)
   const length = Math.ceil(n.toString(2).length / 8)
   if (signature.length !== length) return null
   const hex = result.toString(16).padStart(2 * length, '0')
@@ -149,16 +145,17 @@ const INFINITY: Point = { x: 1n, y: 1n, z: 0n }
 
 const modulo = (value: bigint, p: bigint): bigint => ((value % p) + p) % p
 
-/** By Fermat's little theorem: the modulus is prime. */
-function inverse(value: bigint, p: bigint): bigint {
+function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
   let result = 1n
-  let base = modulo(value, p)
-  for (let exponent = p - 2n; exponent > 0n; exponent >>= 1n) {
-    if (exponent & 1n) result = (result * base) % p
-    base = (base * base) % p
+  for (const bit of exponent.toString(2)) {
+    result = (result * result) % modulus
+    if (bit === '1') result = (result * base) % modulus
   }
   return result
 }
+
+/** By Fermat's little theorem: the modulus is prime. */
+const inverse = (value: bigint, p: bigint): bigint => power(modulo(value, p), p - 2n, p)
 
 function multiply(point: Point, scalar: bigint, curve: Curve): Point {
   let result = INFINITY
@@ -196,43 +193,51 @@ function add(left: Point, right: Point, curve: Curve): Point {
   return { x, y: modulo(r * (v - x) - s1 * hhh, p), z: (h * left.z * right.z) % p }
 }
 
-/** `p` and `a` as they are defined, the rest in hex: SEC 2 version 2 section 2. */
-function curve(p: bigint, a: bigint, ...hex: [b: string, n: string, x: string, y: string]): Curve {
-  const [b, n, x, y] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint, bigint, bigint]
-  return { p, a, b, n, x, y }
+/**
+ * `p` and `a` as they are defined, the rest in hex, the base point by its x and whether its y is odd: SEC 2 version 2 section 2.
+ * All these primes are 3 modulo 4, which makes a square root a power (SEC 1 section 2.3.4).
+ */
+function curve(p: bigint, a: bigint, isOdd: boolean, ...hex: [b: string, n: string, x: string]): Curve {
+  const [b, n, x] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint, bigint]
+  const root = power(modulo(x ** 3n + a * x + b, p), (p + 1n) / 4n, p)
+  return { p, a, b, n, x, y: (root % 2n === 1n) === isOdd ? root : p - root }
 }
 
-const CURVES: Readonly<Record<string, Curve>> = {
-  EC_P256: curve(
-    2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
-    -3n,
-    '5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b',
-    'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551',
-    '6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296',
-    '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5',
-  ),
-  EC_P384: curve(
-    2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
-    -3n,
-    'b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef',
-    'ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973',
-    'aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7',
-    '3617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f',
-  ),
-  EC_P521: curve(
-    2n ** 521n - 1n,
-    -3n,
-    '51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00',
-    '1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409',
-    'c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66',
-    '11839296a789a3bc0045c8a5fb42c7d1bd998f54449579b446817afbd17273e662c97ee72995ef42640c550b9013fad0761353c7086a272c24088be94769fd16650',
-  ),
-  EC_P256K1: curve(
-    2n ** 256n - 2n ** 32n - 977n,
-    0n,
-    '7',
-    'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141',
-    '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
-    '483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8',
-  ),
+const CURVES: Readonly<Record<string, () => Curve>> = {
+  EC_P256: () =>
+    curve(
+      2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
+      -3n,
+      true,
+      '5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b',
+      'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551',
+      '6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296',
+    ),
+  EC_P384: () =>
+    curve(
+      2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
+      -3n,
+      true,
+      'b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef',
+      'ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973',
+      'aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7',
+    ),
+  EC_P521: () =>
+    curve(
+      2n ** 521n - 1n,
+      -3n,
+      false,
+      '51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00',
+      '1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409',
+      'c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66',
+    ),
+  EC_P256K1: () =>
+    curve(
+      2n ** 256n - 2n ** 32n - 977n,
+      0n,
+      false,
+      '7',
+      'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141',
+      '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
+    ),
 }

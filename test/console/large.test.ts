@@ -75,6 +75,7 @@ test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first lette
     await page.getByLabel('Backup', { exact: true }).setInputFiles(file)
     await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)
     await page.getByRole('button', { name: 'Restore' }).click()
+    if (file === backup) await page.getByRole('button', { name: /^All sent. Being checked and installed: / }).waitFor()
     await page.getByText(file === cut ? 'Nothing was changed.' : 'Restored.').waitFor()
   }
   await here.end()

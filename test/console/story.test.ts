@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -98,11 +98,24 @@ test(
     await heading(page, 'Set up this Coffer')
 
     await page.getByLabel('From a backup').check()
-    await page.getByLabel('Backup', { exact: true }).setInputFiles(backup)
-    await page.getByLabel('Backup passphrase', { exact: true }).fill('words that are wrong')
     here.allowed.add(400)
     await page.getByRole('button', { name: 'Restore' }).click()
-    await page.getByText('Nothing was changed.').waitFor()
+    await page.getByText('Choose a file.').waitFor()
+    const other = join(directory, 'document')
+    const cut = join(directory, 'cut.backup')
+    writeFileSync(cut, readFileSync(backup).subarray(0, -20))
+    for (const [file, passphrase, says] of [
+      [other, BACKUP, 'Not a backup'],
+      [cut, BACKUP, 'The backup is damaged or incomplete'],
+      [backup, 'words that are wrong', 'Wrong backup passphrase, or the backup is damaged'],
+    ] as const) {
+      await page.getByLabel('Backup', { exact: true }).setInputFiles(file)
+      await page.getByLabel('Backup passphrase', { exact: true }).fill(passphrase)
+      await page.getByRole('button', { name: 'Restore' }).click()
+      await page.getByText(says).waitFor()
+      await page.getByText('Nothing was changed.').waitFor()
+      assert.equal(await appliance.state(), 'Unprovisioned')
+    }
     await examineAll(page, 'a restore that was refused')
     await page.getByLabel('Backup passphrase', { exact: true }).fill(BACKUP)
     await page.getByRole('button', { name: 'Restore' }).click()
