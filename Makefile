@@ -122,6 +122,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/chat.ts
 	$(NODE) tools/bench/start.ts
 	$(NODE) tools/bench/command.ts
+	$(NODE) tools/bench/page.ts
 	$(NODE) tools/bench/versions.ts $(if $(BEFORE),--before=$(BEFORE))
 	$(NODE) tools/bench/chart.ts
 
