@@ -23,7 +23,7 @@ const directory = mkdtempSync(join(tmpdir(), 'coffer-console-'))
 let appliance: Appliance
 
 before(async () => {
-  appliance = await startAppliance({ page: true })
+  appliance = await startAppliance()
   await provision(appliance)
 })
 after(async () => {
