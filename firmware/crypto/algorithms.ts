@@ -9,6 +9,7 @@ import {
   type HashName,
   KEY_TYPES,
   type KeyType,
+  type MlDsaKeyType,
   type SignMode,
 } from './types.ts'
 
@@ -37,6 +38,15 @@ export const CURVES: Readonly<Record<EcKeyType, Curve>> = {
 }
 
 export const isEcKeyType = (type: KeyType): type is EcKeyType => Object.hasOwn(CURVES, type)
+
+/** RFC 9881 section 2. */
+export const ML_DSA_OIDS: Readonly<Record<MlDsaKeyType, string>> = {
+  ML_DSA_44: '2.16.840.1.101.3.4.3.17',
+  ML_DSA_65: '2.16.840.1.101.3.4.3.18',
+  ML_DSA_87: '2.16.840.1.101.3.4.3.19',
+}
+
+export const isMlDsaKeyType = (type: KeyType): type is MlDsaKeyType => Object.hasOwn(ML_DSA_OIDS, type)
 
 /** Seed and public key of Ed25519, RFC 8032. */
 export const ED25519_BYTES = 32

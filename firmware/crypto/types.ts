@@ -1,8 +1,11 @@
 /** Key types, modes and the shapes in which keys travel between rooms. Contract sections 4.4 and 4.5. */
 
+import { ML_DSA_SETS, type MlDsaSet } from './engine/ml-dsa/parameters.ts'
+import type { MlDsaMode } from './ml-dsa/private-key.ts'
 import type { RsaClaims } from './rsa/generate.ts'
 
-export const KEY_TYPES = [
+/** Those of NetHSM, which its clients know. */
+export const REFERENCE_KEY_TYPES = [
   'RSA',
   'Curve25519',
   'EC_P256',
@@ -14,23 +17,26 @@ export const KEY_TYPES = [
   'BrainpoolP512',
   'Generic',
 ] as const
+export const KEY_TYPES = [...REFERENCE_KEY_TYPES, ...ML_DSA_SETS] as const
 export type KeyType = (typeof KEY_TYPES)[number]
-export type EcKeyType = Exclude<KeyType, 'RSA' | 'Curve25519' | 'Generic'>
+export type MlDsaKeyType = MlDsaSet
+export type EcKeyType = Exclude<KeyType, 'RSA' | 'Curve25519' | 'Generic' | MlDsaKeyType>
 export type CurveKeyType = EcKeyType | 'Curve25519'
 
 export const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512'] as const
 export type HashName = (typeof HASHES)[number]
 
-export type SignMode = 'PKCS1' | `PKCS1_${HashName}` | `PSS_${HashName}` | 'EdDSA' | 'ECDSA' | 'BIP340'
+export type SignMode = 'PKCS1' | `PKCS1_${HashName}` | `PSS_${HashName}` | 'EdDSA' | 'ECDSA' | 'BIP340' | MlDsaMode
 export type DecryptMode = 'RAW' | 'PKCS1' | `OAEP_${HashName}` | 'AES_CBC'
 export type EncryptMode = 'AES_CBC'
 
-/** Big-endian, without leading zero byte (RSA); uncompressed point or RFC 8032 bytes (others); nothing for Generic. */
+/** Big-endian, without leading zero byte (RSA); uncompressed point, RFC 8032 or FIPS 204 bytes (others); nothing for Generic. */
 export type PublicKey = { modulus: Uint8Array; publicExponent: Uint8Array } | { data: Uint8Array } | null
 
 /**
  * A private key as it is stored: RSA as `encodeRsaPrivateKey` of rsa-key.ts writes it (CRT parts computed once),
- * EC a big-endian scalar of the field's length, Ed25519 the 32-byte seed of RFC 8032, Generic the bytes themselves.
+ * EC a big-endian scalar of the field's length, Ed25519 the 32-byte seed of RFC 8032, ML-DSA the 32-byte seed of FIPS 204 or the
+ * expanded key where nobody knows that, Generic the bytes themselves.
  */
 export interface KeyPair {
   type: KeyType
@@ -59,7 +65,8 @@ export interface ScryptCost {
  * been copied when a method returns its promise: the caller may wipe them at once.
  */
 export interface CryptoPool {
-  sign(key: KeyHandle, mode: SignMode, message: Uint8Array): Promise<Uint8Array>
+  /** `context` for the mode ML_DSA only. */
+  sign(key: KeyHandle, mode: SignMode, message: Uint8Array, context?: Uint8Array): Promise<Uint8Array>
   decrypt(key: KeyHandle, mode: DecryptMode, encrypted: Uint8Array, iv?: Uint8Array): Promise<Uint8Array>
   encrypt(key: KeyHandle, mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Promise<Uint8Array>
   /** `bits` for RSA and Generic only. */
@@ -69,8 +76,8 @@ export interface CryptoPool {
    * what its file says of the other numbers.
    */
   importRsa(primeP: Uint8Array, primeQ: Uint8Array, publicExponent: Uint8Array, claims?: RsaClaims): Promise<KeyPair>
-  /** Checks length and range and computes the public part. */
-  importRaw(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): Promise<KeyPair>
+  /** Checks length and range and computes the public part. `expanded` is what a file says that the seed of an ML-DSA key gives. */
+  importRaw(type: Exclude<KeyType, 'RSA'>, data: Uint8Array, expanded?: Uint8Array): Promise<KeyPair>
   scrypt(passphrase: Uint8Array, salt: Uint8Array, cost: ScryptCost): Promise<Uint8Array>
   /**
    * `listener` is called when threads that sign have tried each algorithm against a known answer, each once after its start:

@@ -53,7 +53,7 @@ export function foreignKey({ type, bits }: Kind): ForeignKey {
       ? rsaKey(bits!)
       : type === 'Curve25519'
         ? generateKeyPairSync('ed25519').privateKey
-        : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type] }).privateKey
+        : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type as EcKeyType] }).privateKey
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   return { material: Buffer.from(pem), stored: storedForm(type, privateKey), pem }
 }

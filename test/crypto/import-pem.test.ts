@@ -3,13 +3,15 @@ import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CofferError } from '../../firmware/base/error.ts'
-import { CURVES } from '../../firmware/crypto/algorithms.ts'
+import { CURVES, isMlDsaKeyType } from '../../firmware/crypto/algorithms.ts'
 import { importCurveKey } from '../../firmware/crypto/ec/private-key.ts'
 import { checkClaimed, type PrivateKeyFile, parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
 import { publicKeyPem } from '../../firmware/crypto/encoding/public-key.ts'
+import { importKey } from '../../firmware/crypto/pool/operations.ts'
 import { rsaFromPrimes } from '../../firmware/crypto/rsa/private-key.ts'
 import type { EcKeyType } from '../../firmware/crypto/types.ts'
 import { fileNeeds } from '../support/tools.ts'
+import { mlDsaForms } from './ml-dsa-forms.ts'
 import { file, hex, openssl, toHex, utf8 } from './support.ts'
 
 await fileNeeds('openssl')
@@ -40,7 +42,7 @@ const traditional = (pem: string, ...args: string[]): string =>
 
 function importCurve(pem: string): { type: string; publicPem: string } {
   const key = parse(pem)
-  assert.ok(key.type !== 'RSA')
+  assert.ok(key.type !== 'RSA' && !isMlDsaKeyType(key.type))
   const pair = importCurveKey(key.type, key.data)
   checkClaimed(key.claimed, pair.public)
   return { type: pair.type, publicPem: publicKeyPem(pair.type, pair.public) }
@@ -193,7 +195,10 @@ test('curves the appliance does not have and explicit parameters are refused by 
 test('keys of other algorithms are refused by name', () => {
   for (const algorithm of ['X25519', 'ED448', 'X448', 'RSA-PSS']) {
     const bits = algorithm === 'RSA-PSS' ? ['-pkeyopt', 'rsa_keygen_bits:1024'] : []
-    assert.throws(() => parse(generated(['-algorithm', algorithm, ...bits])), invalid('not an RSA, EC or Ed25519 key'))
+    assert.throws(
+      () => parse(generated(['-algorithm', algorithm, ...bits])),
+      invalid('not an RSA, EC, Ed25519 or ML-DSA key'),
+    )
   }
 })
 
@@ -266,14 +271,21 @@ test('the DER reader takes nothing but DER', () => {
 function survives(pem: Uint8Array): void {
   try {
     const key = parse(pem)
-    if (key.type !== 'RSA') checkClaimed(key.claimed, importCurveKey(key.type, key.data).public)
+    if (key.type === 'RSA') return
+    const { public: publicKey } = isMlDsaKeyType(key.type)
+      ? importKey(key.type, key.data, 'expanded' in key ? key.expanded : undefined)
+      : importCurveKey(key.type, key.data)
+    checkClaimed(key.claimed, publicKey)
   } catch (error) {
     if (!(error instanceof CofferError) || error.code !== 'invalid') throw error
   }
 }
 
 const seeds = [...EC_TYPES.map(ecKey), ecKey('EC_P256'), rsaKey(1024), generated(['-algorithm', 'ED25519'])]
-const seedPems = seeds.flatMap((pem) => (pem === seeds.at(-1) ? [pem] : [pem, traditional(pem)]))
+const seedPems = [
+  ...seeds.flatMap((pem) => (pem === seeds.at(-1) ? [pem] : [pem, traditional(pem)])),
+  ...mlDsaForms('ML_DSA_44').map((der) => block('PRIVATE KEY', der)),
+]
 const mutations = fc.array(fc.record({ at: fc.nat(), kind: fc.nat(3), byte: fc.nat(255) }), {
   minLength: 1,
   maxLength: 6,

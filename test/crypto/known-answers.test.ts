@@ -13,7 +13,7 @@ import { plainEngine } from '../../firmware/crypto/engine/integer/integer.ts'
 import { engine } from '../../firmware/crypto/engine/select.ts'
 import { knownAnswers, QUESTIONS, rsaKey } from '../../firmware/crypto/pool/known-answers.ts'
 import { RsaOperation } from '../../firmware/crypto/rsa/operation.ts'
-import { type CurveKeyType, type EcKeyType, KEY_TYPES } from '../../firmware/crypto/types.ts'
+import { type CurveKeyType, type EcKeyType, REFERENCE_KEY_TYPES } from '../../firmware/crypto/types.ts'
 import { breakCurve } from './break.ts'
 import { toBigInt } from './rsa-keys.ts'
 import { file, hex, openssl } from './support.ts'
@@ -36,7 +36,7 @@ test('every way to sign has its question', () => {
 })
 
 test('a broken curve gives a wrong answer, and no other one does', () => {
-  for (const type of KEY_TYPES.filter((type): type is CurveKeyType => type !== 'RSA' && type !== 'Generic')) {
+  for (const type of REFERENCE_KEY_TYPES.filter((type): type is CurveKeyType => type !== 'RSA' && type !== 'Generic')) {
     const mend = breakCurve(type)
     const expected = namesOf([...QUESTIONS]).filter((name) => name.endsWith(`with ${type}`))
     assert.deepEqual(namesOf(wrongOnes()), expected)

@@ -72,7 +72,7 @@ for (const set of ML_DSA_SETS) {
           for (const { tcId, comment, msg, mu, ctx, rnd, sig, result } of tests) {
             const random = () => (rnd === undefined ? new Uint8Array(32) : hex(rnd))
             const signed = () => {
-              const pair = importMlDsa(set, secret, systemRandom, products)
+              const pair = importMlDsa(set, secret, systemRandom, undefined, products)
               const key = openMlDsa(set, pair.private, random, products)
               if (publicKey) assert.equal(toHex(key.publicKey), publicKey)
               const [mode, message]: [MlDsaMode, string] =
@@ -106,7 +106,7 @@ for (const set of ML_DSA_SETS) {
     test(`${set}, ${products}: OpenSSL accepts what is signed, with the same public key`, { skip }, () => {
       for (let k = 0; k < KEYS; k++) {
         const seed = bytes(32)
-        const theirs = publicKeyOf(set, importMlDsa(set, seed, systemRandom, products).public)
+        const theirs = publicKeyOf(set, importMlDsa(set, seed, systemRandom, undefined, products).public)
         const key = openMlDsa(set, seed, systemRandom, products)
         for (let i = 0; i < SIGNATURES / KEYS; i++) {
           const [message, context] = [bytes(randomInt(10_001)), bytes(randomInt(256))]
@@ -128,9 +128,12 @@ for (const set of ML_DSA_SETS) {
         const { privateKey } = generateKeyPairSync(nameOf(set) as never) as unknown as { privateKey: KeyObject }
         const jwk = privateKey.export({ format: 'jwk' }) as { priv: string; pub: string }
         const [seed, publicKey] = [jwk.priv, jwk.pub].map((text) => new Uint8Array(Buffer.from(text, 'base64url')))
-        assert.deepEqual(importMlDsa(set, seed!, systemRandom, products).public, publicKey)
+        assert.deepEqual(importMlDsa(set, seed!, systemRandom, undefined, products).public, publicKey)
         const expanded = expandedMlDsa(set, seed!, products)
-        assert.deepEqual(importMlDsa(set, expanded, systemRandom, products), { private: expanded, public: publicKey })
+        assert.deepEqual(importMlDsa(set, expanded, systemRandom, undefined, products), {
+          private: expanded,
+          public: publicKey,
+        })
         const message = bytes(randomInt(1000))
         const signature = new Uint8Array(signWithOpenSsl(null, message, privateKey))
         assert.ok(verifyMlDsa(set, publicKey!, 'ML_DSA', message, signature, undefined, products))

@@ -1,12 +1,13 @@
-/** Private keys from PEM files: PKCS#8 (RFC 5208, 5958, 8410), PKCS#1 (RFC 8017), SEC 1 (RFC 5915). Contract section 6.4. */
+/** Private keys from PEM files: PKCS#8 (RFC 5208, 5958, 8410, 9881), PKCS#1 (RFC 8017), SEC 1 (RFC 5915). Contract section 6.4. */
 
 import { id_ecPublicKey } from '@peculiar/asn1-ecc'
 import { id_rsaEncryption } from '@peculiar/asn1-rsa'
 import { CofferError } from '../../base/error.ts'
 import { copySecret, newSecret, wipe } from '../../base/secret.ts'
-import { CURVES, ED25519_BYTES, ED25519_OID } from '../algorithms.ts'
+import { CURVES, ED25519_BYTES, ED25519_OID, ML_DSA_OIDS } from '../algorithms.ts'
+import { PARAMETERS, SEED_BYTES } from '../engine/ml-dsa/parameters.ts'
 import type { RsaClaims } from '../rsa/generate.ts'
-import type { EcKeyType, PublicKey } from '../types.ts'
+import type { EcKeyType, MlDsaKeyType, PublicKey } from '../types.ts'
 import { bitStringBytes, constructed, DerReader, decodeOid, primitive, TAG } from './der.ts'
 import { decodeBody, splitPem } from './pem.ts'
 
@@ -17,6 +18,8 @@ export type ClaimedPublic = { modulus: Uint8Array } | { point: Uint8Array } | un
 export type PrivateKeyFile = { claimed: ClaimedPublic } & (
   | ({ type: 'RSA'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & RsaClaims)
   | { type: EcKeyType | 'Curve25519'; data: Uint8Array }
+  /** `expanded` where the file has the seed, too. */
+  | { type: MlDsaKeyType; data: Uint8Array; expanded: Uint8Array | undefined }
 )
 
 /**
@@ -84,7 +87,12 @@ function readPkcs8(der: Uint8Array): PrivateKeyFile {
     algorithm.end()
     return readEd25519(inner, publicKey)
   }
-  throw new CofferError('invalid', 'PKCS#8: not an RSA, EC or Ed25519 key')
+  const mlDsa = (Object.keys(ML_DSA_OIDS) as MlDsaKeyType[]).find((type) => ML_DSA_OIDS[type] === oid)
+  if (mlDsa !== undefined) {
+    algorithm.end()
+    return readMlDsa(mlDsa, inner, publicKey)
+  }
+  throw new CofferError('invalid', 'PKCS#8: not an RSA, EC, Ed25519 or ML-DSA key')
 }
 
 function readRsa(der: Uint8Array): PrivateKeyFile {
@@ -139,6 +147,24 @@ function readEd25519(der: Uint8Array, publicKey: Uint8Array | undefined): Privat
   return { type: 'Curve25519', data: copySecret(data), claimed }
 }
 
+/** RFC 9881 section 6: the seed, the expanded key, or both. */
+function readMlDsa(type: MlDsaKeyType, der: Uint8Array, publicKey: Uint8Array | undefined): PrivateKeyFile {
+  const reader = new DerReader(der)
+  const both = reader.readOptional(TAG.sequence)
+  const parts = both === undefined ? reader : new DerReader(both)
+  const seed = parts.readOptional(both === undefined ? primitive(0) : TAG.octetString)
+  const expanded = seed !== undefined && both === undefined ? undefined : parts.read(TAG.octetString)
+  parts.end()
+  reader.end()
+  const { expandedBytes } = PARAMETERS[type]
+  if ((seed?.length ?? SEED_BYTES) !== SEED_BYTES || (expanded?.length ?? expandedBytes) !== expandedBytes) {
+    throw new CofferError('invalid', `${type}: seeds have ${SEED_BYTES}, expanded keys ${expandedBytes} bytes`)
+  }
+  const claimed = publicKey && { point: bitStringBytes(publicKey).slice() }
+  if (seed === undefined) return { type, data: copySecret(expanded!), expanded: undefined, claimed }
+  return { type, data: copySecret(seed), expanded: expanded && copySecret(expanded), claimed }
+}
+
 /** Reads curve parameters, which must be a curve's name and nothing else. */
 function namedCurve(parameters: DerReader): EcKeyType {
   const name = parameters.readOptional(TAG.oid)
@@ -162,9 +188,9 @@ function toField(scalar: Uint8Array, bytes: number): Uint8Array {
   return padded
 }
 
-/** `given` may be compressed (SEC 1 section 2.3.3). */
+/** A shorter `given` may be compressed (SEC 1 section 2.3.3). */
 function samePoint(given: Uint8Array, point: Uint8Array): boolean {
-  if (given[0] !== 2 && given[0] !== 3) return same(given, point)
+  if (given.length === point.length || (given[0] !== 2 && given[0] !== 3)) return same(given, point)
   const fieldBytes = (point.length - 1) / 2
   return given[0] === 2 + (point.at(-1)! & 1) && same(given.subarray(1), point.subarray(1, 1 + fieldBytes))
 }

@@ -1,16 +1,17 @@
-/** Private keys as PKCS#8: RFC 5208, around RFC 5915 (EC), RFC 8410 (Ed25519) and RFC 8017 A.1.2 (RSA). */
+/** Private keys as PKCS#8: RFC 5208, around RFC 5915 (EC), RFC 8410 (Ed25519), RFC 9881 (ML-DSA) and RFC 8017 A.1.2 (RSA). */
 
 import { AsnConvert } from '@peculiar/asn1-schema'
 import { CofferError } from '../../base/error.ts'
 import { copySecret, newSecret, wipe } from '../../base/secret.ts'
-import { isEcKeyType } from '../algorithms.ts'
+import { isEcKeyType, isMlDsaKeyType } from '../algorithms.ts'
 import { inverseOfOdd, product } from '../engine/integer/arithmetic.ts'
+import { SEED_BYTES } from '../engine/ml-dsa/parameters.ts'
 import { decodeRsaPrivateKey, type RsaPrivateKey, wipeRsaKey } from '../rsa/encoding.ts'
 import type { KeyPair } from '../types.ts'
-import { constructed, TAG } from './der.ts'
+import { constructed, primitive, TAG } from './der.ts'
 import { publicKeyInfo } from './public-key.ts'
 
-/** DER; the caller wipes it. Throws CofferError `invalid` for Generic keys. */
+/** DER; the caller wipes it. Of an ML-DSA key the seed, or the expanded form without one. Throws CofferError `invalid` for Generic keys. */
 export function encodePkcs8(pair: KeyPair): Uint8Array {
   const { algorithm } = publicKeyInfo(pair.type, pair.public)
   const name = new Uint8Array(AsnConvert.serialize(algorithm))
@@ -31,6 +32,8 @@ function privateKey({ type, private: secret, public: publicKey }: KeyPair): Uint
   }
   if (publicKey === null || !('data' in publicKey))
     throw new CofferError('invalid', `${type} keys cannot be encoded this way`)
+  if (isMlDsaKeyType(type))
+    return wrap(secret.length === SEED_BYTES ? primitive(0) : TAG.octetString, copySecret(secret))
   if (!isEcKeyType(type)) return wrap(TAG.octetString, copySecret(secret))
   const point = wrap(TAG.bitString, ZERO.slice(), publicKey.data.slice())
   return wrap(TAG.sequence, integer(ONE), wrap(TAG.octetString, copySecret(secret)), wrap(constructed(1), point))

@@ -1,11 +1,11 @@
-/** Public keys as SubjectPublicKeyInfo: RFC 5280 section 4.1, RFC 5480, RFC 8017 A.1, RFC 8410. Contract section 6.3. */
+/** Public keys as SubjectPublicKeyInfo: RFC 5280 section 4.1, RFC 5480, RFC 8017 A.1, RFC 8410, RFC 9881. Contract section 6.3. */
 
 import { ECParameters, id_ecPublicKey } from '@peculiar/asn1-ecc'
 import { id_rsaEncryption, RSAPublicKey } from '@peculiar/asn1-rsa'
 import { AsnConvert } from '@peculiar/asn1-schema'
 import { AlgorithmIdentifier, SubjectPublicKeyInfo } from '@peculiar/asn1-x509'
 import { CofferError } from '../../base/error.ts'
-import { CURVES, ED25519_OID, isEcKeyType } from '../algorithms.ts'
+import { CURVES, ED25519_OID, isEcKeyType, isMlDsaKeyType, ML_DSA_OIDS } from '../algorithms.ts'
 import type { KeyType, PublicKey } from '../types.ts'
 import { encodePem } from './pem.ts'
 
@@ -21,6 +21,7 @@ export function publicKeyInfo(type: KeyType, publicKey: PublicKey): SubjectPubli
 
 function algorithmOf(type: KeyType): AlgorithmIdentifier {
   if (type === 'RSA') return new AlgorithmIdentifier({ algorithm: id_rsaEncryption, parameters: null })
+  if (isMlDsaKeyType(type)) return new AlgorithmIdentifier({ algorithm: ML_DSA_OIDS[type] })
   if (!isEcKeyType(type)) return new AlgorithmIdentifier({ algorithm: ED25519_OID })
   const parameters = AsnConvert.serialize(new ECParameters({ namedCurve: CURVES[type].oid }))
   return new AlgorithmIdentifier({ algorithm: id_ecPublicKey, parameters })

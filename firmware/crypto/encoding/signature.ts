@@ -5,7 +5,7 @@ import { ecdsaWithSHA256, ecdsaWithSHA384, ecdsaWithSHA512 } from '@peculiar/asn
 import { id_sha256WithRSAEncryption } from '@peculiar/asn1-rsa'
 import { AlgorithmIdentifier } from '@peculiar/asn1-x509'
 import { CofferError } from '../../base/error.ts'
-import { CURVES, ED25519_OID, isEcKeyType } from '../algorithms.ts'
+import { CURVES, ED25519_OID, isEcKeyType, isMlDsaKeyType, ML_DSA_OIDS } from '../algorithms.ts'
 import type { KeyType, SignMode } from '../types.ts'
 
 /** Signs with a key that stays where it is, usually `pool.sign`. */
@@ -22,6 +22,7 @@ export function signatureAlgorithm(type: KeyType): AlgorithmIdentifier {
   if (type === 'Generic') throw new CofferError('invalid', 'Generic keys cannot sign')
   if (type === 'RSA') return new AlgorithmIdentifier({ algorithm: id_sha256WithRSAEncryption, parameters: null })
   if (isEcKeyType(type)) return ECDSA[CURVES[type].hash].algorithm
+  if (isMlDsaKeyType(type)) return new AlgorithmIdentifier({ algorithm: ML_DSA_OIDS[type] })
   return new AlgorithmIdentifier({ algorithm: ED25519_OID })
 }
 
@@ -29,5 +30,5 @@ export function signatureAlgorithm(type: KeyType): AlgorithmIdentifier {
 export function signData(type: KeyType, data: Uint8Array, sign: Sign): Promise<Uint8Array> {
   if (type === 'RSA') return sign('PKCS1_SHA256', sha256(data))
   if (isEcKeyType(type)) return sign('ECDSA', ECDSA[CURVES[type].hash].digest(data))
-  return sign('EdDSA', data)
+  return sign(isMlDsaKeyType(type) ? 'ML_DSA' : 'EdDSA', data)
 }

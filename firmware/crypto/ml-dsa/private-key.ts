@@ -17,6 +17,8 @@ import type { Random } from '../random.ts'
 /** `message` is the message, or with an external mu what FIPS 204 calls mu. */
 export type MlDsaMode = 'ML_DSA' | 'ML_DSA_EXTERNAL_MU'
 
+export const isMlDsaMode = (mode: string): mode is MlDsaMode => mode === 'ML_DSA' || mode === 'ML_DSA_EXTERNAL_MU'
+
 export const CONTEXT_BYTES_MAX = 255
 export const MU_BYTES = DIGEST_BYTES
 
@@ -37,21 +39,40 @@ export function generateMlDsa(set: MlDsaSet, random: Random, products: Products 
   return tried(set, random(SEED_BYTES), random, products)
 }
 
-/** A seed or the expanded form, told apart by length; copies `data`. Throws CofferError `invalid` where the parts do not agree. */
-export function importMlDsa(set: MlDsaSet, data: Uint8Array, random: Random, products: Products = chosen): MlDsaPair {
+/**
+ * A seed or the expanded form, told apart by length; copies `data`. Of a seed, `claimed` is what a file says is its expanded form.
+ * Throws CofferError `invalid` where the parts do not agree.
+ */
+export function importMlDsa(
+  set: MlDsaSet,
+  data: Uint8Array,
+  random: Random,
+  claimed?: Uint8Array,
+  products: Products = chosen,
+): MlDsaPair {
   const { expandedBytes } = PARAMETERS[set]
   if (data.length !== SEED_BYTES && data.length !== expandedBytes) {
-    throw new CofferError(
-      'invalid',
-      `data: ${set} keys are seeds of ${SEED_BYTES} or expanded keys of ${expandedBytes} bytes`,
-    )
+    const lengths = `seeds of ${SEED_BYTES} or expanded keys of ${expandedBytes} bytes`
+    throw new CofferError('invalid', `data: ${set} keys are ${lengths}`)
   }
+  if (claimed !== undefined) expectExpanded(set, data, claimed, products)
   return tried(set, copySecret(data), random, products)
 }
 
 /** The expanded private key of a seed; the caller wipes it. */
 export const expandedMlDsa = (set: MlDsaSet, seed: Uint8Array, products: Products = chosen): Uint8Array =>
   encodeSeed(latticeOf(set, products), seed)
+
+function expectExpanded(set: MlDsaSet, seed: Uint8Array, claimed: Uint8Array, products: Products): void {
+  const expanded = expandedMlDsa(set, seed, products)
+  let difference = claimed.length ^ expanded.length
+  for (let i = 0; i < expanded.length; i++) difference |= claimed[i]! ^ expanded[i]!
+  wipe(expanded)
+  if (difference !== 0) throw disagreement(set)
+}
+
+const disagreement = (set: MlDsaSet): CofferError =>
+  new CofferError('invalid', `data: the parts of the ${set} key do not agree`)
 
 /** Keeps its own copy of what it needs of the private key until `wipe`. Throws `internal` when the stored key is damaged. */
 export function openMlDsa(
@@ -156,7 +177,7 @@ const expand = (lattice: Lattice, privateKey: Uint8Array): ExpandedKey | undefin
 function tried(set: MlDsaSet, privateKey: Uint8Array, random: Random, products: Products): MlDsaPair {
   const lattice = latticeOf(set, products)
   const expanded = expand(lattice, privateKey)
-  if (expanded === undefined) throw new CofferError('invalid', `data: the parts of the ${set} key do not agree`)
+  if (expanded === undefined) throw disagreement(set)
   const key = opened(lattice, expanded, random)
   const { publicKey } = key
   const message = publicKey.subarray(0, SEED_BYTES)

@@ -7,11 +7,11 @@ import type { DecryptMode, EncryptMode, KeyPair, KeyType, PublicKey, ScryptCost,
 import type { MessageBatch, Packer, Unpacker } from './message-encoding.ts'
 
 export type Task =
-  | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array }
+  | { do: 'sign'; ref: number; mode: SignMode; message: Uint8Array; context: Uint8Array | undefined }
   | { do: 'decrypt'; ref: number; mode: DecryptMode; message: Uint8Array; iv: Uint8Array | undefined }
   | { do: 'encrypt'; ref: number; mode: EncryptMode; message: Uint8Array; iv: Uint8Array }
   | { do: 'generate'; type: KeyType; bits: number | undefined }
-  | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array }
+  | { do: 'import'; type: Exclude<KeyType, 'RSA'>; data: Uint8Array; expanded: Uint8Array | undefined }
   | ({ do: 'importRsa'; primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
   | { do: 'scrypt'; passphrase: Uint8Array; salt: Uint8Array; cost: ScryptCost }
 
@@ -60,7 +60,10 @@ export interface WorkerStart {
 
 /** The members of each task in the order in which they travel: plain ones, then byte arrays. */
 const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes: Names<Do>] } = {
-  sign: [['ref', 'mode'], ['message']],
+  sign: [
+    ['ref', 'mode'],
+    ['message', 'context'],
+  ],
   decrypt: [
     ['ref', 'mode'],
     ['message', 'iv'],
@@ -70,7 +73,7 @@ const MEMBERS: { readonly [Do in Task['do']]: readonly [plain: Names<Do>, bytes:
     ['message', 'iv'],
   ],
   generate: [['type', 'bits'], []],
-  import: [['type'], ['data']],
+  import: [['type'], ['data', 'expanded']],
   importRsa: [[], ['primeP', 'primeQ', 'publicExponent', 'privateExponent', 'exponentP', 'exponentQ', 'coefficient']],
   scrypt: [['cost'], ['passphrase', 'salt']],
 }

@@ -3,17 +3,18 @@
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
 import { decryptAesCbc, encryptAesCbc } from '../aes.ts'
-import { checkBits } from '../algorithms.ts'
+import { checkBits, isMlDsaKeyType } from '../algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from '../ec/private-key.ts'
-import type { Random } from '../random.ts'
+import { generateMlDsa, importMlDsa, isMlDsaMode, type MlDsaPair, openMlDsa } from '../ml-dsa/private-key.ts'
+import { type Random, systemRandom } from '../random.ts'
 import { wipeRsaKey } from '../rsa/encoding.ts'
 import type { OpenedRsa, RsaClaims, RsaPrivateKey } from '../rsa/private-key.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from '../rsa/private-key.ts'
-import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../types.ts'
+import type { DecryptMode, EncryptMode, KeyPair, KeyType, MlDsaKeyType, SignMode } from '../types.ts'
 
 export interface OpenedKey {
   /** Throws CofferError `invalid` when the key cannot do that; what is returned belongs to the caller. */
-  sign(mode: SignMode, message: Uint8Array): Uint8Array
+  sign(mode: SignMode, message: Uint8Array, context?: Uint8Array): Uint8Array
   decrypt(mode: DecryptMode, encrypted: Uint8Array, iv: Uint8Array | undefined): Uint8Array
   encrypt(mode: EncryptMode, message: Uint8Array, iv: Uint8Array): Uint8Array
   wipe(): void
@@ -27,6 +28,18 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
   if (type === 'RSA') {
     const key = openStoredRsa(privateKey, random)
     return { sign: key.sign, decrypt: key.decrypt, wipe: key.wipe, encrypt: unfit('encrypt') }
+  }
+  if (isMlDsaKeyType(type)) {
+    const key = openMlDsa(type, privateKey, random)
+    return {
+      sign: (mode, message, context) => {
+        if (!isMlDsaMode(mode)) throw new CofferError('invalid', `mode: ${mode} does not fit ${type} keys`)
+        return key.sign(mode, message, context)
+      },
+      wipe: key.wipe,
+      decrypt: unfit('decrypt'),
+      encrypt: unfit('encrypt'),
+    }
   }
   if (type !== 'Generic') {
     const key = openCurveKey(type, privateKey, random)
@@ -46,6 +59,7 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
 
 export function generateKey(type: KeyType, bits: number | undefined, random: Random): KeyPair {
   if (type === 'RSA') return rsaPair(generateRsa(checkBits('RSA', bits), random))
+  if (isMlDsaKeyType(type)) return mlDsaPair(type, generateMlDsa(type, random))
   if (type !== 'Generic') return generateCurveKey(type, random)
   return { type, private: random(Math.ceil(checkBits('Generic', bits) / 8)), public: null }
 }
@@ -63,7 +77,13 @@ export function importRsaKey(
 
 const GENERIC_IMPORT_BYTES = { min: 16, max: 1024 } // contract 4.4
 
-export function importKey(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): KeyPair {
+export function importKey(
+  type: Exclude<KeyType, 'RSA'>,
+  data: Uint8Array,
+  expanded?: Uint8Array,
+  random: Random = systemRandom,
+): KeyPair {
+  if (isMlDsaKeyType(type)) return mlDsaPair(type, importMlDsa(type, data, random, expanded))
   if (type !== 'Generic') return importCurveKey(type, data)
   const { min, max } = GENERIC_IMPORT_BYTES
   if (data.length < min || data.length > max) {
@@ -71,6 +91,12 @@ export function importKey(type: Exclude<KeyType, 'RSA'>, data: Uint8Array): KeyP
   }
   return { type, private: copySecret(data), public: null }
 }
+
+const mlDsaPair = (type: MlDsaKeyType, { private: secret, public: data }: MlDsaPair): KeyPair => ({
+  type,
+  private: secret,
+  public: { data },
+})
 
 function openStoredRsa(stored: Uint8Array, random: Random): OpenedRsa {
   const key = decodeRsaPrivateKey(stored)

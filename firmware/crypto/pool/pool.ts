@@ -75,7 +75,8 @@ export function createPool({ workers = availableParallelism(), entry, startLater
   // The copies are wiped here or in the worker.
   return {
     start,
-    sign: (key, mode, message) => bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message) }, key),
+    sign: (key, mode, message, context) =>
+      bytesOf(use, { do: 'sign', ref: key.ref, mode, message: copy(message), context: context && copy(context) }, key),
     decrypt: (key, mode, encrypted, iv) =>
       bytesOf(use, { do: 'decrypt', ref: key.ref, mode, message: copy(encrypted), iv: iv && copy(iv) }, key),
     encrypt: (key, mode, message, iv) =>
@@ -94,7 +95,8 @@ export function createPool({ workers = availableParallelism(), entry, startLater
           coefficient: copy(claims.coefficient),
         }),
       }),
-    importRaw: (type, data) => pairOf(use, { do: 'import', type, data: copy(data) }),
+    importRaw: (type, data, expanded) =>
+      pairOf(use, { do: 'import', type, data: copy(data), expanded: expanded && copy(expanded) }),
     scrypt: (passphrase, salt, cost) =>
       bytesOf(derive, { do: 'scrypt', passphrase: copy(passphrase), salt: copy(salt), cost }),
     onTested: (listener) => {

@@ -155,7 +155,7 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
     case 'generate':
       return generateKey(task.type, task.bits, random)
     case 'import':
-      return importKey(task.type, task.data)
+      return importKey(task.type, task.data, task.expanded, random)
     case 'importRsa':
       return importRsaKey(task.primeP, task.primeQ, task.publicExponent, random, claimsOf(task))
     case 'scrypt':
@@ -165,7 +165,7 @@ function perform(task: Task, opened: Map<number, OpenedKey>, random: Random): Ui
   if (key === undefined) throw new CofferError('internal', 'The key is not open')
   switch (task.do) {
     case 'sign':
-      return key.sign(task.mode, task.message)
+      return key.sign(task.mode, task.message, task.context)
     case 'decrypt':
       return key.decrypt(task.mode, task.message, task.iv)
     case 'encrypt':

@@ -17,7 +17,7 @@ import {
 } from '@peculiar/asn1-x509'
 import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
-import { CURVES } from '../algorithms.ts'
+import { CURVES, isMlDsaKeyType } from '../algorithms.ts'
 import { importCurveKey } from '../ec/private-key.ts'
 import { nameOf } from '../encoding/csr.ts'
 import { parsePrivateKeyPem } from '../encoding/import-pem.ts'
@@ -101,6 +101,7 @@ export function keyPairOf({ key }: TlsIdentity): KeyPair {
   const file = parsePrivateKeyPem(key)
   if (file.type !== 'RSA') {
     try {
+      if (isMlDsaKeyType(file.type)) throw new CofferError('storage', 'The stored TLS key is damaged')
       return importCurveKey(file.type, file.data)
     } finally {
       wipe(file.data)

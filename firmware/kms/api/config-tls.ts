@@ -4,13 +4,14 @@ import * as z from 'zod'
 import { CofferError } from '../../base/error.ts'
 import type { TlsSettings } from '../../configuration/tls-settings.ts'
 import { KEY_TYPE_NAMES, resolveGenerate } from '../../crypto/algorithms.ts'
+import { ML_DSA_SETS } from '../../crypto/engine/ml-dsa/parameters.ts'
 import { typeNameOf } from './key-schemas.ts'
 import { pem, subject } from './key-use.ts'
 import { declare, EMPTY, OPERATIONAL, PEM_TYPE, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
 const tlsKeyType = z
   .enum(KEY_TYPE_NAMES)
-  .exclude(['EC_P256K1', 'Generic'])
+  .exclude(['EC_P256K1', 'Generic', ...ML_DSA_SETS])
   .meta({ id: 'TlsKeyType', description: '`type` and `algorithm` mean the same; one of them is needed.' })
 
 const tlsKeyGenerate = z

@@ -10,7 +10,7 @@ import type { CryptoPool, KeyPair, KeyType } from '../../crypto/types.ts'
 /** The private part of an imported key; wiped by the import. */
 export type KeyMaterial =
   | ({ primeP: Uint8Array; primeQ: Uint8Array; publicExponent: Uint8Array } & Partial<RsaClaims>)
-  | { data: Uint8Array }
+  | { data: Uint8Array; expanded?: Uint8Array | undefined }
 
 /** What a key is: its type, and how that was spelled. */
 export interface Kind {
@@ -53,5 +53,5 @@ function importUnclaimed(pool: CryptoPool, type: KeyType, material: KeyMaterial)
     return pool.importRsa(material.primeP, material.primeQ, material.publicExponent, claims)
   }
   if (!('data' in material)) throw new CofferError('invalid', `${type} keys have data only`)
-  return pool.importRaw(type, material.data)
+  return pool.importRaw(type, material.data, material.expanded)
 }
