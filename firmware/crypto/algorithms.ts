@@ -112,6 +112,8 @@ export const MECHANISMS = [
   'BIP340_Signature',
   'AES_Encryption_CBC',
   'AES_Decryption_CBC',
+  'ML_DSA_Signature',
+  'ML_DSA_Signature_EXTERNAL_MU',
 ] as const
 export type Mechanism = (typeof MECHANISMS)[number]
 
@@ -140,6 +142,9 @@ export function mechanismFits(name: MechanismName, type: KeyType): boolean {
     case 'AES_Encryption_CBC':
     case 'AES_Decryption_CBC':
       return type === 'Generic'
+    case 'ML_DSA_Signature':
+    case 'ML_DSA_Signature_EXTERNAL_MU':
+      return isMlDsaKeyType(type)
     default:
       return type === 'RSA'
   }
@@ -156,6 +161,8 @@ export const SIGN_MODE_NAMES = [
   'ED25519',
   'ECDSA',
   'BIP340',
+  'ML_DSA',
+  'ML_DSA_EXTERNAL_MU',
 ] as const
 export type SignModeName = (typeof SIGN_MODE_NAMES)[number]
 
@@ -192,6 +199,10 @@ function permissionsOf(mechanism: Mechanism): Permissions {
       return permissions({ sign: ['ECDSA'] })
     case 'BIP340_Signature':
       return permissions({ sign: ['BIP340'] })
+    case 'ML_DSA_Signature':
+      return permissions({ sign: ['ML_DSA'] })
+    case 'ML_DSA_Signature_EXTERNAL_MU':
+      return permissions({ sign: ['ML_DSA_EXTERNAL_MU'] })
     case 'AES_Encryption_CBC':
       return permissions({ encrypt: ['AES_CBC'] })
     case 'AES_Decryption_CBC':

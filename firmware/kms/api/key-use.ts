@@ -21,7 +21,11 @@ const BLOCK = 'AAAAAAAAAAAAAAAAAAAAAA=='
 
 const iv = base64Text.nullish()
 const signRequest = z
-  .strictObject({ mode: z.enum(SIGN_MODE_NAMES), message: base64Text })
+  .strictObject({
+    mode: z.enum(SIGN_MODE_NAMES),
+    message: base64Text,
+    context: base64Text.nullish().meta({ description: 'Up to 255 bytes, for the mode ML_DSA. FIPS 204.' }),
+  })
   .meta({ id: 'SignRequest', examples: [{ mode: 'ECDSA', message: DIGEST }] })
 const decryptRequest = z
   .strictObject({ mode: z.enum(DECRYPT_MODES), encrypted: base64Text, iv })
@@ -52,8 +56,8 @@ const input =
     return bytes
   }
 
-const ivInput = (value: string | null | undefined): Input | null =>
-  value == null ? null : () => decodeBase64(value, 'iv')
+const shortInput = (value: string | null | undefined, field: string): Input | null =>
+  value == null ? null : () => decodeBase64(value, field)
 
 export const pem = (text: string) => ({ status: 200, bytes: new TextEncoder().encode(text), type: PEM_TYPE }) as const
 
@@ -79,9 +83,15 @@ export const keyUseDeclarations = [
     answers: { status: 200, json: z.object({ signature: base64Text }).meta({ id: 'SignAnswer' }) },
     errors,
     handle: async (request) => {
-      const { mode, message } = request.body
+      const { mode, message, context } = request.body
       const { keyUse } = domainOf(request)
-      const signature = await keyUse.sign(request, request.params.id, signMode(mode), input(message, 'message'))
+      const signature = await keyUse.sign(
+        request,
+        request.params.id,
+        signMode(mode),
+        input(message, 'message'),
+        shortInput(context, 'context'),
+      )
       request.services.activity.sign++
       return { status: 200, json: { signature: encodeBase64(signature) } }
     },
@@ -104,7 +114,7 @@ export const keyUseDeclarations = [
       const { mode, encrypted, iv } = request.body
       const { keyUse } = domainOf(request)
       const { id } = request.params
-      const decrypted = await keyUse.decrypt(request, id, mode, input(encrypted, 'encrypted'), ivInput(iv))
+      const decrypted = await keyUse.decrypt(request, id, mode, input(encrypted, 'encrypted'), shortInput(iv, 'iv'))
       request.services.activity.decrypt++
       try {
         return { status: 200, json: { decrypted: encodeBase64(decrypted) } }
@@ -131,7 +141,7 @@ export const keyUseDeclarations = [
       const { mode, message, iv } = request.body
       const { keyUse } = domainOf(request)
       const { id } = request.params
-      const answer = await keyUse.encrypt(request, id, mode, input(message, 'message'), ivInput(iv))
+      const answer = await keyUse.encrypt(request, id, mode, input(message, 'message'), shortInput(iv, 'iv'))
       request.services.activity.encrypt++
       return { status: 200, json: { encrypted: encodeBase64(answer.encrypted), iv: encodeBase64(answer.iv) } }
     },

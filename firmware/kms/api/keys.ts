@@ -34,9 +34,9 @@ const keyVersion = (request: KeyTarget): string | null => {
 
 /** What details show has no version: operations are counted without one. */
 function listVersion(request: Listing): string | undefined {
-  const { filter, details } = request.query
+  const { filter, details, types = 'known' } = request.query
   if (filter !== undefined || details === 'true') return undefined
-  return `${domainOf(request).keys.listVersion(request.caller.namespace)} ${membersOf(request)}`
+  return `${domainOf(request).keys.listVersion(request.caller.namespace)} ${membersOf(request)} ${types}`
 }
 
 const PAGE_KEYS_MAX = 1000
@@ -46,6 +46,10 @@ const query = z
   .object({
     filter: z.string().optional().meta({ description: 'With any value: only keys the calling Operator may use.' }),
     label: label.optional().meta({ description: 'Only keys with this label; empty: without label.' }),
+    types: z
+      .enum(['all'])
+      .optional()
+      .meta({ description: 'With `all`: also keys of types that the clients published for NetHSM do not know.' }),
     details: z
       .enum(['true', 'false'])
       .optional()
@@ -71,9 +75,14 @@ interface Listing {
 function list(request: Listing, prefix?: string): z.infer<typeof keyList | typeof keyPage> {
   const { keys, users } = domainOf(request)
   const { caller } = request
-  const { filter, label, details, after = '', limit = PAGE_KEYS_DEFAULT } = request.query
+  const { filter, label, types, details, after = '', limit = PAGE_KEYS_DEFAULT } = request.query
   const restricted = filter !== undefined && caller.role === 'Operator'
-  const selection: KeyFilter = { prefix, label, usableWith: restricted ? users.tagsOfCaller(caller) : undefined }
+  const selection: KeyFilter = {
+    prefix,
+    label,
+    usableWith: restricted ? users.tagsOfCaller(caller) : undefined,
+    ofAllTypes: types === 'all',
+  }
   const members = membersOf(request)
   if (details !== 'true') return keys.list(caller.namespace, selection).map((id) => nameKey(id, members))
   const { keys: entries, next } = keys.page(caller.namespace, selection, after, Number(limit))

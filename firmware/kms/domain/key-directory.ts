@@ -6,7 +6,7 @@ import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import { keyName, type Namespace } from './identifiers.ts'
 import type { KeyCounts } from './key-counts.ts'
-import { type KeyEntry, KeyIndex, type NamespaceKeys } from './key-index.ts'
+import { isKnownToClients, type KeyEntry, KeyIndex, type NamespaceKeys } from './key-index.ts'
 import { type CertificateType, decodePublic } from './key-record.ts'
 import type { Namespaces } from './namespaces.ts'
 
@@ -21,6 +21,8 @@ export interface KeyFilter {
   label?: string | undefined
   /** Only keys that an Operator with these tags may use. */
   usableWith?: readonly string[] | undefined
+  /** Also those whose types published clients do not know. */
+  ofAllTypes?: boolean
 }
 
 const PAGE_SCAN_MAX = 10_000 // keys looked at for a page, a millisecond or two
@@ -29,8 +31,15 @@ const PAGE_SCAN_MAX = 10_000 // keys looked at for a page, a millisecond or two
 export const isUsableWith = (key: { tags: readonly string[] }, tags: readonly string[]): boolean =>
   key.tags.length === 0 || key.tags.some((tag) => tags.includes(tag))
 
-const isSelected = (key: Readonly<KeyEntry>, { label, usableWith }: KeyFilter): boolean =>
-  (label === undefined || key.label === label) && (usableWith === undefined || isUsableWith(key, usableWith))
+/** Null: every key is. */
+function selectionOf(keys: NamespaceKeys, { label, usableWith, ofAllTypes = false }: KeyFilter) {
+  const ofAll = ofAllTypes || keys.unknownToClients === 0
+  if (label === undefined && usableWith === undefined && ofAll) return null
+  return (key: Readonly<KeyEntry>): boolean =>
+    (label === undefined || key.label === label) &&
+    (usableWith === undefined || isUsableWith(key, usableWith)) &&
+    (ofAll || isKnownToClients(key))
+}
 
 export class KeyDirectory {
   protected readonly context: Context
@@ -72,11 +81,11 @@ export class KeyDirectory {
     return this.context.versionText(this.index.of(namespace).version)
   }
 
-  list(namespace: Namespace, { prefix = '', label, usableWith }: KeyFilter): string[] {
-    const { ids, entries } = this.index.of(namespace)
-    const selected = ids.startingWith(prefix)
-    if (label === undefined && usableWith === undefined) return selected
-    return selected.filter((id) => isSelected(entries.get(id)!, { label, usableWith }))
+  list(namespace: Namespace, filter: KeyFilter): string[] {
+    const keys = this.index.of(namespace)
+    const ids = keys.ids.startingWith(filter.prefix ?? '')
+    const isSelected = selectionOf(keys, filter)
+    return isSelected === null ? ids : ids.filter((id) => isSelected(keys.entries.get(id)!))
   }
 
   /**
@@ -84,14 +93,14 @@ export class KeyDirectory {
    * there may be more: a page looks at a bounded number of keys, however few of them are selected.
    */
   page(namespace: Namespace, filter: KeyFilter, after: string, limit: number): KeyPage {
-    const { ids, entries } = this.index.of(namespace)
-    const isFiltered = filter.label !== undefined || filter.usableWith !== undefined
-    const lookedAt = isFiltered ? PAGE_SCAN_MAX : limit + 1
-    const candidates = ids.after(after, filter.prefix ?? '', lookedAt)
+    const all = this.index.of(namespace)
+    const isSelected = selectionOf(all, filter)
+    const lookedAt = isSelected === null ? limit + 1 : PAGE_SCAN_MAX
+    const candidates = all.ids.after(after, filter.prefix ?? '', lookedAt)
     const keys: KeyEntry[] = []
     for (const id of candidates) {
-      const entry = entries.get(id)!
-      if (!isSelected(entry, filter)) continue
+      const entry = all.entries.get(id)!
+      if (isSelected !== null && !isSelected(entry)) continue
       if (keys.length === limit) return { keys, next: keys.at(-1)!.id }
       keys.push(entry)
     }

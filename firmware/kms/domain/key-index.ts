@@ -1,5 +1,7 @@
 /** The index of stored keys: what every request finds without opening a record. It follows the records and nothing else. */
 
+import { isMlDsaKeyType } from '../../crypto/algorithms.ts'
+import type { KeyType } from '../../crypto/types.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
@@ -22,9 +24,14 @@ export interface NamespaceKeys {
   readonly namespace: Namespace
   readonly entries: Map<string, KeyEntry>
   readonly ids: SortedIds
+  /** How many of them published clients do not know the type of. */
+  unknownToClients: number
   /** Of the list as a whole. */
   readonly version: ListVersion
 }
+
+/** Today's published clients take a type that they do not know for an error, and the whole list with it. Contract section 4.6. */
+export const isKnownToClients = ({ type }: { type: KeyType }): boolean => !isMlDsaKeyType(type)
 
 /** Outlives a lock, as the workers do. */
 let lastRef = 0
@@ -98,6 +105,7 @@ export class KeyIndex {
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
     entry.version = record.n
     keys.entries.set(entry.id, entry)
+    if (!isKnownToClients(entry)) keys.unknownToClients++
     if (this.#isDoomed(keys)) return
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
@@ -151,6 +159,7 @@ export class KeyIndex {
     const keys = this.#keysOf(namespace)
     const entry = keys.entries.get(id)!
     keys.entries.delete(id)
+    if (!isKnownToClients(entry)) keys.unknownToClients--
     if (!this.#isDoomed(keys)) {
       keys.ids.remove(id)
       keys.version.toggle(id, entry.version)
@@ -183,6 +192,7 @@ const newKeys = (namespace: Namespace): NamespaceKeys => ({
   namespace,
   entries: new Map(),
   ids: new SortedIds(),
+  unknownToClients: 0,
   version: new ListVersion(),
 })
 

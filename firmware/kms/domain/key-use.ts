@@ -42,11 +42,15 @@ export class KeyUse {
     this.#keys = keys
   }
 
-  sign(actor: Actor, id: string, mode: SignMode, message: Input): Promise<Uint8Array> {
+  /** `context`: at most 255 bytes, for ML_DSA only. */
+  sign(actor: Actor, id: string, mode: SignMode, message: Input, context: Input | null = null): Promise<Uint8Array> {
     return this.#use(actor, id, 'sign', async (key) =>
       useAndWipe(message, (input) => {
+        const label = context?.()
         assertPermitted(key.mechanisms, 'sign', mode)
-        return this.#context.pool.sign(this.#keys.handle(key), mode, input)
+        if (label !== undefined && mode !== 'ML_DSA')
+          throw new CofferError('invalid', 'context: it goes with the mode ML_DSA alone')
+        return this.#context.pool.sign(this.#keys.handle(key), mode, input, label)
       }),
     )
   }
