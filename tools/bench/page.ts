@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { BROWSER_PACKAGES, startBrowser } from '../browser.ts'
-import { buildConsole } from '../console.ts'
+import { buildConsole } from '../build-console.ts'
 import { bundleFor, median, othersShare, startCoffer, writeResults } from './harness.ts'
 
 const EMPTY = '<!doctype html><html lang="en"><title>Empty</title><h1>Empty</h1></html>'
