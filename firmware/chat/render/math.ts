@@ -31,18 +31,31 @@ export class Formulas {
     this.#charactersLeft -= Math.max(source.length, FORMULA_CHARACTERS_MIN)
     if (source.length > FORMULA_CHARACTERS_MAX || this.#charactersLeft < 0) return null
     try {
-      return katex.renderToString(source, {
-        displayMode,
-        throwOnError: true,
-        strict: 'ignore',
-        trust: false,
-        maxExpand: 100,
-        maxSize: 20,
-      })
+      return unheard(() =>
+        katex.renderToString(source, {
+          displayMode,
+          throwOnError: true,
+          strict: 'ignore',
+          trust: false,
+          maxExpand: 100,
+          maxSize: 20,
+        }),
+      )
     } catch {
       // KaTeX refuses with several kinds of errors, also its own mistakes; the source is shown for all of them.
       return null
     }
+  }
+}
+
+/** KaTeX tells the console of characters that it cannot measure; nothing of a message may come into a log. */
+function unheard<T>(act: () => T): T {
+  const { warn } = console
+  console.warn = () => {}
+  try {
+    return act()
+  } finally {
+    console.warn = warn
   }
 }
 

@@ -1,7 +1,9 @@
 /**
  * What the official app takes content apart by: for each construct that its model knows (zulip-flutter, lib/model/content.dart) a
- * source and the HTML of it that the app expects. Left out are colours of code and the inside of formulas (contract section 6), and
- * marks within the text of a link, which upstream leaves as typed; pictures are not made smaller (contract section 12).
+ * source and the HTML of it that the app expects. Left out are colours of code and the inside of formulas (contract section 6).
+ * Where the app's pairs have it otherwise, the contract decides, and the app's model takes either: a formula's paragraph has no
+ * line break at its end (6.1, `math`), marks within the text of a link stay as typed, since links come before them (6.2 is in
+ * order of priority), and pictures are not made smaller (6.3, without thumbnailing; section 12).
  */
 
 import assert from 'node:assert/strict'
@@ -38,6 +40,7 @@ const INLINE: Record<string, [source: string, wanted: string]> = {
   'a line break': ['one\ntwo', 'one<br>\ntwo'],
   link: ['[t](https://example/)', '<a href="https://example/">t</a>'],
   'code within a link': ['[`x`](https://example/)', '<a href="https://example/"><code>x</code></a>'],
+  'marks within a link': ['[**t** *u*](https://example/)', '<a href="https://example/">**t** *u*</a>'],
   'a link within marks': ['~~***[t](/u)***~~', '<del><strong><em><a href="/u">t</a></em></strong></del>'],
   channel: ['#**ch**', '<a class="stream" data-stream-id="9" href="/#narrow/channel/9-ch">#ch</a>'],
   'message of a topic': [
@@ -108,7 +111,6 @@ const BLOCKS: Record<string, [source: string, wanted: string]> = {
   ],
   'formula as a block': ['```math\n\\mu\n```', `<p>${display('\\mu')}</p>`],
   'formulas as blocks': ['```math\na\n\nb\n```', `<p>${display('a')}\n\n${display('b')}</p>`],
-  // Upstream at times ends the paragraph with a line break, which the app drops.
   'formula in a quotation': [
     '````quote\n```math\n\\mu\n```\n````',
     `<blockquote>\n<p>${display('\\mu')}</p>\n</blockquote>`,

@@ -162,6 +162,13 @@ test('no repeated piece holds up the renderer', { timeout: 600_000 }, () => {
       }
 })
 
+test('nothing of a formula gets to the console, whatever KaTeX thinks of its characters', (context) => {
+  const warn = context.mock.method(console, 'warn', () => {})
+  assert.match(html('$$ 😀 $$'), /katex/)
+  assert.equal(warn.mock.callCount(), 0)
+  assert.equal(console.warn, warn)
+})
+
 test('a table of millions of cells is refused before it is made', () => {
   const input = `${'|'.repeat(1500)}\n${'|-'.repeat(1499)}|\n${'x\n'.repeat(2000)}`
   assert.throws(() => html(input), RenderedTooLong)

@@ -12,15 +12,13 @@ import type { Turn } from '../turn.ts'
 import { type Attachment, claimUploads } from '../uploads/claims.ts'
 import { accessMessage, audienceOf } from './access.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from './bits.ts'
-import { checkedContent } from './content.ts'
 import { LEEWAY_S } from './delete.ts'
 import { readerOf } from './flags.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
 import { type Move, type PropagateMode, planMove } from './move.ts'
 import { moveMessages } from './moving.ts'
 import { placeOf, recipientsOf } from './places.ts'
-import { renderFor } from './rendering.ts'
-import { bitsOf } from './send.ts'
+import { bitsOf, type Draft, draftOf } from './send.ts'
 import { extraWithMoves, writeExtra } from './topic-moves.ts'
 
 export interface EditRequest {
@@ -34,9 +32,11 @@ export interface EditRequest {
 }
 
 const DELETED = '(deleted)'
+const orDeleted = (content: string): string => (content.trim() === '' ? DELETED : content)
 
 /** Uploads that nothing links any more. */
 export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
+  const draft = request.content === undefined ? null : draftOf(realm, me, orDeleted(request.content))
   return realm.change((turn) => {
     const row = accessMessage(realm, me, id)
     const { content, channelId, topic, propagateMode } = request
@@ -47,7 +47,7 @@ export function editMessage(realm: Realm, me: User, id: number, request: EditReq
       throw badRequest('Invalid propagate_mode without topic edit')
     if (content !== undefined) expectMayEdit(realm, me, row, request.prevContentSha256)
     const move = planMove(realm, me, row, request)
-    const edited = content === undefined ? null : planEdit(realm, me, row, content)
+    const edited = draft === null ? null : planEdit(realm, me, row, draft)
     if (edited === null && move === null) throw badRequest('Nothing to change')
     const detached = edited === null ? [] : applyEdit(realm, turn, me, row, edited, move)
     if (move !== null) moveMessages(realm, turn, me, move, edited === null ? null : edited.event)
@@ -78,11 +78,9 @@ interface PlannedEdit {
 }
 
 /** Null when it says the same as before. */
-function planEdit(realm: Realm, me: User, row: MessageRow, sent: string): PlannedEdit | null {
-  const content = sent.trim() === '' ? DELETED : checkedContent(sent)
+function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }: Draft): PlannedEdit | null {
   if (content === row.content) return null
   const place = placeOf(realm, row)
-  const rendered = renderFor(realm, me, content)
   expectMayMention(realm, me, place, rendered)
   const now = nowOf(realm)
   const extra = extraWithMoves(realm, row)

@@ -42,14 +42,34 @@ export interface SentMessage {
   automaticPolicy: 2 | 3 | undefined
 }
 
-export const sendMessage = (realm: Realm, sender: User, outgoing: Outgoing): SentMessage =>
-  realm.change((turn) => send(realm, turn, sender, outgoing))
+export function sendMessage(realm: Realm, sender: User, outgoing: Outgoing): SentMessage {
+  const draft = draftOf(realm, sender, outgoing.content)
+  return realm.change((turn) => sendDraft(realm, turn, sender, outgoing, draft))
+}
 
 /** For whoever changes something else with it. */
-export function send(realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): SentMessage {
+export const send = (realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): SentMessage =>
+  sendDraft(realm, turn, sender, outgoing, draftOf(realm, sender, outgoing.content))
+
+/** A text as it is stored; better made before a turn, which holds the store. */
+export interface Draft {
+  content: string
+  rendered: RenderedMessage
+}
+
+export function draftOf(realm: Realm, author: User, sent: string): Draft {
+  const content = checkedContent(sent)
+  return { content, rendered: renderFor(realm, author, content) }
+}
+
+function sendDraft(
+  realm: Realm,
+  turn: Turn,
+  sender: User,
+  outgoing: Outgoing,
+  { content, rendered }: Draft,
+): SentMessage {
   const place = placeFor(realm, turn, sender, outgoing)
-  const content = checkedContent(outgoing.content)
-  const rendered = renderFor(realm, sender, content)
   expectMayMention(realm, sender, place, rendered)
   const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
   const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
