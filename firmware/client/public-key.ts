@@ -1,4 +1,4 @@
-/** A public key as JWK (RFC 7517, 8037) and as a line for SSH (RFC 4253 section 6.6, 5656, 8709), from what `/keys/{id}` shows. */
+/** A public key as JWK (RFC 7517, 8037, 9964) and as a line for SSH (RFC 4253 section 6.6, 5656, 8709), from what `/keys/{id}` shows. */
 
 import { toBase64 } from './bytes.ts'
 
@@ -8,7 +8,7 @@ export interface PublicParts {
   /** Bytes of RSA. */
   modulus?: Uint8Array
   publicExponent?: Uint8Array
-  /** Bytes of the others: a point, or 32 bytes of Ed25519. */
+  /** Bytes of the others: a point, or those of Ed25519 or ML-DSA. */
   data?: Uint8Array
 }
 
@@ -26,6 +26,7 @@ export function jwkOf(key: PublicParts): Record<string, string> | null {
   const curve = curveOf(key)
   if (!data) return null
   if (curve === 'Curve25519') return { kty: 'OKP', crv: 'Ed25519', x: base64Url(data) }
+  if (curve.startsWith('ML_DSA')) return { kty: 'AKP', alg: curve.replaceAll('_', '-'), pub: base64Url(data) }
   const crv = { EC_P256: 'P-256', EC_P384: 'P-384', EC_P521: 'P-521', EC_P256K1: 'secp256k1' }[curve]
   if (crv === undefined) return null
   const half = (data.length - 1) / 2

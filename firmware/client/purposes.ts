@@ -11,7 +11,7 @@ export interface Purpose {
   readonly why: string
 }
 
-export type PurposeName = 'sign' | 'tls' | 'code' | 'decrypt' | 'ssh' | 'blockchain' | 'aes'
+export type PurposeName = 'sign' | 'tls' | 'code' | 'release' | 'decrypt' | 'ssh' | 'blockchain' | 'aes'
 
 export const PURPOSES: Readonly<Record<PurposeName, Purpose>> = {
   sign: {
@@ -32,6 +32,12 @@ export const PURPOSES: Readonly<Record<PurposeName, Purpose>> = {
     length: 3072,
     mechanisms: ['RSA_Signature_PKCS1_SHA256', 'RSA_Signature_PSS_SHA256'],
     why: 'RSA of 3072 bits, the least that authorities issue code-signing certificates for.',
+  },
+  release: {
+    title: 'Sign releases, post-quantum',
+    type: 'ML_DSA_65',
+    mechanisms: ['ML_DSA_Signature'],
+    why: 'ML-DSA-65 (FIPS 204), for signatures that must last; OpenSSL 3.5 and later verify them.',
   },
   decrypt: {
     title: 'Decrypt',

@@ -28,6 +28,7 @@ const CURVE_HASH: Readonly<Record<string, Sha2Name>> = {
 export function signModes(key: { type: string; mechanisms: readonly string[]; dataBytes?: number }): SignMode[] {
   return key.mechanisms.flatMap((mechanism): SignMode[] => {
     if (mechanism === 'EdDSA_Signature' || mechanism === 'ED25519_Signature') return [{ mode: 'EdDSA', hash: null }]
+    if (mechanism === 'ML_DSA_Signature') return [{ mode: 'ML_DSA', hash: null }]
     if (mechanism === 'ECDSA_Signature') return [{ mode: 'ECDSA', hash: curveHash(key) }]
     if (mechanism === 'BIP340_Signature') return [{ mode: 'BIP340', hash: 'SHA256' }]
     if (mechanism === 'RSA_Signature_PKCS1') return [{ mode: 'PKCS1_SHA256', hash: 'SHA256' }]
@@ -52,7 +53,7 @@ export const decryptModes = (mechanisms: readonly string[]): string[] =>
 
 /** What OpenSSL is told to verify a signature of this mode; null for those that it has no command for. */
 export function opensslVerify({ mode, hash }: SignMode): string | null {
-  if (mode === 'EdDSA')
+  if (mode === 'EdDSA' || mode === 'ML_DSA')
     return 'openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in document -sigfile document.sig'
   if (mode === 'BIP340' || hash === null) return null
   const padding = mode.startsWith('PSS') ? ' -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest' : ''

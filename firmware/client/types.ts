@@ -66,6 +66,8 @@ export interface KeyFilter {
   /** Only those that the caller may use. */
   filter?: boolean
   label?: string
+  /** Also of types that the clients published for NetHSM do not know. */
+  types?: 'all'
 }
 export interface KeyPage {
   keys: (Key & { id: string })[]

@@ -1,5 +1,6 @@
 /** Programs of other packages that tests run beside ours: what lacks is skipped with the words that install it, in CI nothing is. */
 
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -73,6 +74,25 @@ export const needsPython = (): { skip: string | false } => ({
     !existsSync(PYTHON) &&
     'to run this: sudo apt install python3-venv; ' +
       'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt',
+})
+
+/** Where an `openssl` is that knows ML-DSA; undefined where there is none. `.ci/openssl` gets one of Debian 13. */
+export const OPENSSL_35 = [join(root, '.openssl/bin'), ...(process.env.PATH ?? '').split(delimiter)].find(
+  (place) => existsSync(join(place, 'openssl')) && opensslVersion(join(place, 'openssl')) >= 305,
+)
+
+/** 305 for 3.5.9. */
+function opensslVersion(program: string): number {
+  const [, major, minor] =
+    /^OpenSSL (\d+)\.(\d+)/.exec(spawnSync(program, ['version'], { encoding: 'utf8' }).stdout) ?? []
+  return Number(major) * 100 + Number(minor)
+}
+
+export const needsOpenssl35 = (): { skip: string | false } => ({
+  skip:
+    process.env.CI !== 'true' &&
+    OPENSSL_35 === undefined &&
+    'to run this: OpenSSL 3.5 or later; .ci/openssl gets one, on Debian',
 })
 
 /** Options of a test that runs the published JavaScript client. */

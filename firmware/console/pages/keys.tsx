@@ -23,7 +23,7 @@ export function KeysPage({ account, api }: ViewProps) {
   const mine = useSignal(isOperator)
   const dialog = useSignal(route.value.query.get('new') && !isOperator ? 'new' : '')
   const filter = useComputed(() => {
-    const values = new URLSearchParams()
+    const values = new URLSearchParams({ types: 'all' })
     if (label.value !== '') values.set('label', label.value)
     if (mine.value) values.set('filter', '')
     return values

@@ -14,7 +14,7 @@ import * as words from '../words.ts'
 
 const HASHES = ['MD5', 'SHA1', 'SHA224', 'SHA256', 'SHA384', 'SHA512']
 const EC_TYPES = ['EC_P256', 'EC_P384', 'EC_P521', 'EC_P256K1', 'BrainpoolP256', 'BrainpoolP384', 'BrainpoolP512']
-const TYPES = ['RSA', 'Curve25519', ...EC_TYPES, 'Generic']
+const TYPES = ['RSA', 'Curve25519', ...EC_TYPES, 'ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87', 'Generic']
 const LENGTHS: Readonly<Record<string, string>> = { RSA: '3072', Generic: '256' }
 
 /** Contract section 4.5. */
@@ -29,6 +29,7 @@ function mechanismsOf(type: string): string[] {
       'RSA_Decryption_RAW',
     ]
   if (type === 'Curve25519') return ['EdDSA_Signature']
+  if (type.startsWith('ML_DSA')) return ['ML_DSA_Signature', 'ML_DSA_Signature_EXTERNAL_MU']
   if (type === 'Generic') return ['AES_Encryption_CBC', 'AES_Decryption_CBC']
   return type === 'EC_P256K1' ? ['ECDSA_Signature', 'BIP340_Signature'] : ['ECDSA_Signature']
 }

@@ -126,7 +126,7 @@ async function loadFacts(api: Api): Promise<Facts> {
     api.get<{ updateFallback?: unknown }>('/system/software'),
     api.get<{ status: string }>('/config/unattended-boot'),
     api.text('GET', '/config/tls/cert.pem'),
-    api.get<unknown[]>('/keys'),
+    api.get<unknown[]>('/keys?types=all'),
     api.get<unknown[]>('/users'),
     api.get<Page>('/audit?limit=10'),
     newest('PUT /config/backup-passphrase'),

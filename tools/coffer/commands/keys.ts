@@ -212,6 +212,7 @@ export async function listKeys({ client, output }: Context, given: Given): Promi
   const [prefix = given.text('prefix')] = given.arguments
   const label = given.text('label')
   const filter = {
+    types: 'all' as const,
     ...(label !== undefined && { label }),
     ...((given.flag('usable') || given.text('filter') !== undefined) && { filter: true }),
   }
@@ -245,7 +246,7 @@ const PAGE_KEYS = 1000
 /** Page by page. */
 export async function detailedKeys(
   api: ReturnType<Context['client']>,
-  filter: { filter?: boolean; label?: string },
+  filter: { filter?: boolean; label?: string; types?: 'all' },
   prefix?: string,
 ): Promise<KeyPage['keys']> {
   const keys: KeyPage['keys'] = []
