@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectToEtcd, type Etcd, WRITES_MAX } from '../../firmware/cluster/etcd/etcd.ts'
+import { createPartition, type Partition } from './partition.ts'
 
 /** Killed with the program that runs the tests. */
 const left = new Set<ChildProcess>()
@@ -41,7 +42,21 @@ export interface EtcdCluster {
   peerUrlOf(name: string): string
 }
 
-export async function startEtcd(t: TestContext, ...names: string[]): Promise<EtcdCluster> {
+export const startEtcd = (t: TestContext, ...names: string[]): Promise<EtcdCluster> => startMembers(t, names, null)
+
+/** With something between them that can keep them from each other. */
+export async function startEtcdApart(
+  t: TestContext,
+  ...names: string[]
+): Promise<EtcdCluster & { partition: Partition }> {
+  const partition = createPartition()
+  t.after(() => partition.close())
+  const cluster = await startMembers(t, names, partition)
+  for (const { id, name } of await cluster.members[0]!.connect().members()) partition.identify(name, id)
+  return { ...cluster, partition }
+}
+
+async function startMembers(t: TestContext, names: string[], partition: Partition | null): Promise<EtcdCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-etcd-'))
   const members: EtcdMember[] = []
   t.after(async () => {
@@ -51,7 +66,9 @@ export async function startEtcd(t: TestContext, ...names: string[]): Promise<Etc
   // Of 3.4 and newer: a name with a port, which becomes a file in its working directory.
   const peerUrlOf = (name: string): string => `unix://${name}.peer:0`
   const make = (name: string, all: readonly string[], state: 'new' | 'existing'): EtcdMember => {
-    const member = createMember(t, directory, name, [
+    if (partition !== null) partition.forward(name, join(directory, `${name}.peer:0`), join(directory, `${name}.own:0`))
+    const listensAt = partition === null ? 'peer' : 'own'
+    const member = createMember(t, directory, name, listensAt, [
       ...['--initial-cluster', all.map((name) => `${name}=${peerUrlOf(name)}`).join(',')],
       ...['--initial-cluster-state', state],
     ])
@@ -68,7 +85,13 @@ export async function startEtcd(t: TestContext, ...names: string[]): Promise<Etc
   }
 }
 
-function createMember(t: TestContext, directory: string, name: string, more: readonly string[]): EtcdMember {
+function createMember(
+  t: TestContext,
+  directory: string,
+  name: string,
+  listensAt: 'peer' | 'own',
+  more: readonly string[],
+): EtcdMember {
   const dataDirectory = join(directory, name)
   const urlOf = (what: string): string => `unix://${name}.${what}:0`
   let child: ChildProcess | null = null
@@ -85,11 +108,11 @@ function createMember(t: TestContext, directory: string, name: string, more: rea
     dataDirectory,
     connect,
     start() {
-      for (const what of ['client', 'peer']) rmSync(join(directory, `${name}.${what}:0`), { force: true }) // as a killed one left it
+      for (const what of ['client', listensAt]) rmSync(join(directory, `${name}.${what}:0`), { force: true }) // as a killed one left it
       const parameters = [
         ...['--name', name, '--data-dir', dataDirectory],
         ...['--listen-client-urls', urlOf('client'), '--advertise-client-urls', urlOf('client')],
-        ...['--listen-peer-urls', urlOf('peer'), '--initial-advertise-peer-urls', urlOf('peer')],
+        ...['--listen-peer-urls', urlOf(listensAt), '--initial-advertise-peer-urls', urlOf('peer')],
         ...['--max-txn-ops', String(WRITES_MAX), '--logger', 'zap', '--log-outputs', 'stderr'],
         ...more,
       ]

@@ -42,8 +42,8 @@ export interface ProposalsOptions {
   position(): { generation: string; revision: number }
   /** What a change is refused with at present. */
   refusal(): CofferError | null
-  /** Ends when that revision was adopted, or nothing is any more. */
-  adopted(revision: number): Promise<void>
+  /** Ends when that revision was adopted, true, or it took too long. */
+  adopted(revision: number): Promise<boolean>
 }
 
 type Fate = 'done' | 'lost' | 'unknown'

@@ -55,8 +55,8 @@ export interface Replica {
   readonly n: number
   /** Ends when this node has got what the others had when it began; throws what ended it before. */
   caughtUp(): Promise<void>
-  /** Ends when this node has adopted whatever was done before the call; at once while the cluster does not answer. */
-  barrier(): Promise<void>
+  /** True when this node has adopted whatever was done before the call; false, at once, while the cluster does not answer. */
+  barrier(): Promise<boolean>
   close(): void
 }
 
@@ -133,12 +133,13 @@ class RunningReplica implements Replica {
     return this.#caughtUp.promise
   }
 
-  async barrier(): Promise<void> {
-    if (this.state !== 'following') return
+  async barrier(): Promise<boolean> {
+    if (this.state !== 'following') return false
     try {
-      await this.#adopted(await this.#newest(), BARRIER_MS_MAX)
+      return await this.#adopted(await this.#newest(), BARRIER_MS_MAX)
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
+      return false
     }
   }
 
@@ -365,15 +366,18 @@ class RunningReplica implements Replica {
     return entry?.revision ?? 0
   }
 
-  async #adopted(revision: number, timeoutMs: number): Promise<void> {
-    if (!this.#isRunning || revision <= this.#position!.revision) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const waiter = { revision, resolve }
-    this.#waiting.add(waiter)
-    const timer = setTimeout(resolve, timeoutMs)
-    await promise
-    clearTimeout(timer)
-    this.#waiting.delete(waiter)
+  /** False when it took too long, or nothing is followed any more. */
+  async #adopted(revision: number, timeoutMs: number): Promise<boolean> {
+    if (this.#isRunning && revision > this.#position!.revision) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const waiter = { revision, resolve }
+      this.#waiting.add(waiter)
+      const timer = setTimeout(resolve, timeoutMs)
+      await promise
+      clearTimeout(timer)
+      this.#waiting.delete(waiter)
+    }
+    return this.#isRunning && revision <= this.#position!.revision
   }
 
   #release(revision: number): void {
