@@ -276,8 +276,6 @@ export const keyRenaming = 'Renaming…'
 export const keyNewId = 'New name'
 export const keyDelete = 'Delete this key'
 export const keyDeleteText = 'The key and its certificate are gone for good; only a backup has them still.'
-export const keyTry = 'Use it'
-export const keyUseAsOperator = 'Operators use keys: sign in as one to sign or decrypt here.'
 export const keyMechanism = (name: string): string => {
   if (name === 'ECDSA_Signature') return 'Sign (ECDSA)'
   if (name === 'EdDSA_Signature' || name === 'ED25519_Signature') return 'Sign (Ed25519)'
@@ -396,7 +394,7 @@ export const auditResultWord = (status: number): string =>
 // settings
 export const settingsSaved = 'Saved.'
 export const settingsSave = (what: string) => `Save: ${what}`
-export const settingsClockNow = (appliance: string) => `The appliance has ${appliance}.`
+export const settingsClockNow = (appliance: string) => `The appliance has ${appliance}`
 export const settingsClockAction = 'Take this computer’s time'
 export const settingsNetwork = 'Network'
 export const settingsNetworkText =
@@ -490,7 +488,8 @@ export const restoreAction = 'Restore'
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
 export const restoreDone = 'Restored. If it is locked now, the unlock passphrase of the time of the backup opens it.'
-export const restoreStopped = 'Nothing was changed.'
+export const unchanged = 'Nothing was changed.'
+export const stopped = 'Stopped before all of it was sent. Nothing was changed.'
 
 // update
 export const updateLead = (version: string) => `Version ${version} is installed.`

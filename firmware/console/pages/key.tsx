@@ -10,11 +10,12 @@ import { ID, LABEL_BYTES_MAX } from '../limits.ts'
 import { Action, Copyable, Field, FileDrop, Select } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
 import { ConfirmTyped, Form, Problem, type Run, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { go, to } from '../routes.ts'
+import { go } from '../routes.ts'
 import { accounts, apiOf } from '../state.ts'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
 import { type KeyDetails, publicParts, shortType } from './key-details.ts'
+import { NeedsAccount } from './sign-in.tsx'
 import { SubjectForm } from './subject-form.tsx'
 import { UseKey } from './use-key.tsx'
 
@@ -56,11 +57,7 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
       {operator ? (
         <UseKey api={apiOf(operator)} user={operator.user} id={id} details={found.key.value} pem={found.pem} />
       ) : (
-        <Card title={words.keyTry}>
-          <p>
-            {words.keyUseAsOperator} <a href={to('sign-in')}>{words.signIn}</a>
-          </p>
-        </Card>
+        <NeedsAccount need={{ roles: ['Operator'] }} />
       )}
       {found.pem !== null && <PublicKey id={id} details={found.key.value} pem={found.pem} />}
       {found.pem !== null && (

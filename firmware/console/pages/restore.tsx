@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
+import { ApiError } from '../../client/request.ts'
 import type { Api } from '../api.ts'
 import { timestamp } from '../format.ts'
 import { Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
@@ -49,7 +50,7 @@ function RestoreForm({ api, what, isNew = false }: { api: Api; what: string; isN
           passphrase.current?.clear()
           return refreshState()
         }}
-        problem={(error) => <Problem error={error} also={<p>{words.restoreStopped}</p>} />}
+        problem={(error) => <Problem error={error} also={error instanceof ApiError && <p>{words.unchanged}</p>} />}
       >
         <Passphrase label={words.backupPassphrase} hint={words.restorePassphraseHint} hold={passphrase} />
         {isDone.value && (

@@ -17,8 +17,8 @@ type Values = Record<string, string>
 
 export const SettingsPage = ({ api }: ViewProps) => (
   <>
-    <PageSettings />
     <Device api={api} />
+    <PageSettings />
   </>
 )
 
@@ -195,7 +195,7 @@ function Clock({ api }: { api: Api }) {
         said={done.value && words.settingsSaved}
       >
         <p>
-          {words.settingsClockNow(time(applianceNow()))} ({difference})
+          {words.settingsClockNow(time(applianceNow()))} ({difference}).
         </p>
       </Form>
     </Card>

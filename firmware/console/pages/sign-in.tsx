@@ -7,7 +7,7 @@ import { Field, Passphrase, type PassphraseHandle } from '../parts/controls.tsx'
 import { Card, Title } from '../parts/frame.tsx'
 import { Form, useRun } from '../parts/loading.tsx'
 import { go, route, to } from '../routes.ts'
-import { ACCOUNTS_MAX, accounts, askAgain, isRootAdministrator, type Need, signedOutBecause, signIn } from '../state.ts'
+import { ACCOUNTS_MAX, accountFor, accounts, askAgain, type Need, signedOutBecause, signIn } from '../state.ts'
 import * as words from '../words.ts'
 
 export function SignInPage() {
@@ -81,7 +81,7 @@ export function NeedsAccount({ need: { roles, root } }: { need: Need }) {
   return (
     <Card title={words.needTitle(roles.map((name) => words.roles[name]).join(', '))}>
       {roles.length === 1 && <p>{words.needs[root && role === 'Administrator' ? 'root' : role]}</p>}
-      {isRootAdministrator.value && role !== 'Administrator' && (
+      {role !== 'Administrator' && accountFor({ roles: ['Administrator'], root: role !== 'Operator' }) && (
         <p>
           {words.needCreate} <a href={`${to('users')}?add=${role}`}>{words.needCreateLink(words.roles[role])}</a>
         </p>

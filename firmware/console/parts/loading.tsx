@@ -170,6 +170,7 @@ export function SendOrStop(props: {
   const file = useSignal<File | null>(null)
   const missing = useSignal(false)
   const sent = useSignal<number | null>(null)
+  const isWhole = useSignal(false)
   const stop = useRef<AbortController | null>(null)
   const run = useRun()
   const submit = async () => {
@@ -180,11 +181,13 @@ export function SendOrStop(props: {
     const { size } = chosen
     const controller = new AbortController()
     stop.current = controller
+    isWhole.value = false
     let ticking: ReturnType<typeof setInterval> | undefined
     const progress = (bytes: number) => {
       sent.value = bytes
       run.say(words.sending(Math.min(bytes, size), size))
       if (bytes < size || ticking !== undefined) return
+      isWhole.value = true
       const since = Date.now()
       ticking = setInterval(() => run.say(checking((Date.now() - since) / 1000)), 500)
     }
@@ -203,8 +206,10 @@ export function SendOrStop(props: {
         action={action}
         problem={problem(run.error.value)}
         beside={
-          run.busy.value !== false && (
-            <Action onClick={() => stop.current?.abort(new Error(words.restoreStopped))}>{words.cancel}</Action>
+          // What was sent whole is checked and installed, whoever goes away.
+          run.busy.value !== false &&
+          !isWhole.value && (
+            <Action onClick={() => stop.current?.abort(new Error(words.stopped))}>{words.cancel}</Action>
           )
         }
       >
