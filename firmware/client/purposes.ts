@@ -34,17 +34,17 @@ export const PURPOSES: Readonly<Record<PurposeName, Purpose>> = {
     why: 'RSA of 3072 bits, the least that authorities issue code-signing certificates for.',
   },
   release: {
-    title: 'Sign releases, post-quantum',
+    title: 'Sign, post-quantum',
     type: 'ML_DSA_65',
     mechanisms: ['ML_DSA_Signature'],
-    why: 'ML-DSA-65 (FIPS 204), for signatures that must last; OpenSSL 3.5 and later verify them.',
+    why: 'ML-DSA-65 (FIPS 204), made to last: OpenSSL 3.5 verifies it.',
   },
   decrypt: {
     title: 'Decrypt',
     type: 'RSA',
     length: 3072,
     mechanisms: ['RSA_Decryption_OAEP_SHA256'],
-    why: 'RSA-OAEP with SHA-256: anybody encrypts to the public key, only this key decrypts.',
+    why: 'RSA-OAEP with SHA-256: anybody encrypts, only this key decrypts.',
   },
   ssh: {
     title: 'SSH and Git',

@@ -31,9 +31,6 @@ const NAMES: Readonly<Record<string, string>> = {
   BrainpoolP256: 'Brainpool P-256',
   BrainpoolP384: 'Brainpool P-384',
   BrainpoolP512: 'Brainpool P-512',
-  ML_DSA_44: 'ML-DSA-44',
-  ML_DSA_65: 'ML-DSA-65',
-  ML_DSA_87: 'ML-DSA-87',
   Generic: 'AES',
 }
 
@@ -45,5 +42,5 @@ export function shortType(key: KeyDetails): string {
     return `RSA ${bits}`
   }
   const type = curveOf(parts)
-  return NAMES[type] ?? type
+  return NAMES[type] ?? type.replaceAll('_', '-')
 }
