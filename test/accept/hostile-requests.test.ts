@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { expect } from '../support/appliance.ts'
 import { basic } from '../support/client.ts'
-import { openRaw, parseAnswers } from '../support/raw-client.ts'
+import { parseAnswers, RawClient } from '../support/raw-client.ts'
 import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
 import {
   authorization,
@@ -26,7 +26,7 @@ let appliance: Appliance
 
 /** The status of the answer, or `closed` when there is none. */
 async function outcomeOf(text: string | Uint8Array): Promise<number | 'closed'> {
-  const raw = await openRaw(appliance)
+  const raw = await RawClient.connect(appliance)
   try {
     await raw.send(text)
     return (await raw.answers(1))[0]!.status
@@ -56,11 +56,11 @@ describe('hostile requests', () => {
     })
 
     test('HTTP/1.0 is answered and closed', async () => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       await raw.send(`GET ${BASE}/info HTTP/1.0\r\n\r\n`)
       const [answer] = await raw.answers(1)
       assert.equal(answer!.status, 200)
-      assert(JSON.parse(answer!.body.toString()).product)
+      assert(JSON.parse(answer!.body).product)
       await raw.closed(5000)
       raw.destroy()
     })
@@ -165,13 +165,13 @@ describe('hostile requests', () => {
     })
 
     test('expect and upgrade are ordinary headers', async () => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       const body = '{"length":4}'
       const headers = `${authorization}content-length: ${body.length}\r\nexpect: 100-continue\r\n`
       await raw.send(head(`POST ${BASE}/random`, headers))
-      await raw.answers(1)
+      const answers = await raw.answers(1)
       await raw.send(body)
-      const answers = await raw.answers(2)
+      answers.push(...(await raw.answers(1)))
       assert.deepEqual(
         answers.map(({ status }) => status),
         [100, 200],
@@ -188,7 +188,7 @@ describe('hostile requests', () => {
     })
 
     test('100 requests sent at once are answered in their order', async () => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       const kinds: [string, number][] = [
         [infoRequest, 200],
         [head(`GET ${BASE}/keys/missing`, authorization), 404],
@@ -211,7 +211,7 @@ describe('hostile requests', () => {
         answers.map(({ status }) => status),
         chosen.map(([, status]) => status),
       )
-      assert.equal(parseAnswers(raw.received()).length, 100)
+      assert.equal(raw.received().length, 0)
       raw.destroy()
     })
 
@@ -307,7 +307,7 @@ describe('hostile requests', () => {
         `POST ${BASE}/random HTTP/1.1\r\n`,
       )
       const property = fc.asyncProperty(start, fc.uint8Array({ minLength: 1, maxLength: 300 }), async (text, bytes) => {
-        const raw = await openRaw(appliance)
+        const raw = await RawClient.connect(appliance)
         try {
           await raw.send(Buffer.concat([Buffer.from(text), bytes, Buffer.from('\r\n\r\n\r\n')]))
           raw.socket.end()

@@ -5,7 +5,7 @@ import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
-import { openRaw, parseAnswers, type Raw } from '../support/raw-client.ts'
+import { parseAnswers, RawClient } from '../support/raw-client.ts'
 import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
 import {
   authorization,
@@ -48,7 +48,7 @@ describe('hostile sockets', () => {
 
     test('in chunks are measured as they come', async () => {
       const send = async (bytes: number) => {
-        const raw = await openRaw(appliance)
+        const raw = await RawClient.connect(appliance)
         try {
           await raw.send(random('transfer-encoding: chunked\r\n'))
           const body = Buffer.from('{"length":4}'.padEnd(bytes))
@@ -90,7 +90,7 @@ describe('hostile sockets', () => {
         const declared = head(`POST ${BASE}${path}`, `${authorization}content-length: ${SIGN_BYTES_MAX + 1}\r\n`)
         assert.equal(await statusOf(appliance, declared), 413)
       }
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       await raw.send(head(`POST ${BASE}/keys/ed/sign`, `${authorization}transfer-encoding: chunked\r\n`))
       const piece = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MiB, 0x20), Buffer.from('\r\n')])
       for (let count = 0; count < 68 && !raw.received().includes('413'); count++) await raw.send(piece)
@@ -109,7 +109,7 @@ describe('hostile sockets', () => {
     })
 
     test('that end early are no request', async () => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       await raw.send(`${random('content-length: 100\r\n')}{"length":4}`)
       raw.socket.end()
       await raw.closed(10_000)
@@ -123,7 +123,7 @@ describe('hostile sockets', () => {
   })
 
   test('a client that closes its side after the request still gets the answer', async () => {
-    const raw = await openRaw(appliance)
+    const raw = await RawClient.connect(appliance)
     const body = '{"mode":"EdDSA","message":"AAAA"}'
     await raw.send(head(`POST ${BASE}/keys/ed/sign`, `${authorization}content-length: ${body.length}\r\n`) + body)
     raw.socket.end()
@@ -135,13 +135,13 @@ describe('hostile sockets', () => {
   test('slow and endless clients are cut while others are served', async (t) => {
     const drips: NodeJS.Timeout[] = []
     const drip = async (start: string, more: () => string, everyMs = 1000) => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       await raw.send(start)
       drips.push(setInterval(() => void raw.send(more()), everyMs))
       return raw
     }
     const silent = async (start: string) => {
-      const raw = await openRaw(appliance)
+      const raw = await RawClient.connect(appliance)
       await raw.send(start)
       return raw
     }
@@ -158,7 +158,7 @@ describe('hostile sockets', () => {
       })
     const posting = head(`POST ${BASE}/keys/ed/sign`, `${authorization}content-length: 1000000\r\n`)
     const chunking = head(`POST ${BASE}/keys/ed/sign`, `${authorization}transfer-encoding: chunked\r\n`)
-    const kinds: [string, () => Promise<Raw>][] = [
+    const kinds: [string, () => Promise<RawClient>][] = [
       ['silence after the TLS handshake', () => silent('')],
       ['half a request line', () => silent(`GET ${BASE}/in`)],
       ['headers without end', () => silent(infoRequest.slice(0, -2))],
@@ -169,7 +169,7 @@ describe('hostile sockets', () => {
       ['a chunk each second', () => drip(chunking, () => '1\r\n \r\n')],
       ['idle after a request', () => silent(infoRequest)],
     ]
-    const slow: [string, Raw][] = []
+    const slow: [string, RawClient][] = []
     // About 1 MB/s: neither slow nor ever done.
     const piece = `10000\r\n${' '.repeat(65536)}\r\n`
     const endless = head(`POST ${BASE}/random`, `${authorization}transfer-encoding: chunked\r\n`)
@@ -219,9 +219,9 @@ describe('hostile sockets', () => {
       }
       const { length } = (await expect(200, appliance.call('GET', path, { as: operator }))).bytes
       const earlier = appliance.residentBytes()
-      const raws: Raw[] = []
+      const raws: RawClient[] = []
       for (let count = 0; count < clients; count++) {
-        const raw = await openRaw(appliance)
+        const raw = await RawClient.connect(appliance)
         raw.socket.pause()
         await raw.send(head(`GET ${BASE}${path}`, headers).repeat(requests))
         raws.push(raw)

@@ -2,7 +2,7 @@
 
 import { expect } from '../support/appliance.ts'
 import { basic } from '../support/client.ts'
-import { openRaw } from '../support/raw-client.ts'
+import { RawClient } from '../support/raw-client.ts'
 import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned } from '../support/suite.ts'
 
 /** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
@@ -27,7 +27,7 @@ export async function startWithKeys(): Promise<Appliance> {
 }
 
 export async function statusOf(appliance: Appliance, text: string | Uint8Array): Promise<number> {
-  const raw = await openRaw(appliance)
+  const raw = await RawClient.connect(appliance)
   try {
     await raw.send(text)
     return (await raw.answers(1))[0]!.status

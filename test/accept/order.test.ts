@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
 import { basic, type Call } from '../support/client.ts'
-import { openRaw, type RawAnswer } from '../support/raw-client.ts'
+import { type RawAnswer, RawClient } from '../support/raw-client.ts'
 import {
   ADMIN,
   type Appliance,
@@ -41,7 +41,7 @@ const plain: Call = { body: '{}}}', type: 'text/plain' }
 
 /** Sends the head of a request that declares a body, and returns the answer to it. */
 async function declare({ method, path, call, declared }: Case): Promise<RawAnswer> {
-  const raw = await openRaw(appliance)
+  const raw = await RawClient.connect(appliance)
   try {
     const lines = [`${method} ${BASE}${path} HTTP/1.1`, 'host: coffer', `content-length: ${declared}`]
     if (call?.as !== undefined) lines.push(`authorization: ${basic(call.as)}`)

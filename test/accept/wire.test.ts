@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
 import type { Call, Reply } from '../support/client.ts'
-import { openRaw } from '../support/raw-client.ts'
+import { RawClient } from '../support/raw-client.ts'
 import { ADMIN, type Appliance, addUser, credentialsOf, provision, startAppliance, UNLOCK } from '../support/suite.ts'
 import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
 
@@ -281,11 +281,11 @@ describe('on the wire', () => {
   })
 
   test('an answer to bytes that are no request is still one of ours', async () => {
-    const raw = await openRaw(appliance)
+    const raw = await RawClient.connect(appliance)
     await raw.send('this is not http\r\n\r\n')
     const answer = (await raw.answers(1))[0]!
     assert.equal(answer.status, 400)
-    checkAlways({ status: answer.status, headers: answer.headers, bytes: answer.body }, 'not http')
+    checkAlways({ status: answer.status, headers: answer.headers, bytes: answer.bytes }, 'not http')
     await raw.closed(5000)
     raw.destroy()
   })

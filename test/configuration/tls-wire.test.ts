@@ -8,11 +8,11 @@ import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import test, { after, before } from 'node:test'
 import { connect } from 'node:tls'
-import { TlsClient } from '../http/tls-client.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { type Reply, request } from '../support/client.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { RawClient } from '../support/raw-client.ts'
 import { fileNeeds } from '../support/tools.ts'
 import { Workshop } from './authority.ts'
 
@@ -129,7 +129,7 @@ test('openssl shakes hands with every type of key, verifies its chain, and gets 
   assert.equal(await coffer.stop(), 0)
 
   const again = startCoffer(t, { program, data })
-  const peer = await TlsClient.connect(await portOf(again))
+  const peer = await RawClient.connect(await again.target())
   assert.equal(peer.socket.getPeerX509Certificate()!.toString(), new X509Certificate(chain).toString())
   peer.destroy()
 })
@@ -244,7 +244,7 @@ test('security headers are on every answer, whatever its status', { timeout: 120
     `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
     'BREW / HTTP/1.1\r\nhost: h\r\n\r\n',
   ]) {
-    const client = await TlsClient.connect(target.port)
+    const client = await RawClient.connect(target)
     client.send(bytes)
     const answer = await client.answer()
     seen.add(answer!.status)
@@ -344,7 +344,7 @@ test('20 clients sign on over open connections while TLS keys change; new connec
   await everybodySigned()
   const certificates = new Set<string>()
   for (const json of RENEWALS) {
-    const open = await TlsClient.connect(target.port)
+    const open = await RawClient.connect(target)
     const former = open.socket.getPeerX509Certificate()!.fingerprint256
     await generate(coffer, json)
     const served = await expect(200, coffer.call('GET', '/config/tls/cert.pem', { as: ADMIN }))

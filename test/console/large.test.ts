@@ -37,7 +37,7 @@ after(async () => {
 test(`${KEYS} keys: a screen of rows is drawn, at the end and by the first letters as well; they are saved and restored`, async () => {
   const here = await visit(browser, appliance)
   const { page } = here
-  page.setDefaultTimeout(WAIT_MS_MAX * 5) // all keys are read, sealed, sent and written
+  page.setDefaultTimeout(WAIT_MS_MAX * 10) // all keys are read, sealed, sent and written
   await signIn(page, 'admin', 'passphrase of admin')
   await open(page, 'Keys')
   const root = KEYS - Math.floor(KEYS / 3) // the others are in a namespace

@@ -8,14 +8,14 @@ import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { toResponse } from '../../firmware/http/reply.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
 import { replyOf } from '../../firmware/kms/pipeline/replies.ts'
-import { clientsOf, type TlsClient } from './tls-client.ts'
+import { clientsOf, type RawClient } from '../support/raw-client.ts'
 
 const MIB = 1024 * 1024
 const FILE_BYTES = 64 * MIB // far more than the buffers between two programs of one machine take
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 
 /** Serves files of zeros, and tells how much of each was taken out. */
-async function serve(t: TestContext): Promise<{ client: () => Promise<TlsClient>; taken: number[] }> {
+async function serve(t: TestContext): Promise<{ client: () => Promise<RawClient>; taken: number[] }> {
   const taken: number[] = []
   const fetch = () => {
     const file = new Uint8Array(FILE_BYTES)

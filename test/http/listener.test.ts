@@ -14,8 +14,8 @@ import type { ListenerLimits } from '../../firmware/http/server/limits.ts'
 import { type Listener, listenTls } from '../../firmware/http/server/listener.ts'
 import { createTraffic, type Traffic } from '../../firmware/http/server/traffic.ts'
 import type { ApiOptions } from '../../firmware/kms/pipeline/pipeline.ts'
+import { clientsOf, type RawAnswer, RawClient } from '../support/raw-client.ts'
 import { basic, type Sample, type SampleApi, sampleApi } from './sample-api.ts'
-import { clientsOf, type RawAnswer, TlsClient } from './tls-client.ts'
 
 const makeIdentity = () => makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 const identity = await makeIdentity()
@@ -26,7 +26,7 @@ const NOW = Date.UTC(2024, 4, 17, 12, 0, 0)
 interface Setup extends SampleApi {
   listener: Listener
   traffic: Traffic
-  client: () => Promise<TlsClient>
+  client: () => Promise<RawClient>
 }
 
 async function setup(
@@ -234,7 +234,7 @@ test('a client that pipelines faster than it reads gets every answer', { timeout
   for (let round = 0; round < 10; round++) {
     const requests = Array.from({ length: 300 }, (_, n) => post(n % 5 === 0 ? '/large' : '/small', (n * 997) % 3000))
     const sent = requests.join('')
-    const connection = await TlsClient.connect(listener.port)
+    const connection = await RawClient.connect(listener)
     const lazy = setInterval(() => {
       connection.socket.pause()
       setTimeout(() => connection.socket.resume(), 10)
@@ -256,7 +256,7 @@ test('clients that vanish or send noise at any moment harm nobody', { timeout: 6
   const chunked = `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${OPERATOR}transfer-encoding: chunked\r\n\r\n5\r\n{"mod\r\n0\r\n\r\n`
   const talk = Buffer.from(INFO + sign + chunked + sign)
   for (let cut = 0; cut < talk.length; cut += 11) {
-    const connection = await TlsClient.connect(listener.port)
+    const connection = await RawClient.connect(listener)
     const bytes = Buffer.from(talk.subarray(0, cut))
     if (cut % 2 === 1) bytes.fill(randomBytes(1), Math.floor(cut / 2), Math.floor(cut / 2) + 1)
     connection.send(bytes)
@@ -447,13 +447,13 @@ test('a client that does not take its answer is cut off, one whose request is wo
     limits: { stallMs: 300, closeMs: 100 },
   })
   t.after(() => listener.close())
-  const lazy = await TlsClient.connect(listener.port)
+  const lazy = await RawClient.connect(listener)
   lazy.socket.pause()
   lazy.send(`GET /large HTTP/1.1\r\n${HOST}\r\n`)
   await sleep(1500)
   lazy.socket.resume()
   assert.ok((await lazy.end()).length < page.length)
-  const patient = await TlsClient.connect(listener.port)
+  const patient = await RawClient.connect(listener)
   patient.send(`GET /work HTTP/1.1\r\n${HOST}\r\n`)
   await sleep(1200)
   finish(new Response('done', { headers: { 'content-length': '4' } }))
@@ -465,7 +465,7 @@ test('over the bound the oldest connection of a stranger gives way, and none on 
   timeout: 60_000,
 }, async (t) => {
   const { client } = await setup(t, { connectionsMax: 3 })
-  const login = async (connection: TlsClient) => {
+  const login = async (connection: RawClient) => {
     connection.send(`GET /api/v1/keys HTTP/1.1\r\n${HOST}${ADMIN}\r\n`)
     assert.equal((await connection.answer())?.status, 200)
   }
@@ -503,14 +503,14 @@ test('one address with all the connections there may be keeps nobody else out, b
     const socket = connectPlain({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
     return socket.on('error', () => {}).resume()
   })
-  const secured = Array.from({ length: 100 }, () => TlsClient.connect(port, from(2)))
+  const secured = Array.from({ length: 100 }, () => RawClient.connect({ port }, from(2)))
   const outcomes = await Promise.allSettled(secured)
   t.after(() => {
     for (const socket of flood) socket.destroy()
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.destroy()
   })
   for (let n = 3; n < 30; n++) {
-    const other = await TlsClient.connect(port, from(n))
+    const other = await RawClient.connect({ port }, from(n))
     t.after(() => other.destroy())
     other.send(INFO)
     assert.equal((await other.answer())?.status, 200)
@@ -537,7 +537,7 @@ test('of ten megabytes of requests that one connection pipelines, some thirty wa
     now: () => NOW,
     limits: { closeMs: 100 },
   })
-  const client = await TlsClient.connect(listener.port)
+  const client = await RawClient.connect(listener)
   t.after(async () => {
     client.destroy()
     await listener.close()
@@ -584,7 +584,7 @@ test('requests that wait on all connections together are bounded, and none that 
 
 test('what strangers do has a share of the log, users have all of it', async (t) => {
   const { client, entries } = await setup(t)
-  const ask = async (connection: TlsClient, text: string, count: number) => {
+  const ask = async (connection: RawClient, text: string, count: number) => {
     connection.send(text.repeat(count))
     for (let n = 0; n < count; n++) await connection.answer()
   }
@@ -623,14 +623,14 @@ test('only TLS 1.2 and 1.3 are spoken, and a client that stops in its handshake 
 }, async (t) => {
   const { listener } = await setup(t, { handshakeMs: 200 })
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-    const client = await TlsClient.connect(listener.port, { minVersion: version, maxVersion: version })
+    const client = await RawClient.connect(listener, { minVersion: version, maxVersion: version })
     assert.equal(client.socket.getProtocol(), version)
     client.destroy()
   }
   await assert.rejects(
-    TlsClient.connect(listener.port, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
+    RawClient.connect(listener, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' }),
   )
-  await assert.rejects(TlsClient.connect(listener.port, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' }))
+  await assert.rejects(RawClient.connect(listener, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES128-SHA' }))
   const plain = connectPlain(listener.port, '127.0.0.1')
   plain.on('error', () => {})
   plain.resume()
@@ -651,8 +651,8 @@ test('a new identity is for new connections at once, resumed ones included', asy
     limits: { closeMs: 100 },
   })
   t.after(() => listener.close())
-  const fingerprint = (client: TlsClient) => client.socket.getPeerX509Certificate()?.fingerprint256
-  const old = await TlsClient.connect(listener.port)
+  const fingerprint = (client: RawClient) => client.socket.getPeerX509Certificate()?.fingerprint256
+  const old = await RawClient.connect(listener)
   const ticket = once(old.socket, 'session')
   old.send(INFO)
   assert.equal((await old.answer())?.status, 200)
@@ -663,7 +663,7 @@ test('a new identity is for new connections at once, resumed ones included', asy
   old.send(INFO)
   assert.equal((await old.answer())?.status, 200)
   for (const options of [{}, { session }]) {
-    const client = await TlsClient.connect(listener.port, options)
+    const client = await RawClient.connect(listener, options)
     assert.equal(client.socket.isSessionReused(), false)
     assert.equal(fingerprint(client), new X509Certificate(next.cert).fingerprint256)
     client.destroy()
@@ -692,7 +692,7 @@ test('closing takes no more connections, lets running requests finish and cuts w
   assert.deepEqual([last?.status, last?.headers.connection], [201, 'close'])
   await closed
   await stuck.end()
-  await assert.rejects(TlsClient.connect(listener.port))
+  await assert.rejects(RawClient.connect(listener))
 })
 
 test('requests and answers are logged without their query, and counted', async (t) => {

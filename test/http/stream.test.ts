@@ -9,13 +9,13 @@ import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
+import { clientsOf, type RawClient } from '../support/raw-client.ts'
 import { basic, type SampleApi, sampleApi } from './sample-api.ts'
-import { clientsOf, type TlsClient } from './tls-client.ts'
 
 const MIB = 1024 * 1024
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
 
-type Setup = Pick<SampleApi, 'sample' | 'entries'> & { port: number; client: () => Promise<TlsClient> }
+type Setup = Pick<SampleApi, 'sample' | 'entries'> & { port: number; client: () => Promise<RawClient> }
 
 async function setup(t: TestContext): Promise<Setup> {
   const { app, log, sample, entries } = sampleApi()

@@ -18,7 +18,7 @@ import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support
 import { buildForTests } from '../support/build.ts'
 import { basic, request } from '../support/client.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
-import { openRaw } from '../support/raw-client.ts'
+import { RawClient } from '../support/raw-client.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const program = await buildForTests()
@@ -287,7 +287,7 @@ test('damaged images and those of others are refused over HTTPS, and leave nothi
 test('a client that breaks off its upload leaves nothing, and the next upload works', async (t) => {
   const { data, coffer } = await start(t)
   const { host, port } = await coffer.target()
-  const raw = await openRaw({ host, port })
+  const raw = await RawClient.connect({ host, port })
   await raw.send(
     `POST /api/v1/system/update HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(ADMIN)}\r\ncontent-length: ${image.length}\r\n\r\n`,
   )

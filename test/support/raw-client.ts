@@ -1,131 +1,172 @@
-/** A raw TLS connection, for what no HTTP client would send. */
+/** A client that writes exactly the bytes it is told to, over TLS, for what no HTTP client would send, and reads answers one by one. */
 
-import { connect, type TLSSocket } from 'node:tls'
-import type { Target } from './client.ts'
-
-/** A connection under the caller's full control. */
-export interface Raw {
-  socket: TLSSocket
-  send(bytes: string | Uint8Array): Promise<void>
-  /** Everything received so far. */
-  received(): Buffer
-  /** Resolves with the first `count` answers; rejects when the server closes before or time is over. */
-  answers(count: number, timeoutMs?: number): Promise<RawAnswer[]>
-  /** Resolves when the server has closed the connection, with the time it took; rejects after `timeoutMs`. */
-  closed(timeoutMs: number): Promise<number>
-  destroy(): void
-}
+import { once } from 'node:events'
+import type { TestContext } from 'node:test'
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 
 export interface RawAnswer {
   version: string
   status: number
   reason: string
   headers: Record<string, string>
-  body: Buffer
+  bytes: Buffer
+  /** The same as text. */
+  body: string
 }
 
-export async function openRaw(target: Target): Promise<Raw> {
-  // allowHalfOpen is missing from the types of tls.connect.
-  const options = { host: target.host, port: target.port, rejectUnauthorized: false, allowHalfOpen: true }
-  const socket = connect(options)
-  await new Promise<void>((done, fail) => {
-    socket.once('secureConnect', () => done())
-    socket.once('error', fail)
-  })
-  const chunks: Buffer[] = []
-  const opened = Date.now()
-  let closedAfter: number | undefined
-  const changed = new Set<() => void>()
-  const notify = () => {
-    for (const listener of [...changed]) listener()
-  }
-  const close = () => {
-    closedAfter ??= Date.now() - opened
-    notify()
-  }
-  socket.on('data', (chunk: Buffer) => {
-    chunks.push(chunk)
-    notify()
-  })
-  socket.on('end', () => {
-    close()
-    socket.destroy()
-  })
-  socket.on('close', close)
-  socket.on('error', close)
+const ANSWERS_MS_MAX = 20_000
 
-  const until = <T>(what: string, timeoutMs: number, probe: () => T | undefined): Promise<T> =>
-    new Promise((done, fail) => {
-      const timer = setTimeout(() => {
-        changed.delete(check)
-        fail(new Error(`no ${what} within ${timeoutMs} ms`))
-      }, timeoutMs)
-      const check = () => {
-        try {
-          const value = probe()
-          if (value === undefined) return
-          done(value)
-        } catch (error) {
-          fail(error as Error)
-        }
-        clearTimeout(timer)
-        changed.delete(check)
-      }
-      changed.add(check)
-      check()
+export class RawClient {
+  readonly socket: TLSSocket
+  readonly #openedMs = performance.now()
+  /** What was not read as an answer. */
+  #received = Buffer.alloc(0)
+  #endedMs: number | undefined
+  readonly #waiting = new Set<() => void>()
+
+  constructor(socket: TLSSocket) {
+    this.socket = socket
+    socket.on('data', (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+      this.#wake()
     })
+    for (const event of ['end', 'close', 'error'])
+      socket.on(event, () => {
+        this.#endedMs ??= performance.now()
+        this.#wake()
+      })
+  }
 
-  return {
-    socket,
-    send: (bytes) =>
-      new Promise((done) => {
-        if (socket.destroyed || socket.writableEnded) done()
-        else socket.write(bytes, () => done())
-      }),
-    received: () => Buffer.concat(chunks),
-    answers: (count, timeoutMs = 20_000) =>
-      until(`${count} answers`, timeoutMs, () => {
-        const found = parseAnswers(Buffer.concat(chunks))
-        if (found.length >= count) return found.slice(0, count)
-        if (closedAfter !== undefined) {
-          throw new Error(
-            `closed after ${found.length} of ${count} answers: ${Buffer.concat(chunks).toString('latin1')}`,
-          )
+  static async connect(
+    { host = '127.0.0.1', port }: { host?: string; port: number },
+    options: ConnectionOptions = {},
+  ): Promise<RawClient> {
+    // allowHalfOpen is missing from the types of tls.connect.
+    const all = { host, port, rejectUnauthorized: false, allowHalfOpen: true, ...options }
+    const socket = connect(all as ConnectionOptions)
+    await once(socket, 'secureConnect')
+    return new RawClient(socket)
+  }
+
+  /** Resolves when the system has taken the bytes. */
+  send(bytes: string | Uint8Array): Promise<void> {
+    return new Promise((done) => {
+      if (this.socket.destroyed || this.socket.writableEnded) done()
+      else this.socket.write(bytes, () => done())
+    })
+  }
+
+  /** What came and was not read as an answer. */
+  received(): Buffer {
+    return this.#received
+  }
+
+  /** The next answer, or null when the connection ends before one. `head`: it has no body whatever its length says. */
+  async answer(head = false): Promise<RawAnswer | null> {
+    for (;;) {
+      const answer = parseAnswer(this.#received, head)
+      if (answer !== null) {
+        this.#received = this.#received.subarray(answer.length)
+        return answer
+      }
+      if (this.#endedMs !== undefined) return null
+      await this.#news()
+    }
+  }
+
+  /** The next `count` answers; rejects when the server closes before or time is over. */
+  async answers(count: number, timeoutMs = ANSWERS_MS_MAX): Promise<RawAnswer[]> {
+    const read = async () => {
+      const answers: RawAnswer[] = []
+      while (answers.length < count) {
+        const answer = await this.answer()
+        if (answer === null) {
+          throw new Error(`closed after ${answers.length} of ${count} answers: ${this.#received.toString('latin1')}`)
         }
-        return undefined
-      }),
-    closed: (timeoutMs) => until('end of the connection', timeoutMs, () => closedAfter),
-    destroy: () => socket.destroy(),
+        answers.push(answer)
+      }
+      return answers
+    }
+    return inTime(read(), timeoutMs, `${count} answers`)
+  }
+
+  /** Waits for the end of the connection; what came before it and was not read as an answer. */
+  async end(): Promise<string> {
+    while (this.#endedMs === undefined) await this.#news()
+    return this.#received.toString()
+  }
+
+  /** Resolves when the server has closed the connection, with the time it took; rejects after `timeoutMs`. */
+  async closed(timeoutMs: number): Promise<number> {
+    await inTime(this.end(), timeoutMs, 'end of the connection')
+    return this.#endedMs! - this.#openedMs
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve))
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
   }
 }
 
-/** The complete answers in `bytes`; answers to HEAD and 1xx have no place here. */
+/** Connects as often as it is called. After the test the clients go first, then the listener closes. */
+export function clientsOf(
+  t: TestContext,
+  listener: { readonly port: number; close(): Promise<void> },
+): () => Promise<RawClient> {
+  const clients: RawClient[] = []
+  t.after(async () => {
+    for (const client of clients) client.destroy()
+    await listener.close()
+  })
+  return async () => {
+    const made = await RawClient.connect(listener)
+    clients.push(made)
+    return made
+  }
+}
+
+/** The complete answers in `bytes`; those to HEAD have no place here. */
 export function parseAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = []
-  let at = 0
-  for (;;) {
-    const end = bytes.indexOf('\r\n\r\n', at)
-    if (end < 0) return answers
-    const [line, ...fields] = bytes.subarray(at, end).toString('latin1').split('\r\n')
-    const match = /^(HTTP\/1\.[01]) (\d{3}) ?(.*)$/.exec(line!)
-    if (!match) throw new Error(`not a status line: ${line}`)
-    const headers: Record<string, string> = {}
-    for (const field of fields) {
-      const colon = field.indexOf(':')
-      headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim()
-    }
-    const status = Number(match[2])
-    const length = status === 304 ? 0 : Number(headers['content-length'] ?? 0)
-    const start = end + 4
-    if (headers['transfer-encoding'] !== undefined) throw new Error('a chunked answer')
-    if (start + length > bytes.length) return answers
-    answers.push({
-      version: match[1]!,
-      status,
-      reason: match[3]!,
-      headers,
-      body: bytes.subarray(start, start + length),
-    })
-    at = start + length
+  for (let rest = bytes; ; ) {
+    const answer = parseAnswer(rest, false)
+    if (answer === null) return answers
+    answers.push(answer)
+    rest = rest.subarray(answer.length)
   }
+}
+
+/** The answer at the beginning, with its length there; null when it is not complete. */
+function parseAnswer(received: Buffer, head: boolean): (RawAnswer & { length: number }) | null {
+  const end = received.indexOf('\r\n\r\n')
+  if (end < 0) return null
+  const [line = '', ...fields] = received.subarray(0, end).toString('latin1').split('\r\n')
+  const match = /^(HTTP\/1\.[01]) (\d{3}) ?(.*)$/.exec(line)
+  if (!match) throw new Error(`not a status line: ${line}`)
+  const headers: Record<string, string> = {}
+  for (const field of fields) {
+    const colon = field.indexOf(':')
+    headers[field.slice(0, colon).toLowerCase()] = field.slice(colon + 1).trim()
+  }
+  if (headers['transfer-encoding'] !== undefined) throw new Error('a chunked answer')
+  const status = Number(match[2])
+  const start = end + 4
+  const length = start + (head || status === 304 ? 0 : Number(headers['content-length'] ?? 0))
+  if (received.length < length) return null
+  const bytes = received.subarray(start, length)
+  return { version: match[1]!, status, reason: match[3]!, headers, bytes, body: bytes.toString(), length }
+}
+
+function inTime<T>(done: Promise<T>, timeoutMs: number, what: string): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`no ${what} within ${timeoutMs} ms`)), timeoutMs)
+  return Promise.race([done, promise]).finally(() => clearTimeout(timer))
 }

@@ -10,7 +10,7 @@ import type { Connection } from '../../../firmware/http/server/exchange.ts'
 import type { ListenerLimits } from '../../../firmware/http/server/limits.ts'
 import { listenTls } from '../../../firmware/http/server/listener.ts'
 import { sampleApi } from '../../http/sample-api.ts'
-import { type RawAnswer, TlsClient } from '../../http/tls-client.ts'
+import { type RawAnswer, RawClient } from '../../support/raw-client.ts'
 import { type Client, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
 
 const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
@@ -21,7 +21,7 @@ const BOUNDED = { timeout: DEADLINE_MS }
 interface Scene {
   rig: TestChat
   hamlet: Client
-  connect(): Promise<TlsClient>
+  connect(): Promise<RawClient>
 }
 
 async function scene(
@@ -36,14 +36,14 @@ async function scene(
     ...{ app, host: '127.0.0.1', port: 0, identity: () => identity, log, now: rig.now },
     limits: { ...limits, closeMs: 200 },
   })
-  const clients: TlsClient[] = []
+  const clients: RawClient[] = []
   t.after(async () => {
     for (const client of clients) client.destroy()
     await listener.close()
     rig.close()
   })
   const connect = async () => {
-    const client = await TlsClient.connect(listener.port)
+    const client = await RawClient.connect(listener)
     clients.push(client)
     return client
   }
@@ -301,7 +301,7 @@ test('uploads that stop leave nothing behind, and their places are free again', 
   const head =
     `POST /api/v1/user_uploads HTTP/1.1\r\n${HOST}${authorization(hamlet)}content-type: multipart/form-data; boundary=b\r\n` +
     `content-length: 5000000\r\n\r\n--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n`
-  const stopped: TlsClient[] = []
+  const stopped: RawClient[] = []
   for (let n = 0; n < 8; n++) {
     const connection = await connect()
     connection.send(head + 'x'.repeat(1_500_000))
@@ -341,7 +341,7 @@ test('bodies that come slowly cost their senders the connection, and nobody else
   const { hamlet, connect } = await scene(t, { drainMs: 500 })
   const announced = (path: string, as?: Client) =>
     posted(path, 'type=direct', as).replace('content-length: 11', 'content-length: 1000000')
-  const slow: TlsClient[] = []
+  const slow: RawClient[] = []
   for (let n = 0; n < 3; n++)
     for (const request of [
       announced('/messages', hamlet),
