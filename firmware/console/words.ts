@@ -180,7 +180,7 @@ export const views = {
 }
 export const leads: Partial<Record<keyof typeof views, string>> = {
   namespaces:
-    'A namespace has its own users and keys, which nobody outside sees. Add its first administrator before you make it: afterwards only its own add users.',
+    'A namespace has users and keys that nobody outside sees. Add its first administrator before you make it: then only its own add users.',
   certificate: 'What browsers and clients see when they connect.',
   backup:
     'All keys, users and settings in one sealed file. To open it you need the backup passphrase, and the unlock passphrase of now.',
@@ -352,7 +352,7 @@ export const auditSkipped = (more: number) => `${count(more)} like it were left 
 export const auditExport = 'Export all'
 export const auditExporting = (done: number) => `Exporting: ${bytes(done)}`
 export const auditVerifyText =
-  'Computes the chain of hashes over every line, and checks the signature of its end. What you noted before shows that the log was not put back since.'
+  'Computes the chain of hashes over every line, and checks the signature of its end. What you noted before shows that it was not put back.'
 export const auditVerifyFile = 'An exported file, or none for the log as it is now'
 export const auditKnown = 'Noted number'
 export const auditKnownHash = 'Noted hash'
@@ -413,7 +413,7 @@ export const settingsLogAddress = 'Address of the log server (0.0.0.0 for none)'
 export const settingsLogPort = 'Port'
 export const settingsLogLevel = 'Level'
 export const settingsBootText =
-  'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without one, whoever takes the disk takes the keys.'
+  'Attended, it asks for the unlock passphrase after each start. Unattended, it opens by itself: with a TPM on this machine only; without, whoever takes the disk takes the keys.'
 export const settingsAttended = 'Attended'
 export const settingsUnattended = 'Unattended'
 export const settingsBackupText =

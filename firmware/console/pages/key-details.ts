@@ -24,13 +24,7 @@ export function publicParts({ type, public: parts }: KeyDetails): PublicParts {
 
 const NAMES: Readonly<Record<string, string>> = {
   Curve25519: 'Ed25519',
-  EC_P256: 'P-256',
-  EC_P384: 'P-384',
-  EC_P521: 'P-521',
   EC_P256K1: 'secp256k1',
-  BrainpoolP256: 'Brainpool P-256',
-  BrainpoolP384: 'Brainpool P-384',
-  BrainpoolP512: 'Brainpool P-512',
   Generic: 'AES',
 }
 
@@ -42,5 +36,5 @@ export function shortType(key: KeyDetails): string {
     return `RSA ${bits}`
   }
   const type = curveOf(parts)
-  return NAMES[type] ?? type.replaceAll('_', '-')
+  return NAMES[type] ?? type.replace('EC_', '').replace(/P(?=\d)/, ' P-').trim().replaceAll('_', '-')
 }
