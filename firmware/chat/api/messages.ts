@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
-import { boolean, integer, jsonOrText, oneOf, text } from '../http/parameters.ts'
+import { boolean, integer, json, jsonOrText, oneOf, text } from '../http/parameters.ts'
 import { accessMessage } from '../realm/messages/access.ts'
 import { deleteMessage } from '../realm/messages/delete.ts'
 import { editMessage } from '../realm/messages/edit.ts'
@@ -21,6 +21,23 @@ export const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', 
 /** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
 export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))
 
+/** Of bots: contract section 6.5. */
+const CHOICES = z.object({
+  widget_type: z.literal('zform'),
+  extra_data: z.strictObject({
+    type: z.literal('choices'),
+    heading: z.string(),
+    choices: z.array(
+      z.strictObject({
+        type: z.string().optional(),
+        reply: z.string(),
+        long_name: z.string(),
+        short_name: z.string(),
+      }),
+    ),
+  }),
+})
+
 export const messageDeclarations: readonly AnyDeclaration[] = [
   declare({
     row: 'E10',
@@ -38,6 +55,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       sender: text().optional(),
       forged: text().optional(),
       time: text().optional(),
+      widget_content: json(CHOICES).optional(),
     },
     handle: ({ realm, me, given, client }) => {
       if (given.sender !== undefined || given.forged !== undefined || given.time !== undefined)
@@ -51,6 +69,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
         client,
         readBySender: given.read_by_sender,
         local: queueId === undefined || localId === undefined ? undefined : { queueId, localId },
+        choices: given.widget_content?.extra_data,
       })
       return { id, ...(automaticPolicy !== undefined && { automatic_new_visibility_policy: automaticPolicy }) }
     },

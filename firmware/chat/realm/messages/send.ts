@@ -1,5 +1,6 @@
 /** Sending. Contract section 3.2.1; V14. */
 
+import { badRequest } from '../../error.ts'
 import type { QueueOptions } from '../../events/queue.ts'
 import { viewersOf } from '../channels/find.ts'
 import { canRead } from '../channels/rights.ts'
@@ -15,13 +16,14 @@ import { claimUploads } from '../uploads/claims.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
 import { expectMaySend, expectMayTalk, findChannel, findPeople, type To } from './destination.ts'
-import type { Extra, Submessage } from './extra.ts'
+import type { Extra } from './extra.ts'
 import { mentionFlags, setRead } from './flags.ts'
 import { messageForm } from './form.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
 import { isFollowedBy, passesNarrow } from './narrows.ts'
 import { ensureConversation, ensureTopic, findTopic, type Place, recipientsOf } from './places.ts'
 import { type RenderedMessage, renderFor } from './rendering.ts'
+import { type Choices, type Widget, widgetOf } from './widgets.ts'
 
 export interface Outgoing {
   kind: 'channel' | 'direct'
@@ -34,6 +36,8 @@ export interface Outgoing {
   readBySender: boolean | undefined
   /** Where the sender's own client shows it already. */
   local: { queueId: string; localId: string } | undefined
+  /** What a bot offers to choose from. */
+  choices?: Choices | undefined
 }
 
 export interface SentMessage {
@@ -69,12 +73,15 @@ function sendDraft(
   outgoing: Outgoing,
   { content, rendered }: Draft,
 ): SentMessage {
+  const { client, local, choices } = outgoing
+  if (choices !== undefined && sender.bot === null) throw badRequest('Only bots may send widget_content')
   const place = placeFor(realm, turn, sender, outgoing)
   expectMayMention(realm, sender, place, rendered)
   const isNewTopic = place.kind === 'channel' && findTopic(realm, place.channel, place.topic) === undefined
   const readBySender = outgoing.readBySender ?? isInteractive(outgoing.client)
-  const { client, local } = outgoing
-  const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local })
+  const widget: Widget | undefined =
+    choices === undefined ? widgetOf(content) : { widget_type: 'zform', extra_data: choices }
+  const id = deliver(realm, turn, { sender, place, content, rendered, client, readBySender, local, widget })
   const automaticPolicy = place.kind === 'channel' ? followBySending(realm, turn, sender, place, isNewTopic) : undefined
   return { id, automaticPolicy }
 }
@@ -126,7 +133,7 @@ interface Delivery {
   local?: Outgoing['local']
   /** Who has read it from the beginning, besides. */
   isReadBy?: (user: User) => boolean
-  submessages?: readonly Omit<Submessage, 'message_id'>[]
+  widget?: Widget | undefined
 }
 
 /** A message of the service itself, by one of its bots: no rule binds it. */
@@ -144,7 +151,7 @@ export function deliverNotice(
 }
 
 function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
-  const { sender, place, content, rendered, client, local, submessages = [] } = delivery
+  const { sender, place, content, rendered, client, local, widget } = delivery
   const { store } = realm
   const recipient = place.kind === 'channel' ? place.channel.recipientId : place.conversation.recipientId
   const topic = place.kind === 'channel' ? ensureTopic(realm, place.channel, place.topic) : 0
@@ -157,16 +164,17 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     time: nowOf(realm),
     birth: recipient,
     ordinal,
-    bits: bitsOf(content, rendered) | (submessages.length > 0 ? IS_WIDGET : 0),
+    bits: bitsOf(content, rendered) | (widget === undefined ? 0 : IS_WIDGET),
     client,
     content,
     html: rendered.html,
   }
   const id = store.messages.add({ ...row, extra: '{}' })
-  const extra: Extra =
-    submessages.length === 0 ? {} : { submessages: submessages.map((one) => ({ ...one, message_id: id })) }
-  const message = { ...row, id, extra: JSON.stringify(extra) }
-  if (submessages.length > 0) store.messages.update(message)
+  const message = { ...row, id, extra: '{}' }
+  if (widget !== undefined) {
+    message.extra = JSON.stringify(extraWith(widget, turn, sender, id))
+    store.messages.update(message)
+  }
   claimUploads(realm, turn, message, rendered.pathIds)
 
   const recipients = recipientsOf(realm, place)
@@ -212,6 +220,13 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     followByMention(realm, turn, place, rendered, recipients)
   }
   return id
+}
+
+/** Its first submessage, by its author. */
+function extraWith(widget: Widget, turn: Turn, sender: User, messageId: number): Extra {
+  const content = JSON.stringify(widget)
+  const id = turn.nextId('submessage')
+  return { submessages: [{ id, message_id: messageId, sender_id: sender.id, msg_type: 'widget', content }] }
 }
 
 export function bitsOf(content: string, { hasLink, hasImage, pathIds }: RenderedMessage): number {

@@ -1,0 +1,34 @@
+/** Polls, lists of tasks and choices: what a message begins besides its text. Contract section 6.5. */
+
+export type Widget =
+  | { widget_type: 'poll'; extra_data: { question: string; options: string[] } }
+  | { widget_type: 'todo'; extra_data: { task_list_title: string; tasks: { task: string; desc: string }[] } }
+  | { widget_type: 'zform'; extra_data: Choices }
+
+/** What a bot offers; each is a reply that a click sends. */
+export interface Choices {
+  type: 'choices'
+  heading: string
+  choices: { type?: string | undefined; reply: string; long_name: string; short_name: string }[]
+}
+
+const OPTIONS_MAX = 1001 // contract section 9
+
+/** Of a message that is a command; undefined for any other. */
+export function widgetOf(content: string): Widget | undefined {
+  const command = /^\/(poll|todo)(?!\S)/.exec(content)
+  if (command === null) return undefined
+  const [title = '', ...lines] = content.slice(command[0].length).split(/\r\n|\r|\n/)
+  const items = lines.map(withoutBullet).filter((item) => item !== '')
+  if (command[1] === 'poll')
+    return { widget_type: 'poll', extra_data: { question: title.trim(), options: items.slice(0, OPTIONS_MAX) } }
+  return { widget_type: 'todo', extra_data: { task_list_title: title.trim(), tasks: items.map(taskOf) } }
+}
+
+/** Items may be written as a list. */
+const withoutBullet = (line: string): string => line.trim().replace(/^[-*]?\s*/, '')
+
+function taskOf(item: string): { task: string; desc: string } {
+  const at = item.indexOf(': ')
+  return at < 0 ? { task: item, desc: '' } : { task: item.slice(0, at).trim(), desc: item.slice(at + 2).trim() }
+}
