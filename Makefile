@@ -63,8 +63,8 @@ SUITES = NODE_COMPILE_CACHE="$(CURDIR)/dist/test-compiled" PATH="$(CURDIR)/$(BIN
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
   accept/hostile-sockets accept/matrix accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large \
-  backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/taken-over cluster/replica/faults \
-  coffer/examples \
+  backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/restore-kill \
+  chat/process/taken-over cluster/replica/faults coffer/examples \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
@@ -100,7 +100,7 @@ test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(BOUNDED) 180 $(NODE) --test --test-concurrency=2 \
 	  'test/crypto/engine/**/*.test.ts' test/release/fuzz.test.ts 'test/fuzz/*.test.ts' test/chat/render/hostile.test.ts \
 	  test/chat/model/model.test.ts test/chat/durability/kill.test.ts test/chat/durability/damage.test.ts \
-	  test/cluster/replica/faults.test.ts
+	  test/cluster/replica/faults.test.ts test/chat/process/restore-kill.test.ts
 
 build: dist/firmware.js
 

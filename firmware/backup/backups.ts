@@ -188,8 +188,9 @@ export class Backups {
           cost,
           warn: (message) => log.warning('general', message),
         })
+        const { chat } = this
+        let isReplaced = false
         try {
-          const { chat } = this
           const received = backup.chatPieces === null ? null : await chat?.receive(backup.chatPieces())
           if (this.#services.openStore().session !== session) throw unavailable() // locked meanwhile
           const stays = session !== null && backup.fits(device)
@@ -200,12 +201,13 @@ export class Backups {
             const timeMs = systemTimeMs + clock.now() - requestedAtMs
             device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())
           })
+          isReplaced = true
           if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
           claim.release()
           await actAlone(() => this.#services.restart(stays ? session.vault.domainKey.slice() : null))
-          chat?.replaced()
           store.checkpoint() // nothing of what was replaced stays behind
         } finally {
+          chat?.settled(isReplaced)
           backup.close()
         }
       } finally {

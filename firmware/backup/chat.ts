@@ -20,13 +20,16 @@ export interface ChatBackups {
   readonly exists: boolean
   /** Null when it has failed, which is logged. Throws `busy` while another is being made, `unavailable` while it starts. */
   copy(): Promise<ChatCopy | null>
-  /** What a backup holds, all of it on disk beside the present one when it resolves. Gives the name of it. */
+  /**
+   * What a backup holds, all of it on disk beside the present one when it resolves. Gives the name of it. Whatever happens
+   * to its process, it stays there until `settled`, which has to be called.
+   */
   receive(pieces: Iterable<ChatPiece>): Promise<string>
   /**
    * Within the transaction that replaces the records: what was received counts from now on. Where nothing was, the present
    * one stays while its key does, and goes with it.
    */
   replace(device: DeviceArea, received: string | null, keyStays: boolean): void
-  /** Afterwards. */
-  replaced(): void
+  /** The restore is over, and was done or not. Without effect when nothing of the chat was in it. */
+  settled(isReplaced: boolean): void
 }

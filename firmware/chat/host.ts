@@ -90,6 +90,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const acts = createActsKept({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
   let changing = false
+  let endReceiving: ReturnType<typeof beginChange> | undefined
 
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
 
@@ -154,17 +155,23 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     if (!changing) process.renew()
   }
 
-  /** One change at a time; meanwhile nothing is done by itself. */
-  async function exclusively<T>(change: () => Promise<T>): Promise<T> {
+  /** One change at a time; meanwhile nothing is done by itself. Gives what ends it, and is told whether another process has to come. */
+  function beginChange(): (isRenewed: boolean) => void {
     if (changing) throw new CofferError('busy', 'The chat is being changed, try again')
     changing = true
     const { era } = appliance
+    return (isRenewed) => {
+      changing = false
+      if (isRenewed || appliance.era !== era) renew()
+      sync()
+    }
+  }
+  async function exclusively<T>(change: () => Promise<T>): Promise<T> {
+    const end = beginChange()
     try {
       return await change()
     } finally {
-      changing = false
-      if (appliance.era !== era) renew()
-      sync()
+      end(false)
     }
   }
 
@@ -196,16 +203,16 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       log.warning('general', 'the backup is without the chat, which has failed')
       return null
     },
-    receive: (pieces) =>
-      exclusively(async () => {
-        process.retry()
-        if (chatTls.identity === undefined) chatTls.reload()
-        if (chatTls.identity === undefined) chatTls.use(await makeTlsIdentity(random))
-        process.want('running')
-        const generation = newGeneration(random)
-        await hand(await process.listening(), generation, pieces)
-        return generation
-      }),
+    async receive(pieces) {
+      endReceiving = beginChange() // a process that opened the present one would erase what is beside it
+      process.retry()
+      if (chatTls.identity === undefined) chatTls.reload()
+      if (chatTls.identity === undefined) chatTls.use(await makeTlsIdentity(random))
+      process.want('running')
+      const generation = newGeneration(random)
+      await hand(await process.listening(), generation, pieces)
+      return generation
+    },
     replace: (device, received, keyStays) => {
       const { record } = organization
       if (received !== null) {
@@ -213,10 +220,15 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
         if (!device.has(CHAT_TLS_IDENTITY)) device.putTlsIdentity(chatTls.identity, CHAT_TLS_IDENTITY)
       } else if (record !== null && !keyStays) device.put(CHAT, encodeRecord({ ...record, stage: 'erasing' }))
     },
-    replaced: () => {
-      chatTls.reload()
-      renew()
-      sync()
+    settled(isReplaced) {
+      const end = endReceiving
+      endReceiving = undefined
+      if (isReplaced) chatTls.reload()
+      if (end !== undefined) end(isReplaced)
+      else if (isReplaced) {
+        renew()
+        sync()
+      }
     },
   }
 

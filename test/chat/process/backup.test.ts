@@ -5,13 +5,11 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
-import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
+import { ADMIN, expect, stateOf, UNLOCK_PASSPHRASE } from '../../support/appliance.ts'
 import { buildForTests } from '../../support/build.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
-import { type Account, ask, chatPid, keyOf, makeOrganization, reach, statusOf } from '../support/process.ts'
-
-const BACKUP = 'words that open a backup'
-const BACKUP_USER = 'keeper:passphrase of the keeper'
+import { BACKUP_USER, backUp, nameOf, provisionForBackups, rename, restore } from '../support/backups.ts'
+import { chatPid, keyOf, makeOrganization, reach, statusOf } from '../support/process.ts'
 
 let program: string
 before(async () => {
@@ -26,38 +24,9 @@ async function started(t: TestContext, data = makeDataDirectory(t)): Promise<Cof
 
 async function furnished(t: TestContext, data = makeDataDirectory(t)): Promise<Coffer> {
   const coffer = await started(t, data)
-  await provision(coffer)
-  const json = { newPassphrase: BACKUP, currentPassphrase: '' }
-  await expect(204, coffer.call('PUT', '/config/backup-passphrase', { as: ADMIN, json }))
-  const user = { realName: 'Keeper', role: 'Backup', passphrase: 'passphrase of the keeper' }
-  await expect(201, coffer.call('PUT', '/users/keeper', { as: ADMIN, json: user }))
+  await provisionForBackups(coffer)
   return coffer
 }
-
-const backUp = async (coffer: Coffer, form = 'coffer'): Promise<Buffer> =>
-  (await expect(200, coffer.call('POST', `/system/backup?format=${form}`, { as: BACKUP_USER }))).bytes
-
-const restore = (coffer: Coffer, backup: Buffer, as?: string) =>
-  coffer.call('POST', `/system/restore?backupPassphrase=${encodeURIComponent(BACKUP)}`, {
-    ...(as && { as }),
-    body: backup,
-    type: 'application/octet-stream',
-  })
-
-/** A change of the owner's, and whether it is there. */
-const rename = async (port: number, as: Account, name: string) => {
-  const { status, body } = await ask(
-    port,
-    'PATCH',
-    `/users/${(await ask(port, 'GET', '/users/me', { as })).body.user_id}`,
-    {
-      as,
-      form: { full_name: name },
-    },
-  )
-  assert.equal(status, 200, JSON.stringify(body))
-}
-const nameOf = async (port: number, as: Account) => (await ask(port, 'GET', '/users/me', { as })).body.full_name
 
 test('comes back on a fresh Coffer with everything, once that is unlocked', async (t) => {
   const first = await furnished(t)
@@ -121,24 +90,6 @@ test('one of another Coffer, without a chat, takes the chat with the key that op
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
   await reach(coffer, 'none')
   assert.deepEqual(readdirSync(join(data, 'chat')), [])
-})
-
-test('a restore that is cut by a kill leaves the chat of before', async (t) => {
-  const data = makeDataDirectory(t)
-  const coffer = await furnished(t, data)
-  await makeOrganization(coffer)
-  const { port } = await statusOf(coffer)
-  const account = await keyOf(port!)
-  const backup = await backUp(coffer)
-  await rename(port!, account, 'Olivia After')
-  const cut = restore(coffer, backup, ADMIN).catch(() => null)
-  process.kill(await coffer.firmwarePid(), 'SIGKILL')
-  const answer = await cut
-  await coffer.see(/The firmware ended with SIGKILL/)
-  await coffer.see(/Locked/)
-  await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } }))
-  const again = await reach(coffer, 'running')
-  assert.equal(await nameOf(again.port!, account), answer?.status === 204 ? 'Olivia Owner' : 'Olivia After')
 })
 
 test('two at a time are refused, and what was written while one was read is not lost', async (t) => {

@@ -65,10 +65,21 @@ export function ask(
   port: number,
   method: string,
   path: string,
-  { as, form, file }: { as?: Account; form?: Record<string, string>; file?: { name: string; content: string } } = {},
+  {
+    as,
+    form,
+    file,
+    outside = false,
+  }: {
+    as?: Account
+    form?: Record<string, string>
+    file?: { name: string; content: string }
+    /** The path is a whole one. */
+    outside?: boolean
+  } = {},
 ): Promise<ChatAnswer> {
   const encoded = file === undefined ? new URLSearchParams(form).toString() : multipart(file)
-  const target = `/api/v1${path}${method === 'GET' && encoded !== '' ? `?${encoded}` : ''}`
+  const target = `${outside ? '' : '/api/v1'}${path}${method === 'GET' && encoded !== '' ? `?${encoded}` : ''}`
   const { promise, resolve, reject } = Promise.withResolvers<ChatAnswer>()
   const outgoing = request(
     {
