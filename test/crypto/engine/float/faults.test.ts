@@ -13,39 +13,9 @@ import type { Products } from '../../../../firmware/crypto/engine/float/emitter.
 import { whyNotFused } from '../../../../firmware/crypto/engine/float/probe.ts'
 import { systemRandom } from '../../../../firmware/crypto/random.ts'
 import type { CurveKeyType, EcKeyType } from '../../../../firmware/crypto/types.ts'
+import { madeBy } from '../made-by.ts'
 
 const FLIPS = process.env.COFFER_SLOW === undefined ? 300 : 10_000 // of each curve, and of its mode
-
-/** The memories of modules and the buffers of secrets that are made while `work` runs. */
-async function madeBy<T>(
-  work: () => T | Promise<T>,
-): Promise<{ result: T; memories: Uint8Array[]; secrets: Uint8Array[] }> {
-  type Exports = { memory: { buffer: ArrayBuffer } }
-  const wasm = (globalThis as unknown as { WebAssembly: { Instance: new (module: object) => { exports: Exports } } })
-    .WebAssembly
-  const { Instance } = wasm
-  const Buffers = globalThis.ArrayBuffer
-  const [memories, secrets]: [Uint8Array[], Uint8Array[]] = [[], []]
-  wasm.Instance = class extends Instance {
-    constructor(module: object) {
-      super(module)
-      memories.push(new Uint8Array(this.exports.memory.buffer))
-    }
-  }
-  globalThis.ArrayBuffer = new Proxy(Buffers, {
-    construct(target, [bytes]: [number]) {
-      const buffer = new target(bytes)
-      if (bytes > 0) secrets.push(new Uint8Array(buffer))
-      return buffer
-    },
-  })
-  try {
-    return { result: await work(), memories, secrets }
-  } finally {
-    wasm.Instance = Instance
-    globalThis.ArrayBuffer = Buffers
-  }
-}
 
 /** Places in a memory that are worth a flip: of what is zero, of what comes first and last of the rest, and of all of it. */
 function regionsOf(memory: Uint8Array): (() => number)[] {

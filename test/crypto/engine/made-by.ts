@@ -1,0 +1,32 @@
+/** What an engine keeps in memory, for tests that change or search it. */
+
+/** The memories of modules and the buffers of secrets that are made while `work` runs. */
+export async function madeBy<T>(
+  work: () => T | Promise<T>,
+): Promise<{ result: T; memories: Uint8Array[]; secrets: Uint8Array[] }> {
+  type Exports = { memory: { buffer: ArrayBuffer } }
+  const wasm = (globalThis as unknown as { WebAssembly: { Instance: new (module: object) => { exports: Exports } } })
+    .WebAssembly
+  const { Instance } = wasm
+  const Buffers = globalThis.ArrayBuffer
+  const [memories, secrets]: [Uint8Array[], Uint8Array[]] = [[], []]
+  wasm.Instance = class extends Instance {
+    constructor(module: object) {
+      super(module)
+      memories.push(new Uint8Array(this.exports.memory.buffer))
+    }
+  }
+  globalThis.ArrayBuffer = new Proxy(Buffers, {
+    construct(target, [bytes]: [number]) {
+      const buffer = new target(bytes)
+      if (bytes > 0) secrets.push(new Uint8Array(buffer))
+      return buffer
+    },
+  })
+  try {
+    return { result: await work(), memories, secrets }
+  } finally {
+    wasm.Instance = Instance
+    globalThis.ArrayBuffer = Buffers
+  }
+}

@@ -1,0 +1,87 @@
+/** Executes the generators of polynomial arithmetic on bounds instead of values: see checker.ts of the curves, of which it is one more kind. */
+
+import type { Products } from '../../../../firmware/crypto/engine/float/emitter.ts'
+import { SIGNED } from '../../../../firmware/crypto/engine/float/format.ts'
+import { Q } from '../../../../firmware/crypto/engine/ml-dsa/parameters.ts'
+import type { PolynomialMachine } from '../../../../firmware/crypto/engine/ml-dsa/transform-code.ts'
+import { Checker, type Interval, number } from '../float/checker.ts'
+
+/** Stands where a factor's share of q is read: its value decides nothing that `modular` does not bound. */
+export const SHARE = number(0n, 0n)
+
+const EXACT = 1n << 53n
+const INTEGER = 1n << 31n
+const MODULUS = BigInt(Q)
+
+export class PolynomialChecker extends Checker implements PolynomialMachine<Interval, number> {
+  /** The largest product, sum of products and multiple of q. */
+  largest = 0n
+  /** Of the roundings before a quotient: its last bit, and the share's. */
+  readonly #errorBits: bigint
+
+  constructor(products: Products) {
+    super(SIGNED, products)
+    this.#errorBits = products === 'fused' ? 53n : 52n
+  }
+
+  times(a: Interval, b: Interval): Interval {
+    const products = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
+    return this.#exact(products.reduce(smaller), products.reduce(larger))
+  }
+
+  plusProduct(sum: Interval, a: Interval, b: Interval): Interval {
+    return this.#sum(sum, this.times(a, b), 1n)
+  }
+
+  minusProduct(sum: Interval, a: Interval, b: Interval): Interval {
+    return this.#sum(sum, this.times(a, b), -1n)
+  }
+
+  modular(a: Interval, factor: Interval, share: Interval): Interval {
+    if (share !== SHARE) throw new Error('a factor without its share')
+    return this.#rest(size(this.times(a, factor)))
+  }
+
+  reduce(a: Interval): Interval {
+    return this.#rest(size(a))
+  }
+
+  /** What is left of a product of that size: half of q, and q times what the quotient is beside itself. */
+  #rest(product: bigint): Interval {
+    this.#exact(-product - MODULUS, product + MODULUS) // the multiple of q
+    const most = MODULUS / 2n + 1n + (product >> this.#errorBits)
+    return number(-most, most)
+  }
+
+  firsts = (a: Interval, b: Interval): Interval => both(a, b)
+  seconds = (a: Interval, b: Interval): Interval => both(a, b)
+
+  widen(from: number, limb: number): [Interval, Interval] {
+    const value = asInteger(this.load(from, limb))
+    return [value, value]
+  }
+
+  narrow(to: number, limb: number, a: Interval, b: Interval): void {
+    this.store(to, limb, asInteger(both(a, b)))
+  }
+
+  #sum(a: Interval, b: Interval, sign: 1n | -1n): Interval {
+    return sign === 1n ? this.#exact(a.low + b.low, a.high + b.high) : this.#exact(a.low - b.high, a.high - b.low)
+  }
+
+  #exact(low: bigint, high: bigint): Interval {
+    this.largest = [this.largest, -low, high].reduce(larger)
+    if (this.largest >= EXACT) throw new RangeError('a product or a sum above 2^53')
+    return number(low, high)
+  }
+}
+
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+export const size = ({ low, high }: Interval): bigint => larger(-low, high)
+export const both = (a: Interval, b: Interval): Interval => number(smaller(a.low, b.low), larger(a.high, b.high))
+
+function asInteger(value: Interval): Interval {
+  if (value.low < -INTEGER || value.high >= INTEGER) throw new RangeError('an integer of more than 32 bits')
+  return value
+}
