@@ -1,5 +1,5 @@
 /**
- * Timing-leakage test of RSA and the curves: prints Welch's |t| for each subject and fails above the limit, or when a leak made
+ * Timing-leakage test of RSA, the curves and ML-DSA: prints Welch's |t| for each subject and fails above the limit, or when a leak made
  * on purpose is not found. README.md says what that proves. Run it on an idle machine, in parts if need be:
  * `node tools/ct/main.ts [--samples N] [--engine plain] [--group powers --group curves] [--only TEXT] [--log FILE]`. The log is
  * what is printed, after the date and the processor.

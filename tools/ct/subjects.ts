@@ -29,6 +29,7 @@ import {
   smallNumber,
   sparseNumber,
 } from './inputs.ts'
+import { mlDsaSubjects } from './ml-dsa-subjects.ts'
 import { preparedSubject, type Subject, subject } from './subject.ts'
 
 /** Apart, because making the inputs of all takes a while. */
@@ -37,6 +38,7 @@ export const GROUPS: Readonly<Record<string, (engine: Engine) => Subject[]>> = {
   private: privatePowers,
   paddings,
   curves: (engine) => curveSubjects(productsOf(engine)),
+  'ml-dsa': (engine) => mlDsaSubjects(productsOf(engine)),
   powers,
   inverses,
 }

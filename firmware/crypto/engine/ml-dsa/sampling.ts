@@ -48,24 +48,30 @@ const transformOrder = (i: number): number => (i & ~3) | ((i & 1) << 1) | ((i >>
  * one may not: no table is read where it says, and nothing is divided.
  */
 export function sampleBounded(lattice: Lattice, target: number, rhoPrime: Uint8Array, index: number): void {
-  const { at, bytes, doubles, code, parameters } = lattice
+  const { at, bytes, code } = lattice
   const [input] = at.inputs
-  const limit = parameters.eta === 2 ? 15 : 9
   bytes.set(rhoPrime, input)
   bytes[input + DIGEST_BYTES] = index
   bytes[input + DIGEST_BYTES + 1] = 0
   lattice.absorb(input, DIGEST_BYTES + 2, SHAKE256)
   for (let count = 0; ; code.permute(at.state)) {
-    for (let i = at.state; i < at.state + SHAKE256.rateBytes; i++) {
-      for (let shift = 0; shift < 8; shift += 4) {
-        const value = (bytes[i]! >> shift) & 15
-        if (value >= limit) continue
-        const residue = parameters.eta === 2 ? value - 5 * ((value * 205) >> 10) : value
-        doubles[target / 8 + count++] = parameters.eta - residue
-        if (count === N) return
-      }
-    }
+    count = acceptBounded(lattice, target, count)
+    if (count === N) return
   }
+}
+
+/** Adds what a block of the state gives to the first `count` coefficients, and says how many there are then. */
+export function acceptBounded({ at, bytes, doubles, parameters }: Lattice, target: number, count: number): number {
+  const { eta } = parameters
+  const limit = eta === 2 ? 15 : 9
+  let found = count
+  for (let i = 0; i < 2 * SHAKE256.rateBytes && found < N; i++) {
+    const value = (bytes[at.state + (i >> 1)]! >> (4 * (i & 1))) & 15
+    if (value >= limit) continue
+    const residue = eta === 2 ? value - 5 * ((value * 205) >> 10) : value
+    doubles[target / 8 + found++] = eta - residue
+  }
+  return found
 }
 
 /** ExpandMask: y, from rho'' and a counter. */

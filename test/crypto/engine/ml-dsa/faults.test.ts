@@ -11,7 +11,7 @@ import { publicKeyPem } from '../../../../firmware/crypto/encoding/public-key.ts
 import { Fault } from '../../../../firmware/crypto/engine/fault.ts'
 import type { Products } from '../../../../firmware/crypto/engine/float/emitter.ts'
 import { whyNotFused } from '../../../../firmware/crypto/engine/float/probe.ts'
-import { type expectKeccakConstants, keccak, SHAKE256 } from '../../../../firmware/crypto/engine/keccak.ts'
+import { keccak, SHAKE256 } from '../../../../firmware/crypto/engine/keccak.ts'
 import { expandSeed } from '../../../../firmware/crypto/engine/ml-dsa/key.ts'
 import type { Lattice } from '../../../../firmware/crypto/engine/ml-dsa/lattice.ts'
 import { ML_DSA_SETS, type MlDsaSet } from '../../../../firmware/crypto/engine/ml-dsa/parameters.ts'
