@@ -11,6 +11,7 @@ import { publicKeyPem } from '../../../../firmware/crypto/encoding/public-key.ts
 import { Fault } from '../../../../firmware/crypto/engine/fault.ts'
 import type { Products } from '../../../../firmware/crypto/engine/float/emitter.ts'
 import { whyNotFused } from '../../../../firmware/crypto/engine/float/probe.ts'
+import type * as Keccak from '../../../../firmware/crypto/engine/keccak.ts'
 import { keccak, SHAKE256 } from '../../../../firmware/crypto/engine/keccak.ts'
 import { expandSeed } from '../../../../firmware/crypto/engine/ml-dsa/key.ts'
 import type { Lattice } from '../../../../firmware/crypto/engine/ml-dsa/lattice.ts'
@@ -130,7 +131,10 @@ for (const set of ML_DSA_SETS) {
       const hash = keccak(SHAKE256, 128, seed, Uint8Array.of(lattice.parameters.rows, lattice.parameters.columns))
       const patterns = [seed, k, hash.subarray(32, 96), partOf(at.s1), partOf(at.s2), partOf(at.t0)]
       const countIn = (memories: Uint8Array[]) =>
-        memories.reduce((sum, memory) => sum + patterns.filter((part) => Buffer.from(memory).includes(part)).length, 0)
+        memories.reduce(
+          (sum, memory) => sum + patterns.filter((part) => Buffer.from(memory).includes(Buffer.from(part))).length,
+          0,
+        )
 
       const { result: key, secrets: whileOpening } = await madeBy(() => openMlDsa(set, seed, systemRandom, products))
       let found = 0
