@@ -147,8 +147,8 @@ export function createSealedTable(
 
 /** Records as they lie on disk, intact or not. */
 interface Readings {
-  /** Every row; each that is damaged is reported once. What is intact lies in `room`, where that is given and large enough. */
-  survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }>
+  /** Every row; each that is damaged is reported once. */
+  survey(): Generator<SealedRecord & { slot: bigint }>
   /** The same without memory for each: every record is valid until the next one. */
   borrow(): Generator<SealedRecord & { slot: bigint }>
   /** The value of a name, what is wrong with it, or null. */
@@ -191,28 +191,27 @@ function createReadings({ rows, sealer, table, onDamage, expectOpen }: ReadingsO
     onDamage(`a stored record of ${table} is ${damage}`)
   }
 
-  function* survey(room?: Uint8Array): Generator<SealedRecord & { slot: bigint }> {
-    for (const row of rows.all()) {
-      expectOpen()
-      const { slot, sealed } = row
-      const opened = openRow(row, room)
-      if (typeof opened === 'string') {
-        report(slot, opened)
-        yield { slot, sealed, record: null }
-      } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
-    }
-    surveyed = true
-  }
-
-  /** Thousands of records need no memory of their own each. */
-  function* borrow(): Generator<SealedRecord & { slot: bigint }> {
-    const room = newSecret(ROOM_BYTES)
+  /** What is intact lies in `room`, where that is given and large enough. */
+  function* surveyIn(room: Uint8Array | undefined): Generator<SealedRecord & { slot: bigint }> {
     try {
-      yield* survey(room)
+      for (const page of rows.pages())
+        for (const row of page) {
+          expectOpen()
+          const { slot, sealed } = row
+          const opened = openRow(row, room)
+          if (typeof opened === 'string') {
+            report(slot, opened)
+            yield { slot, sealed, record: null }
+          } else yield { slot, sealed, record: { slot, n: opened.n, value: opened.value } }
+        }
+      surveyed = true
     } finally {
       wipe(room)
     }
   }
+
+  const survey = () => surveyIn(undefined)
+  const borrow = () => surveyIn(newSecret(ROOM_BYTES))
 
   /** What is wrong with a slot that has no row. */
   const damageOfMissing = (slot: bigint): Damage | null => {
@@ -258,7 +257,7 @@ interface Rows {
   at(slot: bigint): Row | undefined
   after(slot: bigint): Row | undefined
   /** In the order of their slots, some at once: the table may be changed meanwhile. */
-  all(): Generator<Row>
+  pages(): Generator<Row[]>
   put(slot: bigint, sealed: Uint8Array): void
   drop(slot: bigint): void
 }
@@ -278,11 +277,11 @@ function createRows(store: StoreFile, table: string): Rows {
   return {
     at: (slot) => select.get(slot),
     after: (slot) => selectNext.get(slot, 1),
-    *all() {
+    *pages() {
       let after = BEFORE_FIRST
       for (;;) {
         const page = onDisk(() => selectNext.all(after, PAGE_ROWS))
-        yield* page
+        yield page
         if (page.length < PAGE_ROWS) return
         after = page.at(-1)!.slot
       }
