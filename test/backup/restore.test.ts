@@ -90,6 +90,7 @@ for (const format of BACKUP_FORMATS) {
     target.nowMs += 2000
     await unlock(target)
     assert.deepEqual(await inventory(target, 'team~chief'), before)
+    await sign(target, 'lasting', 'ML_DSA')
     assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'off')
     const { time } = (await target.call('GET /config/time')).json
     assert.match(time, /^2031-05-06T07:0[89]:/)

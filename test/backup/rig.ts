@@ -48,6 +48,7 @@ export async function furnishedRig(t: TestContext): Promise<Rig> {
   await rig.key('plain')
   await rig.key('tagged', { restrictions: { tags: ['berlin'] }, label: 'a label' })
   await rig.key('plain', { label: 'of the team' }, 'team~chief')
+  await rig.key('lasting', { type: 'ML_DSA_44', mechanisms: ['ML_DSA_Signature'] })
   const body = new Uint8Array([1, 2, 3, 0])
   await rig.call('PUT /keys/tagged/cert', { body, headers: { 'content-type': 'application/octet-stream' } })
   for (let n = 0; n < 3; n++) await sign(rig, 'tagged')
@@ -55,10 +56,10 @@ export async function furnishedRig(t: TestContext): Promise<Rig> {
   return rig
 }
 
-export async function sign(rig: Rig, id: string): Promise<void> {
+export async function sign(rig: Rig, id: string, mode = 'EdDSA'): Promise<void> {
   const { status, text } = await rig.call(`POST /keys/${id}/sign`, {
     as: 'operator',
-    json: { mode: 'EdDSA', message: 'AAAA' },
+    json: { mode, message: 'AAAA' },
   })
   if (status !== 200) throw new Error(`sign: ${status} ${text}`)
 }
@@ -111,7 +112,7 @@ export async function inventory(rig: Rig, namespaced?: string): Promise<unknown>
     await get(`/users/${user}/tags`)
   }
   for (const as of ['admin', ...(namespaced === undefined ? [] : [namespaced])]) {
-    for (const { id } of (await get('/keys', as)) as { id: string }[]) {
+    for (const { id } of (await get('/keys?types=all', as)) as { id: string }[]) {
       await get(`/keys/${id}`, as)
       await get(`/keys/${id}/cert`, as)
       await get(`/keys/${id}/public.pem`, as)
