@@ -14,6 +14,7 @@ import type { Products } from '../../firmware/crypto/engine/float/emitter.ts'
 import { whyNotFused } from '../../firmware/crypto/engine/float/probe.ts'
 import { Lattice } from '../../firmware/crypto/engine/ml-dsa/lattice.ts'
 import { ML_DSA_SETS, type MlDsaSet, PARAMETERS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
+import type * as Sets from '../../firmware/crypto/engine/ml-dsa/sets.ts'
 import { KNOWN, knownAnswer } from '../../firmware/crypto/engine/ml-dsa/sets.ts'
 import {
   expandedMlDsa,
@@ -192,6 +193,18 @@ for (const set of ML_DSA_SETS) {
     assert.throws(() => key.sign('ML_DSA', message), { code: 'internal' })
   })
 }
+
+test('a set whose known answer does not come out gives no signature, and says why', async () => {
+  const fresh: typeof Sets = await import(`../../firmware/crypto/engine/ml-dsa/sets.ts?${randomInt(2 ** 40)}`)
+  Object.assign(fresh.KNOWN.ML_DSA_44, { sha256: '00'.repeat(32) })
+  for (let time = 0; time < 2; time++) {
+    assert.throws(() => fresh.latticeOf('ML_DSA_44', 'exact'), {
+      code: 'internal',
+      message: 'Signatures of ML_DSA_44 come out wrong: this computer or this software is broken',
+    })
+  }
+  assert.ok(fresh.latticeOf('ML_DSA_65', 'exact') instanceof Lattice)
+})
 
 const isInvalid = (error: unknown): boolean => error instanceof CofferError && error.code === 'invalid'
 

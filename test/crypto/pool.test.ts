@@ -9,6 +9,8 @@ import { build } from 'esbuild'
 import { CofferError, type ErrorCode } from '../../firmware/base/error.ts'
 import { CURVES } from '../../firmware/crypto/algorithms.ts'
 import { publicKeyPem } from '../../firmware/crypto/encoding/public-key.ts'
+import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
+import { expandedMlDsa, verifyMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/private-key.ts'
@@ -48,6 +50,30 @@ const code =
   (expected: ErrorCode, text = '') =>
   (error: unknown) =>
     error instanceof CofferError && error.code === expected && error.message.includes(text)
+
+test('ML-DSA keys are generated, used with a context, and imported as a seed, expanded or both', () =>
+  withPool(async (pool) => {
+    for (const type of ML_DSA_SETS) {
+      const pair = await pool.generate(type)
+      const { data: publicKey } = pair.public as { data: Uint8Array }
+      const [text, context] = [Buffer.from('text'), Buffer.from('context')]
+      const key = stored(pair)
+      const signature = await pool.sign(key, 'ML_DSA', text, context)
+      assert.ok(verifyMlDsa(type, publicKey, 'ML_DSA', text, signature, context))
+      const mu = systemRandom(64)
+      assert.ok(verifyMlDsa(type, publicKey, 'ML_DSA_EXTERNAL_MU', mu, await pool.sign(key, 'ML_DSA_EXTERNAL_MU', mu)))
+      assert.equal(key.loads, 1)
+      await assert.rejects(pool.sign(key, 'EdDSA', text), code('invalid', 'mode'))
+      await assert.rejects(pool.sign(key, 'ML_DSA', text, new Uint8Array(256)), code('invalid', 'context'))
+      await assert.rejects(pool.decrypt(key, 'RAW', text), code('invalid', 'decrypt'))
+      const expanded = expandedMlDsa(type, pair.private)
+      assert.deepEqual(await pool.importRaw(type, pair.private), pair)
+      assert.deepEqual(await pool.importRaw(type, pair.private, expanded), pair)
+      assert.deepEqual(await pool.importRaw(type, expanded), { ...pair, private: expanded })
+      await assert.rejects(pool.importRaw(type, systemRandom(32), expanded), code('invalid', 'agree'))
+      await assert.rejects(pool.importRaw(type, new Uint8Array(33)), code('invalid', 'data'))
+    }
+  }))
 
 test('every curve type is generated, used and imported through the pool', () =>
   withPool(async (pool) => {
