@@ -14,13 +14,9 @@ import type { Decision } from '../../store/store.ts'
 import type { Draft, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
+import type { Patience } from './patience.ts'
 import { HEAD_KEY, recordKey } from './places.ts'
 
-/** A leader that was killed leaves proposals behind that etcd gives up on after seven seconds only. */
-const RESEND_MS = 1000
-const RETRY_MS = 100 // where it is refused at once
-/** Then nobody knows whether it was done. */
-const DEADLINE_MS = 10_000
 const LOSSES_PATIENT = 2 // from then on a pause lets others be first
 const PAUSE_MS_MAX = 16
 const ID_BYTES = 12
@@ -37,6 +33,7 @@ export interface ProposalsOptions {
   copy: VaultCopy
   random: Random
   nowMs: () => number
+  patience: Patience
   sealHead(head: Head, id: string): Uint8Array
   /** What was adopted last: where records lie, and the revision that its head was written at. */
   position(): { generation: string; revision: number }
@@ -72,7 +69,7 @@ export interface Proposals {
 }
 
 export function createProposals(options: ProposalsOptions): Proposals {
-  const { etcd, copy, random, nowMs, sealHead, position, refusal, adopted } = options
+  const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, adopted } = options
   const waiting: Waiting[] = []
   let current: (Proposal & { revision: number; decide: (fate: Fate) => void }) | null = null
   let isRunning = false
@@ -133,7 +130,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   /** Who changes nothing, or is refused, was still decided on what may be old. */
   async function confirm(draft: Draft): Promise<Fate> {
     const { revision } = position()
-    const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: DEADLINE_MS }))
+    const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: patience.outcomeMsMax }))
     if (entry !== null && entry.revision > revision) {
       await adopted(entry.revision)
       return 'lost'
@@ -161,17 +158,17 @@ export function createProposals(options: ProposalsOptions): Proposals {
 
   /** Until the time is over, or the signal aborts: it is adopted, or another one. */
   async function send(revision: number, writes: readonly Write[], signal: AbortSignal): Promise<Fate> {
-    const endMs = nowMs() + DEADLINE_MS
+    const endMs = nowMs() + patience.outcomeMsMax
     let isSent = false // and may be done
     while (!signal.aborted && nowMs() < endMs) {
       const beganMs = nowMs()
       try {
-        await etcd.changeIf(HEAD_KEY, revision, writes, RESEND_MS)
+        await etcd.changeIf(HEAD_KEY, revision, writes, patience.resendMs)
         await pause(endMs - nowMs(), signal)
       } catch (error) {
         if (!isSent && isRefusal(error)) throw storageError(error)
         isSent = true
-        if (nowMs() - beganMs < RETRY_MS) await pause(RETRY_MS, signal)
+        if (nowMs() - beganMs < patience.resendPauseMs) await pause(patience.resendPauseMs, signal)
       }
     }
     return 'unknown'

@@ -15,16 +15,11 @@ import { EtcdError } from '../etcd/error.ts'
 import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
 import { Contact, type ReplicaState } from './contact.ts'
 import { type ClusterHead, createHeadSealer } from './head.ts'
+import { PATIENCE, type Patience } from './patience.ts'
 import { generationPrefix, HEAD_KEY, PREFIX, parseRecordKey } from './places.ts'
 import type { Position, PositionRow } from './position.ts'
 import { alongsideOf, createProposals, noQuorum, type Proposal } from './proposals.ts'
 import { Refusal } from './refusal.ts'
-
-const HEARTBEAT_MS = 1000
-const HEARTBEAT_MS_MAX = 2000 // one that takes longer is none
-const RETRY_MS = 200
-const STALLED_MS = 5000 // a watch that does not tell of a head that was read elsewhere is begun anew
-const BARRIER_MS_MAX = 2000 // what a read may wait for the others
 
 export interface ReplicaOptions {
   etcd: Etcd
@@ -36,6 +31,7 @@ export interface ReplicaOptions {
   random: Random
   /** Must never jump. */
   nowMs?: () => number
+  patience?: Patience
   position: PositionRow
   /** It follows no more. */
   onRefusal(why: string): void
@@ -69,6 +65,7 @@ export function startReplica(options: ReplicaOptions): Replica {
 
 class RunningReplica implements Replica {
   readonly #options: ReplicaOptions
+  readonly #patience: Patience
   readonly #copy: VaultCopy
   readonly #heads
   readonly #proposals
@@ -90,17 +87,18 @@ class RunningReplica implements Replica {
   #askingNext: Promise<number> | null = null
 
   constructor(options: ReplicaOptions) {
-    const { etcd, domainKey, random, member, position, nowMs = () => performance.now() } = options
+    const { etcd, domainKey, random, member, position, nowMs = () => performance.now(), patience = PATIENCE } = options
     this.#options = { ...options, nowMs }
+    this.#patience = patience
     this.#contact = new Contact(nowMs)
     this.#heads = createHeadSealer(domainKey, random)
     this.#copy = options.replicate((decide) => this.#proposals.add(decide))
     this.#proposals = createProposals({
-      ...{ etcd, random, nowMs, copy: this.#copy },
+      ...{ etcd, random, nowMs, patience, copy: this.#copy },
       sealHead: (head, id) => this.#heads.seal({ generation: this.#position!.generation, id, member, head }),
       position: () => this.#position!,
       refusal: () => this.#changeRefusal(),
-      adopted: (revision) => this.#adopted(revision, HEARTBEAT_MS_MAX),
+      adopted: (revision) => this.#adopted(revision, this.#patience.heartbeatMsMax),
     })
     this.#position = position.read()
     this.#n = this.#copy.head().n
@@ -136,7 +134,7 @@ class RunningReplica implements Replica {
   async barrier(): Promise<boolean> {
     if (this.state !== 'following') return false
     try {
-      return await this.#adopted(await this.#newest(), BARRIER_MS_MAX)
+      return await this.#adopted(await this.#newest(), this.#patience.barrierMsMax)
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       return false
@@ -160,7 +158,7 @@ class RunningReplica implements Replica {
         if (!this.#isRunning) return
         this.#fail(error)
       }
-      await this.#pause(RETRY_MS)
+      await this.#pause(this.#patience.retryMs)
     }
   }
 
@@ -169,7 +167,7 @@ class RunningReplica implements Replica {
     while (this.#isRunning) {
       try {
         const known = this.#position?.revision ?? 0
-        const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: HEARTBEAT_MS_MAX })
+        const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: this.#patience.heartbeatMsMax })
         this.#contact.note(true)
         if (!this.#isStarting) expectNotOlder(entry, known)
         this.#noteStall(entry)
@@ -178,7 +176,7 @@ class RunningReplica implements Replica {
         if (error instanceof EtcdError) this.#lose()
         else this.#fail(error)
       }
-      await this.#pause(HEARTBEAT_MS)
+      await this.#pause(this.#patience.heartbeatMs)
     }
   }
 
@@ -301,7 +299,7 @@ class RunningReplica implements Replica {
     if (this.#isStarting || entry === null || entry.revision <= this.#position!.revision) this.#behindSinceMs = null
     else {
       this.#behindSinceMs ??= nowMs
-      if (nowMs - this.#behindSinceMs < STALLED_MS) return
+      if (nowMs - this.#behindSinceMs < this.#patience.stalledMs) return
       this.#behindSinceMs = null
       this.#watching.abort()
     }
@@ -362,7 +360,7 @@ class RunningReplica implements Replica {
   }
 
   async #ask(): Promise<number> {
-    const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: BARRIER_MS_MAX })
+    const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: this.#patience.barrierMsMax })
     return entry?.revision ?? 0
   }
 

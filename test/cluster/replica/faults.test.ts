@@ -11,6 +11,7 @@ import { startEtcdApart } from '../../support/etcd.ts'
 import type { Partition } from '../../support/partition.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import { isLinearizable, type Operation } from '../history.ts'
+import { createDice } from './model.ts'
 import { expectEqual, get, type Node, openNodes, openStores, put, start, stop, until } from './rig.ts'
 
 await fileNeeds('etcd')
@@ -20,17 +21,6 @@ const SEED = Number(process.env.COFFER_SEED ?? Math.trunc(Math.random() * 2 ** 3
 const CLIENTS = 4 // on each node
 const REGISTERS = 8
 const PAUSE_MS_MAX = 5000
-
-/** Mulberry32: the same numbers for the same seed. */
-function createDice(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
 
 interface Seen {
   /** By register. */

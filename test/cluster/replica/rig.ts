@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CofferError, unavailable } from '../../../firmware/base/error.ts'
 import type { Etcd } from '../../../firmware/cluster/etcd/etcd.ts'
 import { loadRecords } from '../../../firmware/cluster/replica/load.ts'
+import type { Patience } from '../../../firmware/cluster/replica/patience.ts'
 import { openPosition, type PositionRow } from '../../../firmware/cluster/replica/position.ts'
 import { type Replica, startReplica } from '../../../firmware/cluster/replica/replica.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
@@ -34,6 +35,7 @@ export interface Node {
   troubles: string[]
   /** Moves on when told to, and with the time. */
   laterMs: number
+  patience?: Patience
 }
 
 /** The value begins with its name. */
@@ -73,7 +75,7 @@ export async function openNodes(
   { members }: EtcdCluster,
   before: ((node: Node) => Promise<void>) | null,
 ): Promise<Node[]> {
-  const nodes = members.map((member) => makeNode(t, member))
+  const nodes = members.map((member) => makeNode(t, member.name, member.connect(), { member }))
   for (const node of nodes) openStores(node)
   if (before !== null) {
     await before(nodes[0]!)
@@ -84,15 +86,15 @@ export async function openNodes(
   return nodes
 }
 
-function makeNode(t: TestContext, member: EtcdMember): Node {
+export function makeNode(t: TestContext, name: string, etcd: Etcd, more: Partial<Node> = {}): Node {
   const node = {
-    name: member.name,
-    member,
-    etcd: member.connect(),
+    name,
+    etcd,
     rig: createStoreRig(t),
     refusals: [] as string[],
     troubles: [] as string[],
     laterMs: 0,
+    ...more,
   } as Node
   t.after(() => node.replica?.close())
   return node
@@ -138,6 +140,7 @@ export function start(node: Node): void {
     random: systemRandom,
     nowMs: () => performance.now() + node.laterMs,
     position: node.position,
+    ...(node.patience && { patience: node.patience }),
     onRefusal: (why) => node.refusals.push(why),
     onTrouble: (what) => node.troubles.push(what),
   })

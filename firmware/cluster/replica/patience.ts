@@ -1,0 +1,30 @@
+/** How a replica waits; tests shorten it. */
+export interface Patience {
+  /** Between two looks at whether the cluster answers. */
+  heartbeatMs: number
+  /** One that takes longer is no answer. */
+  heartbeatMsMax: number
+  /** Before it follows once more. */
+  retryMs: number
+  /** A watch that does not tell of a head that was read elsewhere is begun anew. */
+  stalledMs: number
+  /** What a read may wait for the others. */
+  barrierMsMax: number
+  /** A leader that was killed leaves proposals behind that etcd gives up on after seven seconds only: the same is sent again. */
+  resendMs: number
+  /** Before that, where there is no answer at once. */
+  resendPauseMs: number
+  /** Then nobody knows whether it was done. */
+  outcomeMsMax: number
+}
+
+export const PATIENCE: Patience = {
+  heartbeatMs: 1000,
+  heartbeatMsMax: 2000,
+  retryMs: 200,
+  stalledMs: 5000,
+  barrierMsMax: 2000,
+  resendMs: 1000,
+  resendPauseMs: 100,
+  outcomeMsMax: 10_000,
+}
