@@ -24,11 +24,13 @@ const PACKAGES = {
   e2fsck: 'e2fsprogs',
   etcd: 'etcd-server',
   'fsck.fat': 'dosfstools',
+  fish: 'fish',
   git: 'git',
   mcopy: 'mtools',
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',
   openssl: 'openssl',
+  'pkcs11-tool': 'opensc',
   promtool: 'prometheus',
   'qemu-io': 'qemu-utils',
   rsyslogd: 'rsyslog',
@@ -45,6 +47,7 @@ const PACKAGES = {
   tpm2_getcap: 'tpm2-tools',
   umoci: 'umoci',
   veritysetup: 'cryptsetup-bin',
+  zsh: 'zsh',
 } as const
 
 export type Tool = keyof typeof PACKAGES

@@ -1,12 +1,15 @@
 /** The configuration of NetHSM's PKCS #11 module for the appliance of a profile, which opens the way to OpenSSL, nginx, EJBCA and others. */
 
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { writeWhole } from '../files.ts'
 import { meet } from '../transport.ts'
+
+const MARK = '# Written by coffer pkcs11.'
 
 export const PKCS11: Command[] = [
   {
@@ -28,10 +31,10 @@ export const PKCS11: Command[] = [
 
 async function run(context: Context, given: Given): Promise<void> {
   const { output, signal, profile, profileName, user, url, trust } = context
-  const file =
-    given.text('output') ?? join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'nitrokey/p11nethsm.conf')
+  const file = given.text('output') ?? join(homedir(), '.config/nitrokey/p11nethsm.conf') // one of three where it looks
+  if (!isOurs(file)) throw new Failure(EXIT.refused, `${file} was written by somebody else`, '--output FILE')
   const peer = await meet(url(), trust())
-  const { pin } = trust()
+  const { pin, ca } = trust()
   if (pin !== undefined && pin !== peer.pin)
     throw new Failure(EXIT.connection, `${url()} has another key than before: ${peer.pin}`)
   const variable = given.text('pin-variable')
@@ -42,15 +45,22 @@ async function run(context: Context, given: Given): Promise<void> {
     operator: user(),
     administrator: profile()?.users.Administrator,
     variable,
-    fingerprint: peer.isTrusted ? undefined : colons(createHash('sha256').update(peer.certificate).digest('hex')),
+    fingerprint:
+      peer.isTrusted && ca === undefined
+        ? undefined
+        : colons(createHash('sha256').update(peer.certificate).digest('hex')),
   })
-  const { mkdirSync } = await import('node:fs')
-  const { dirname } = await import('node:path')
   mkdirSync(dirname(file), { recursive: true })
   await writeWhole(file, [Buffer.from(text)], signal)
   output.result({ file }, () => file)
   const module = given.text('module')
-  if (module !== undefined) await tryModule(module, file)
+  if (module !== undefined) await tryModule(module, file, variable === undefined)
+}
+
+/** It is not there, or was written here: what somebody has set up for other appliances is not lost. */
+function isOurs(file: string): boolean {
+  const isThere = statSync(file, { throwIfNoEntry: false })?.isFile() === true
+  return !isThere || readFileSync(file, 'utf8').startsWith(MARK)
 }
 
 interface Slot {
@@ -59,7 +69,7 @@ interface Slot {
   operator: string
   administrator?: string | undefined
   variable?: string | undefined
-  /** SHA-256 of the certificate, where no authority signs for it. */
+  /** SHA-256 of the certificate, where no authority of the system signs for it: the module knows no others. */
   fingerprint?: string | undefined
 }
 
@@ -71,7 +81,7 @@ export function configuration({ label, url, operator, administrator, variable, f
     ...(password === undefined ? [] : [`      password: ${JSON.stringify(`env:${password}`)}`]),
   ]
   return [
-    '# Written by coffer pkcs11. When the appliance is given another certificate, it has to be written again.',
+    `${MARK} When the appliance is given another certificate, it has to be written again.`,
     'slots:',
     `  - label: ${JSON.stringify(label)}`,
     '    description: Coffer',
@@ -90,9 +100,11 @@ export function configuration({ label, url, operator, administrator, variable, f
   ].join('\n')
 }
 
-async function tryModule(module: string, file: string): Promise<void> {
+/** Who logs in is asked by pkcs11-tool, unless the module knows a variable: no passphrase goes from here to another program. */
+async function tryModule(module: string, file: string, asksPin: boolean): Promise<void> {
   const { spawn } = await import('node:child_process')
-  const child = spawn('pkcs11-tool', ['--module', module, '--list-objects', '--type', 'pubkey'], {
+  const line = ['--module', module, '--list-objects', '--type', 'pubkey']
+  const child = spawn('pkcs11-tool', [...line, ...(asksPin ? ['--login'] : [])], {
     stdio: ['inherit', 2, 'inherit'],
     env: { ...process.env, P11NETHSM_CONFIG_FILE: file },
   })
