@@ -195,20 +195,3 @@ test('a backup that ends early, or is interrupted, leaves no file', needs('opens
   impostor.closeAllConnections()
   impostor.close()
 })
-
-test('bash completes words of commands and options', async () => {
-  const { stdout, code, stderr } = await rig.shell(
-    `coffer completion bash > completion && bash -c '. ./completion; COMP_WORDS=(coffer key gen); COMP_CWORD=2; _coffer; echo "\${COMPREPLY[@]}"; COMP_WORDS=(coffer sign web-key --mo); COMP_CWORD=3; _coffer; echo "\${COMPREPLY[@]}"'`,
-  )
-  assert.equal(code, 0, stderr)
-  assert.equal(stdout, 'generate\n--mode\n')
-})
-
-test('every command is in the completions and the manual page', async () => {
-  for (const line of ['completion bash', 'completion zsh', 'completion fish', 'manual']) {
-    const { stdout } = await rig.shell(`coffer ${line}`)
-    for (const { words } of COMMANDS)
-      for (const word of words.split(' '))
-        assert.ok(stdout.includes(line === 'manual' ? word.replaceAll('-', '\\-') : word), `${line}: ${words}`)
-  }
-})

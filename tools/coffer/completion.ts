@@ -1,6 +1,6 @@
-/** Completion for bash, zsh and fish, from the table: each shell asks its words of a function that knows them all. */
+/** Completion for bash, zsh and fish, from the table: a function of each shell that knows what may come after the words before. */
 
-import { COMMON, type Command } from './command.ts'
+import { COMMON, type Command, LEADING, type Option } from './command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -8,76 +8,154 @@ export type Shell = (typeof SHELLS)[number]
 export const completion = (commands: readonly Command[], shell: Shell): string => MAKERS[shell](commands)
 
 const MAKERS: Readonly<Record<Shell, (commands: readonly Command[]) => string>> = {
-  bash: (commands) => `${shellFunction(commands)}
+  bash: (commands) => `${posixFunction(commands)}
 _coffer() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" words=() part
-  for part in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do case "$part" in -*) ;; *) words+=("$part") ;; esac; done
-  local choices; choices="$(_coffer_words "\${words[*]}" "$word")"
-  COMPREPLY=($(compgen -W "$choices" -- "$word"))
+  COMPREPLY=($(compgen -W "$(_coffer_next "\${COMP_WORDS[@]:1:COMP_CWORD-1}")" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _coffer coffer
 `,
   zsh: (commands) => `#compdef coffer
-${shellFunction(commands)}
+${posixFunction(commands)}
 _coffer() {
-  local -a line choices
-  line=(\${\${words[2,CURRENT-1]}:#-*})
-  choices=(\${=$(_coffer_words "\${line[*]}" "\${words[CURRENT]}")})
-  compadd -a choices || _files
+  local -a choices
+  choices=(\${=$(_coffer_next "\${(@)words[2,CURRENT-1]}")})
+  case "$words[CURRENT]" in
+  -*) ;;
+  *) choices=(\${choices:#-*}) ;;
+  esac
+  if (( $#choices )); then compadd -a choices; else _files; fi
 }
 compdef _coffer coffer
 `,
-  fish: (commands) =>
-    `complete -c coffer -f\n${commands
-      .flatMap(({ words, summary, options = {} }) => {
-        const parts = words.split(' ')
-        const seen = parts.slice(0, -1).map((part) => `__fish_seen_subcommand_from ${part}`)
-        const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
-        const used = parts.map((part) => `__fish_seen_subcommand_from ${part}`).join('; and ')
-        return [
-          ...(parts.length > 1 ? [`complete -c coffer -n __fish_use_subcommand -a ${parts[0]}`] : []),
-          `complete -c coffer -n '${condition}' -a ${parts.at(-1)} -d ${quoted(summary)}`,
-          ...Object.entries(options).map(
-            ([name, { short, value, choices, summary }]) =>
-              `complete -c coffer -n '${used}' -l ${name}${short ? ` -s ${short}` : ''}${value ? ' -r' : ''}${
-                choices ? ` -a ${quoted(choices.join(' '))}` : ''
-              } -d ${quoted(summary)}`,
-          ),
-        ]
-      })
-      .join('\n')}\n${Object.entries(COMMON)
-      .map(([name, { value, summary }]) => `complete -c coffer -l ${name}${value ? ' -r' : ''} -d ${quoted(summary)}`)
-      .join('\n')}\n`,
+  fish: (commands) => `function __coffer_next
+  set -l line
+  set -l previous
+  for part in (commandline -opc)[2..]
+    if test -n "$previous"
+      set previous
+      continue
+    end
+    switch $part
+      case ${withValue(commands).join(' ')}
+        set previous $part
+      case '-*'
+      case '*'
+        set -a line $part
+    end
+  end
+  if test -n "$previous"
+    switch "$line $previous"
+${choicesOf(commands)
+  .map(
+    ({ words, name, choices }) =>
+      `      case ${quoted(`${words} ${name}`)} ${quoted(`${words} * ${name}`)}\n        printf '%s\\n' ${choices.map(quoted).join(' ')}`,
+  )
+  .join('\n')}
+      case '*'
+        __fish_complete_path (commandline -ct)
+    end
+    return
+  end
+  switch "$line"
+${[...nextWords(commands)]
+  .map(
+    ([before, words]) =>
+      `    case ${quoted(before)}\n${[...words].map(([word, summary]) => `      printf '%s\\t%s\\n' ${word} ${quoted(summary)}`).join('\n')}`,
+  )
+  .join('\n')}
+    case '*'
+      __fish_complete_path (commandline -ct)
+  end
+  switch "$line"
+${longestFirst(commands)
+  .map(
+    ({ words, options = {} }) =>
+      `    case ${quoted(words)} ${quoted(`${words} *`)}\n${described(options).join('\n') || '      true'}`,
+  )
+  .join('\n')}
+  end
+${described(COMMON)
+  .map((line) => line.slice(4))
+  .join('\n')}
+end
+complete -c coffer -f -a '(__coffer_next)'
+`,
 }
 
-/** `_coffer_words "key" "gen"` prints what may come next: words of commands, or with a dash the options. */
-function shellFunction(commands: readonly Command[]): string {
-  const next = new Map<string, Set<string>>()
-  for (const { words } of commands) {
-    const parts = words.split(' ')
-    parts.forEach((part, at) => {
-      const before = parts.slice(0, at).join(' ')
-      next.set(before, (next.get(before) ?? new Set()).add(part))
-    })
-  }
+/** `_coffer_next "key" "gen"` prints what may come next: values of an option, words of commands, and options. For bash and zsh. */
+function posixFunction(commands: readonly Command[]): string {
   const common = Object.keys(COMMON).map((name) => `--${name}`)
-  const options = commands.map(
+  return `_coffer_next() {
+  local line='' previous='' part
+  for part in "$@"; do
+    if [ -n "$previous" ]; then previous=''; continue; fi
+    case "$part" in
+    ${withValue(commands).join('|')}) previous="$part" ;;
+    -*) ;;
+    *) line="\${line:+$line }$part" ;;
+    esac
+  done
+  if [ -n "$previous" ]; then
+    case "$line $previous" in
+${choicesOf(commands)
+  .map(({ words, name, choices }) => `    '${words} ${name}'|'${words} '*' ${name}') echo ${choices.join(' ')} ;;`)
+  .join('\n')}
+    esac
+    return
+  fi
+  case "$line" in
+${[...nextWords(commands)].map(([before, words]) => `  '${before}') echo ${[...words.keys()].join(' ')} ;;`).join('\n')}
+  esac
+  case "$line" in
+${longestFirst(commands)
+  .map(
     ({ words, options = {} }) =>
-      `    '${words}'|'${words} '*) echo ${[...Object.keys(options).map((name) => `--${name}`), ...common].join(' ')} ;;`,
+      `  '${words}'|'${words} '*) echo ${[...Object.keys(options).map((name) => `--${name}`), ...common].join(' ')} ;;`,
   )
-  // The longer words first: "backup create" before "backup".
-  options.sort((a, b) => b.split("'")[1]!.split(' ').length - a.split("'")[1]!.split(' ').length)
-  return `_coffer_words() {
-  case "$2" in
-  -*) case "$1" in
-${options.join('\n')}
-    *) echo ${common.join(' ')} ;;
-    esac ;;
-  *) case "$1" in
-${[...next].map(([before, words]) => `    '${before}') echo ${[...words].join(' ')} ;;`).join('\n')}
-    esac ;;
+  .join('\n')}
+  *) echo ${common.join(' ')} ;;
   esac
 }`
 }
 
+/** What may come after the words of commands before, with what it is. */
+function nextWords(commands: readonly Command[]): Map<string, Map<string, string>> {
+  const next = new Map<string, Map<string, string>>()
+  for (const { words, summary } of commands) {
+    const parts = words.split(' ')
+    parts.forEach((part, at) => {
+      const before = parts.slice(0, at).join(' ')
+      const known = next.get(before) ?? new Map<string, string>()
+      next.set(before, known.set(part, at === parts.length - 1 ? summary : (known.get(part) ?? '')))
+    })
+  }
+  return next
+}
+
+/** Options that the next argument belongs to, by all their names. */
+function withValue(commands: readonly Command[]): string[] {
+  const all = [LEADING, ...commands.map(({ options = {} }) => options)].flatMap((options) => Object.entries(options))
+  return [...new Set(all.filter(([, { value }]) => value !== undefined).flatMap(namesOf))]
+}
+
+function choicesOf(commands: readonly Command[]) {
+  return longestFirst(commands).flatMap(({ words, options = {} }) =>
+    Object.entries(options).flatMap(([name, option]) =>
+      namesOf([name, option]).flatMap((name) =>
+        option.choices === undefined ? [] : [{ words, name, choices: option.choices }],
+      ),
+    ),
+  )
+}
+
+const namesOf = ([name, { short }]: [string, Option]): string[] => [`--${name}`, ...(short ? [`-${short}`] : [])]
+
+/** "backup create" before "backup". */
+const longestFirst = (commands: readonly Command[]): Command[] =>
+  [...commands].sort((a, b) => b.words.split(' ').length - a.words.split(' ').length)
+
+const described = (options: Readonly<Record<string, Option>>): string[] =>
+  Object.entries(options).map(([name, { summary }]) => `      printf '%s\\t%s\\n' --${name} ${quoted(summary)}`)
+
+/** For fish. */
 const quoted = (text: string): string => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`
