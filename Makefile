@@ -138,7 +138,7 @@ ct: node_modules/.package-lock.json
 	$(NODE) tools/ct/main.ts --samples 100000 --engine plain --log tools/ct/log.txt
 
 clean:
-	rm -rf dist node_modules coverage .venv .zulip-js
+	rm -rf dist node_modules coverage .venv .zulip-js .nodes
 
 dist/firmware.js: node_modules/.package-lock.json $(SOURCES)
 	$(NODE) tools/build.ts

@@ -36,13 +36,14 @@ case "$1" in
 esac
 `
 
-export async function createRig(): Promise<Rig> {
+/** The command is run by `node`. */
+export async function createRig(node = process.execPath): Promise<Rig> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-command-'))
   const { text } = await buildCommand()
   const program = join(directory, 'coffer')
   // The name that `npm install --global` gives it has no extension: this says that it is a module.
   writeFileSync(join(directory, 'coffer.mjs'), text)
-  writeFileSync(program, `#!/bin/sh\nexec ${JSON.stringify(process.execPath)} ${directory}/coffer.mjs "$@"\n`, {
+  writeFileSync(program, `#!/bin/sh\nexec ${JSON.stringify(node)} ${directory}/coffer.mjs "$@"\n`, {
     mode: 0o755,
   })
   writeFileSync(join(directory, 'askpass'), ASKPASS, { mode: 0o755 })

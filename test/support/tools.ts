@@ -106,6 +106,16 @@ export const needsZulipJs = (): { skip: string | false } => ({
     'to run this: cp -r test/chat/clients/zulip-js .zulip-js && npm ci --ignore-scripts --prefix .zulip-js',
 })
 
+/** Where other versions of Node are installed, which `.ci/run` does. */
+const NODES = join(root, '.nodes/node_modules')
+
+/** A Node of this major version: its program, and options of a test that runs it. */
+export function otherNode(major: number): { program: string; skip: string | false } {
+  const program = join(NODES, `node-${major}/bin/node`)
+  const isMissing = process.env.CI !== 'true' && !existsSync(program)
+  return { program, skip: isMissing && 'to run this: cp -r test/coffer/nodes .nodes && npm ci --prefix .nodes' }
+}
+
 /** At the top of a file whose every test runs these programs: where one lacks, the file is one skipped test. */
 export async function fileNeeds(...tools: Tool[]): Promise<void> {
   const { skip } = needs(...tools)
