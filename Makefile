@@ -64,7 +64,8 @@ SUITES = NODE_COMPILE_CACHE="$(CURDIR)/dist/test-compiled" PATH="$(CURDIR)/$(BIN
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
   accept/hostile-sockets accept/matrix accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large \
   backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/restore-kill \
-  chat/process/taken-over cluster/replica/faults coffer/examples \
+  chat/process/taken-over cluster/replica/faults \
+  coffer/ca coffer/examples coffer/nodes coffer/update \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))

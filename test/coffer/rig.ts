@@ -22,7 +22,7 @@ export interface Rig {
   /** A line for a shell, in which `coffer` is the command. */
   shell(line: string, environment?: Record<string, string>): Promise<Run>
   /** Makes the profile, whatever key the appliance has. */
-  connect(appliance: Appliance): Promise<void>
+  connect(appliance: Pick<Appliance, 'host' | 'port'>): Promise<void>
   dispose(): void
 }
 

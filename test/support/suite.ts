@@ -145,7 +145,7 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   return credentialsOf(userId)
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((done, fail) => {
     const server = createServer().once('error', fail)
     server.listen(0, '127.0.0.1', () => {

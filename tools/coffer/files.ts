@@ -59,7 +59,8 @@ const BAR_MS = 100
 const BAR_CHARACTERS = 24
 
 /** On a terminal a bar that moves, elsewhere a line every ten seconds. */
-export function createProgress(what: string, total?: number) {
+export function createProgress(file: string, total?: number) {
+  const what = basename(file)
   const started = Date.now()
   const isTerminal = process.stderr.isTTY === true
   let last = started

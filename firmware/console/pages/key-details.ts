@@ -36,5 +36,12 @@ export function shortType(key: KeyDetails): string {
     return `RSA ${bits}`
   }
   const type = curveOf(parts)
-  return NAMES[type] ?? type.replace('EC_', '').replace(/P(?=\d)/, ' P-').trim().replaceAll('_', '-')
+  return (
+    NAMES[type] ??
+    type
+      .replace('EC_', '')
+      .replace(/P(?=\d)/, ' P-')
+      .trim()
+      .replaceAll('_', '-')
+  )
 }

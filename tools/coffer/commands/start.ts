@@ -15,7 +15,7 @@ import { createTransport, meet } from '../transport.ts'
 
 export const ROLES: readonly Role[] = ['Administrator', 'Operator', 'Metrics', 'Backup']
 const STATES: readonly State[] = ['Unprovisioned', 'Locked', 'Operational', 'Failed']
-const POLL_MS = 500
+const POLL_MS = 200 // a restart takes longer
 const WAIT_SECONDS = 300
 
 export const START: Command[] = [

@@ -59,6 +59,12 @@ export const SYSTEM: Command[] = [
     options: {
       yes: { summary: 'without asking' },
       'upload-only': { summary: 'leaves it pending' },
+      'unlock-passphrase': {
+        value: '@FILE',
+        secret: true,
+        summary:
+          'where the unlock passphrase is read from, which it takes after the restart unless it boots unattended',
+      },
     },
     example: 'coffer update coffer-0.3.0.update',
     run: update,
@@ -166,7 +172,6 @@ export async function restoreBackup(context: Context, given: Given, file: string
   if (state === 'Operational')
     await certain(given.flag('force'), 'All users, keys and namespaces are replaced.', 'restore')
   const backupPassphrase = await passphrase('backup-passphrase', 'Passphrase of the backup')
-  const progress = createProgress(file)
   const upload = uploadOf(file, (bytes) => {
     progress.at(bytes)
     if (bytes === upload.bytes) {
@@ -174,6 +179,7 @@ export async function restoreBackup(context: Context, given: Given, file: string
       output.note('All of it is there; it is checked and installed now')
     }
   })
+  const progress = createProgress(file, upload.bytes)
   const api = state === 'Operational' ? client() : open()
   await api.restore(upload, { backupPassphrase, systemTime: timeOf(given.text('system-time')) }, { signal })
   output.note(`Restored. It is ${await open().state()} now.`)
@@ -184,8 +190,8 @@ export async function restoreBackup(context: Context, given: Given, file: string
 async function update(context: Context, given: Given): Promise<void> {
   const { client, output, signal } = context
   const [file] = given.arguments
-  const progress = createProgress(file!)
   const upload = uploadOf(file!, (bytes) => progress.at(bytes))
+  const progress = createProgress(file!, upload.bytes)
   const api = client()
   const releaseNotes = await api.update(upload, { signal })
   progress.end()
@@ -206,7 +212,10 @@ async function update(context: Context, given: Given): Promise<void> {
     wasAway ||= state === null
     return wasAway
   })
-  if (state === 'Locked') return output.note('It is Locked: coffer unlock, then the update is good or left')
+  if (state === 'Locked') {
+    output.note('It is Locked, and has to be unlocked to prove good')
+    await context.open().unlock(await context.passphrase('unlock-passphrase', 'Unlock passphrase'))
+  }
   await untilGood(context, before)
 }
 
