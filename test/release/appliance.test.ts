@@ -14,6 +14,8 @@ import { CHANNEL_DESCRIPTOR, openChannel } from '../../firmware/channel/channel.
 import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
 import { smallFirmware } from '../boot/small-firmware.ts'
+import { mark, markOf } from '../chat/support/backups.ts'
+import { keyOf, makeOrganization, reach } from '../chat/support/process.ts'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { basic, request } from '../support/client.ts'
@@ -193,6 +195,56 @@ test('a version that crashes, whatever it did to the store, gives way to the one
   await again.see(new RegExp(`Version ${NEXT} is good\\.`))
 })
 
+/** The firmware of a version that does this where it begins to open the store. */
+function faultAtUnlock(fault: string): string {
+  const firmware = readFileSync(join(workshop, 'next/firmware.js'), 'utf8')
+  const bad = firmware.replace(/function openDomain\((\w+).*\{\n/, `$&${fault}\n`)
+  assert.notEqual(bad, firmware)
+  return bad
+}
+
+test('a trial that falls back loses nothing of the chat, whether it ends before the unlock or at it, nor does one that is good', async (t) => {
+  const data = makeDataDirectory(t)
+  cpSync(join(workshop, 'release.pub'), join(data, 'release.pub'))
+  const coffer = startCoffer(t, { program, data, settings: { COFFER_CHAT_PORT: '0' } })
+  await coffer.see(/Unprovisioned/)
+  await provision(coffer)
+  await makeOrganization(coffer)
+  const port = async () => (await reach(coffer, 'running')).port!
+  const account = await keyOf(await port())
+  const files = () =>
+    readdirSync(join(data, 'chat'), { recursive: true }).filter((name) => !/-(wal|shm)$/.test(String(name)))
+
+  await mark(await port(), account, 'Before')
+  const before = files()
+  await expect(200, upload(coffer, makeBadImage('7.0', VANDAL)))
+  await expect(204, commit(coffer))
+  await coffer.see(/Version 7\.0 was tried and abandoned/)
+  await coffer.see(/Locked/)
+  await unlock(coffer)
+  assert.equal(await markOf(await port(), account), 'Before')
+
+  await mark(await port(), account, 'Between')
+  await expect(200, upload(coffer, makeBadImage('7.2', faultAtUnlock('process.exit(9)'))))
+  await expect(204, commit(coffer))
+  for (let n = 0; n < 3; n++) {
+    await coffer.see(/Coffer 7\.2 at .*Locked, waiting/)
+    await assert.rejects(unlock(coffer))
+  }
+  await coffer.see(/Version 7\.2 was tried and abandoned/)
+  await coffer.see(/Locked/)
+  await unlock(coffer)
+  assert.equal(await markOf(await port(), account), 'Between')
+
+  await expect(200, upload(coffer))
+  await expect(204, commit(coffer))
+  await coffer.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
+  await unlock(coffer)
+  await coffer.see(new RegExp(`Version ${NEXT} is good\\.`))
+  assert.equal(await markOf(await port(), account), 'Between')
+  assert.deepEqual(files(), before)
+})
+
 /** What goes wrong when the store is opened, in the place where that begins; `$1` are the records. */
 const BAD_UNLOCKS: [version: string, fault: string, reason: string][] = [
   ['7.2', 'process.exit(9)', 'the firmware ended with exit code 9'],
@@ -204,10 +256,7 @@ for (const [version, fault, reason] of BAD_UNLOCKS)
   test(`a version that fails at the unlock three times gives way to the one before: ${reason}`, async (t) => {
     const { coffer } = await start(t)
     const key = await makeKey(coffer)
-    const firmware = readFileSync(join(workshop, 'next/firmware.js'), 'utf8')
-    const bad = firmware.replace(/function openDomain\((\w+).*\{\n/, `$&${fault}\n`)
-    assert.notEqual(bad, firmware)
-    await expect(200, upload(coffer, makeBadImage(version, bad)))
+    await expect(200, upload(coffer, makeBadImage(version, faultAtUnlock(fault))))
     await expect(204, commit(coffer))
     for (let n = 0; n < 3; n++) {
       await coffer.see(new RegExp(`Coffer ${version} at .*Locked, waiting`))

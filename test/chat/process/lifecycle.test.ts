@@ -9,6 +9,7 @@ import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../../supp
 import { buildForTests } from '../../support/build.ts'
 import { childrenOf, commandLineOf } from '../../support/proc.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
+import { mark } from '../support/backups.ts'
 import { ask, askUntil, chatPid, ended, keyOf, makeOrganization, OWNER, reach, statusOf } from '../support/process.ts'
 
 let program: string
@@ -312,7 +313,18 @@ test('a factory reset leaves nothing of it', async (t) => {
   const coffer = await provisioned(t, data)
   await makeOrganization(coffer)
   await coffer.see(/Operational/)
+  const { port } = await statusOf(coffer)
+  const account = await keyOf(port!)
+  await mark(port!, account, 'Before')
   await expect(204, coffer.call('POST', '/system/factory-reset', { as: ADMIN }))
   await coffer.see(/Unprovisioned/)
   assert.ok(!readdirSync(data).includes('chat'))
+  await assert.rejects(ask(port!, 'GET', '/server_settings'), { code: 'ECONNREFUSED' })
+  await provision(coffer)
+  assert.deepEqual(await statusOf(coffer), { state: 'none' })
+  await expect(404, coffer.call('GET', '/chat/tls/cert.pem', { as: ADMIN }))
+  await makeOrganization(coffer)
+  const again = await reach(coffer, 'running')
+  assert.equal((await ask(again.port!, 'GET', '/users/me', { as: account })).body.code, 'INVALID_API_KEY')
+  assert.equal(again.messages, 0)
 })
