@@ -118,6 +118,7 @@ attack: node_modules/.package-lock.json
 bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/primitives.ts
 	$(NODE) tools/bench/appliance.ts
+	$(NODE) tools/bench/mixed.ts
 	$(NODE) tools/bench/softhsm2.ts
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/audit-cost.ts

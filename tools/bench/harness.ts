@@ -32,6 +32,15 @@ export const KEYS = [
 ] as const
 export type BenchKey = (typeof KEYS)[number]
 
+/** How `/keys/generate` takes it, but for `name` and `mode`. */
+export interface SigningKey {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly mechanisms: readonly string[]
+  readonly mode: string
+}
+
 export interface Server {
   readonly port: number
   /** The process that listens, and those around it. */
@@ -151,7 +160,7 @@ export async function makeKeys(call: Call): Promise<void> {
   }
 }
 
-export const signRequest = ({ mode }: Pick<BenchKey, 'mode'>) => ({
+export const signRequest = ({ mode }: Pick<SigningKey, 'mode'>) => ({
   mode,
   message: Buffer.alloc(32, 1).toString('base64'),
 })

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type BenchKey, createClient, expectSuccess, OPERATOR, type Server, signRequest } from './harness.ts'
+import { createClient, expectSuccess, OPERATOR, type Server, type SigningKey, signRequest } from './harness.ts'
 
 export interface Load {
   requestsPerSecond: number
@@ -23,7 +23,7 @@ const GAIN = 1.05
 const ATTEMPTS_MAX = 3 // a computer that others use may stand still for as long as a load lasts
 
 /** Load that nobody measures, until it does not get faster: the runtime compiles for seconds what is used most. */
-export async function warmUp(server: Server, key: BenchKey, directory: string): Promise<void> {
+export async function warmUp(server: Server, key: SigningKey, directory: string): Promise<void> {
   let best = 0
   let level = 0
   for (let i = 0; i < WARM_UPS_MAX && level < WARM_UPS_LEVEL; i++) {
@@ -36,7 +36,7 @@ export async function warmUp(server: Server, key: BenchKey, directory: string): 
 /** Has each of `connections` ask for one signature after the other. Throws when one is refused, or none answered. */
 export async function load(
   server: Server,
-  key: BenchKey,
+  key: SigningKey,
   connections: number,
   seconds: number,
   directory: string,
@@ -61,7 +61,7 @@ export async function load(
 }
 
 /** Throws with the server's message. */
-async function askOnce(server: Server, key: BenchKey): Promise<void> {
+async function askOnce(server: Server, key: SigningKey): Promise<void> {
   const { call, close } = createClient(server, 1)
   try {
     await expectSuccess(call('POST', `/keys/${key.id}/sign`, OPERATOR, signRequest(key)))
@@ -71,7 +71,7 @@ async function askOnce(server: Server, key: BenchKey): Promise<void> {
 }
 
 /** wrk keeps no answers: what is wrong, one more request may tell. */
-async function nowSays(server: Server, key: BenchKey): Promise<string> {
+async function nowSays(server: Server, key: SigningKey): Promise<string> {
   const startedMs = performance.now()
   try {
     await askOnce(server, key)
@@ -81,7 +81,7 @@ async function nowSays(server: Server, key: BenchKey): Promise<string> {
   }
 }
 
-const scriptFor = (key: BenchKey): string => `
+const scriptFor = (key: SigningKey): string => `
 wrk.method = "POST"
 wrk.path = "/api/v1/keys/${key.id}/sign"
 wrk.headers["content-type"] = "application/json"
