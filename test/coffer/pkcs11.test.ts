@@ -21,6 +21,8 @@ const KEYS = {
   ],
 }
 
+const UNKNOWN = 10
+
 let appliance: Appliance
 let rig: Rig
 before(async () => {
@@ -30,6 +32,8 @@ before(async () => {
   await addUser(appliance, 'web', 'Operator')
   await rig.coffer('profile', 'user', 'Operator', 'web')
   for (const [id, how] of Object.entries(KEYS)) await shell(`coffer key generate ${id} ${how.join(' ')}`)
+  // The module stops at a type that it does not know: it must not meet one.
+  for (let n = 0; n < UNKNOWN; n++) await shell(`coffer key generate new-${n} --for release`)
   writeFileSync(file('message'), 'a message\n')
 })
 after(async () => {
@@ -99,6 +103,7 @@ test('the command lists the keys through the module', { skip }, async () => {
   )
   assert.equal(code, 0, stderr)
   for (const id of Object.keys(KEYS)) assert.ok(stderr.includes(id), stderr)
+  assert.doesNotMatch(stderr, /new-/)
 })
 
 test('pkcs11-tool signs and decrypts with it, and OpenSSL verifies', { skip }, async () => {
