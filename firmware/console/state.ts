@@ -2,6 +2,7 @@
 
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../client/request.ts'
+import type * as T from '../client/types.ts'
 import { type Api, openApi, withHelpers } from './api.ts'
 import { beginSession, endSession, isHeld } from './idle.ts'
 import { send } from './transport.ts'
@@ -104,7 +105,7 @@ export const anonymous: Api = openApi(null)
 /** Throws `ApiError` with 401 when user or passphrase are wrong. Replaces the account of the same user. */
 export async function signIn(user: string, passphrase: string): Promise<Account> {
   const api = openApi({ user, passphrase })
-  const me = await api.get<{ user: string; realName: string; role: Role; namespace?: string }>('/account')
+  const me = await api.get<T.Account>('/account')
   const account: Account = {
     id: ++lastId,
     user: me.user,

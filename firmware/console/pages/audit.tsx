@@ -2,13 +2,8 @@
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import {
-  type AuditHead,
-  type AuditLine,
-  type Expectations,
-  type Verdict,
-  verifyExport,
-} from '../../client/audit-verify.ts'
+import { type AuditLine, type Expectations, type Verdict, verifyExport } from '../../client/audit-verify.ts'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { fileTime, time } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
@@ -21,12 +16,6 @@ import * as words from '../words.ts'
 
 const PAGE_LINES = 50
 const FILTERS = ['user', 'action', 'key', 'from', 'to'] as const
-
-interface Page {
-  lines: AuditLine[]
-  next?: number
-  head: AuditHead
-}
 
 export const AuditPage = ({ api }: ViewProps) => (
   <>
@@ -52,7 +41,7 @@ function Lines({ api }: { api: Api }) {
     return `/audit?${values}`
   }
   const first = useLoad(async () => {
-    const page = await api.get<Page>(path())
+    const page = await api.get<T.AuditPage>(path())
     older.value = []
     next.value = page.next
     return page
@@ -61,7 +50,7 @@ function Lines({ api }: { api: Api }) {
   const draft = useSignal(Object.fromEntries(FILTERS.map((name) => [name, route.value.query.get(name) ?? ''])))
   const more = () =>
     run.start(words.loading, async () => {
-      const page = await api.get<Page>(path(next.value))
+      const page = await api.get<T.AuditPage>(path(next.value))
       older.value = [...older.value, ...page.lines]
       next.value = page.next
     })

@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import { fileTime } from '../format.ts'
 import { suspendIdle } from '../idle.ts'
 import { Action, Select, saveFile } from '../parts/controls.tsx'
@@ -75,7 +76,7 @@ export function BackupPage({ api }: ViewProps) {
 async function deviceId(): Promise<string> {
   const administrator = accountFor(ROOT_ADMINISTRATOR)
   if (administrator === null) return ''
-  const { deviceId } = await apiOf(administrator).get<{ deviceId: string }>('/system/info')
+  const { deviceId } = await apiOf(administrator).get<T.SystemInfo>('/system/info')
   return `${deviceId}-`
 }
 

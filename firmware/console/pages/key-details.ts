@@ -2,17 +2,9 @@
 
 import { fromBase64 } from '../../client/bytes.ts'
 import { curveOf, type PublicParts } from '../../client/public-key.ts'
+import type * as T from '../../client/types.ts'
 
-export interface KeyDetails {
-  type: string
-  mechanisms: string[]
-  restrictions: { tags?: string[] }
-  public?: { modulus?: string; publicExponent?: string; data?: string }
-  operations: number
-  label?: string
-}
-
-export function publicParts({ type, public: parts }: KeyDetails): PublicParts {
+export function publicParts({ type, public: parts }: T.Key): PublicParts {
   const { modulus, publicExponent, data } = parts ?? {}
   return {
     type,
@@ -29,7 +21,7 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /** `RSA 3072`, `P-256`. */
-export function shortType(key: KeyDetails): string {
+export function shortType(key: T.Key): string {
   const parts = publicParts(key)
   if (parts.modulus) {
     const bits = parts.modulus.length * 8 - (Math.clz32(parts.modulus[0]!) - 24)

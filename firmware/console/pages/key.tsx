@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { type CertificateFacts, certificatesOf, keyFingerprint } from '../../client/certificate.ts'
 import { jwkOf, sshLineOf } from '../../client/public-key.ts'
 import { ApiError, segment } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import type { Api, Tagged } from '../api.ts'
 import { count, utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
@@ -14,20 +15,20 @@ import { go } from '../routes.ts'
 import { accounts, apiOf } from '../state.ts'
 import * as words from '../words.ts'
 import { CertificateList } from './certificate-facts.tsx'
-import { type KeyDetails, publicParts, shortType } from './key-details.ts'
+import { publicParts, shortType } from './key-details.ts'
 import { NeedsAccount } from './sign-in.tsx'
 import { SubjectForm } from './subject-form.tsx'
 import { UseKey } from './use-key.tsx'
 
 interface Loaded {
-  key: Tagged<KeyDetails>
+  key: Tagged<T.Key>
   pem: string | null
   certificate: { facts: CertificateFacts[]; etag: string | null } | null
 }
 
 async function load(api: Api, id: string): Promise<Loaded> {
   const path = `/keys/${segment(id)}`
-  const key = await api.tagged<KeyDetails>(path)
+  const key = await api.tagged<T.Key>(path)
   const pem = key.value.public ? await api.text('GET', `${path}/public.pem`) : null
   return { key, pem, certificate: await certificateOf(api, path) }
 }
@@ -74,7 +75,7 @@ export function KeyPage({ account, api, id }: ViewProps & { id: string }) {
   )
 }
 
-function Facts({ details, pem }: { details: KeyDetails; pem: string | null }) {
+function Facts({ details, pem }: { details: T.Key; pem: string | null }) {
   const { mechanisms, label, operations, restrictions } = details
   return (
     <Card>
@@ -104,7 +105,7 @@ function Facts({ details, pem }: { details: KeyDetails; pem: string | null }) {
   )
 }
 
-function PublicKey({ id, details, pem }: { id: string; details: KeyDetails; pem: string }) {
+function PublicKey({ id, details, pem }: { id: string; details: T.Key; pem: string }) {
   const form = useSignal('pem')
   const parts = publicParts(details)
   const jwk = jwkOf(parts)
@@ -181,7 +182,7 @@ function Certificate(props: { api: Api; admin: Api | undefined; id: string; load
   )
 }
 
-function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagged<KeyDetails>; reload: () => void }) {
+function Manage({ api, id, shown, reload }: { api: Api; id: string; shown: Tagged<T.Key>; reload: () => void }) {
   const path = `/keys/${segment(id)}`
   const label = useSignal(shown.value.label ?? '')
   const newId = useSignal(id)

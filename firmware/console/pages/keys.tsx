@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { count } from '../format.ts'
 import { Action, Field } from '../parts/controls.tsx'
@@ -10,7 +11,7 @@ import { useLoad, Waiting } from '../parts/loading.tsx'
 import { VirtualTable } from '../parts/virtual-table.tsx'
 import { keepQuery, route, to } from '../routes.ts'
 import * as words from '../words.ts'
-import { type KeyDetails, shortType } from './key-details.ts'
+import { shortType } from './key-details.ts'
 import { ImportKey, NewKey } from './new-key.tsx'
 
 const DETAILS_MAX = 200 // of one request: more than any screen has rows
@@ -29,7 +30,7 @@ export function KeysPage({ account, api }: ViewProps) {
     return values
   })
   const list = useLoad(
-    async (signal) => (await api.get<{ id: string }[]>(`/keys?${filter.value}`, signal)).map(({ id }) => id),
+    async (signal) => (await api.get<T.Created[]>(`/keys?${filter.value}`, signal)).map(({ id }) => id),
     [`${filter.value}`],
   )
   const ids = useComputed(() => {
@@ -124,7 +125,7 @@ export function KeysPage({ account, api }: ViewProps) {
 /** `all` and `ids` are ascending and `ids` is one piece of `all`, since it is chosen by a prefix. */
 function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly string[]; filter: string }) {
   const { api, ids, all, filter } = props
-  const details = useSignal<ReadonlyMap<string, KeyDetails>>(new Map())
+  const details = useSignal<ReadonlyMap<string, T.Key>>(new Map())
   const asking = useRef(false)
   const wanted = useRef<[from: number, to: number] | null>(null)
   const offset = ids.length === 0 ? 0 : all.indexOf(ids[0]!)
@@ -146,7 +147,7 @@ function KeyTable(props: { api: Api; ids: readonly string[]; all: readonly strin
           values.set('details', 'true')
           values.set('limit', `${Math.min(DETAILS_MAX, offset + last - start)}`)
           if (start > 0) values.set('after', all[start - 1]!)
-          const { keys } = await api.get<{ keys: (KeyDetails & { id: string })[] }>(`/keys?${values}`)
+          const { keys } = await api.get<T.KeyPage>(`/keys?${values}`)
           details.value = new Map([...details.value, ...keys.map((key) => [key.id, key] as const)])
         }
       } catch {

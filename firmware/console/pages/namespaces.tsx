@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { segment } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import { ID } from '../limits.ts'
 import { Field } from '../parts/controls.tsx'
 import { Card, type ViewProps } from '../parts/frame.tsx'
@@ -11,7 +12,7 @@ import * as words from '../words.ts'
 export function NamespacesPage({ api }: ViewProps) {
   const list = useLoad(async () => {
     const [namespaces, users] = await Promise.all([
-      api.get<{ id: string }[]>('/namespaces'),
+      api.get<T.Created[]>('/namespaces'),
       api.get<{ user: string }[]>('/users'),
     ])
     return { ids: namespaces.map(({ id }) => id), users: users.map(({ user }) => user) }

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { toBase64 } from '../../client/bytes.ts'
 import { PURPOSES, type Purpose } from '../../client/purposes.ts'
 import { segment } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { utf8Bytes } from '../format.ts'
 import { ID, LABEL_BYTES_MAX } from '../limits.ts'
@@ -100,7 +101,7 @@ export function NewKey({ api, close }: { api: Api; close: () => void }) {
         ...(attributes.id.value !== '' && { id: attributes.id.value }),
         ...attributes.read(),
       }
-      const { id } = await api.json<{ id: string }>('POST', '/keys/generate', { json })
+      const { id } = await api.json<T.Created>('POST', '/keys/generate', { json })
       go('keys', id)
     })
     if (isDone) close()
@@ -237,7 +238,7 @@ export function ImportKey({ api, close }: { api: Api; close: () => void }) {
       form.append('key_file', new Blob([file.value ? await pemOf(file.value) : text.value], { type: 'text/plain' }))
       const id = attributes.id.value
       if (id === '') {
-        const made = await api.json<{ id: string }>('POST', '/keys', { body: form })
+        const made = await api.json<T.Created>('POST', '/keys', { body: form })
         go('keys', made.id)
       } else {
         await api.call('PUT', `/keys/${segment(id)}`, { body: form })

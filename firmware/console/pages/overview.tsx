@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { AuditLine } from '../../client/audit-verify.ts'
 import { readCertificates } from '../../client/certificate.ts'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { count, duration, time } from '../format.ts'
 import { Card, Columns, Fact } from '../parts/frame.tsx'
@@ -114,21 +115,19 @@ function Figure({ name, value, link }: { name: string; value: ComponentChildren;
   )
 }
 
-type Page = { lines: AuditLine[] }
-
 async function loadFacts(api: Api): Promise<Facts> {
   const newest = async (action: string) => {
-    const { lines } = await api.get<Page>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
+    const { lines } = await api.get<T.AuditPage>(`/audit?limit=20&action=${encodeURIComponent(action)}`)
     return lines.find(({ result }) => result < 300)?.time ?? null
   }
   const [info, software, boot, chain, keys, users, audit, backupSet, lastBackup] = await Promise.all([
-    api.get<{ softwareVersion: string }>('/system/info'),
-    api.get<{ updateFallback?: unknown }>('/system/software'),
-    api.get<{ status: string }>('/config/unattended-boot'),
+    api.get<T.SystemInfo>('/system/info'),
+    api.get<T.Software>('/system/software'),
+    api.get<T.Switch>('/config/unattended-boot'),
     api.text('GET', '/config/tls/cert.pem'),
     api.get<unknown[]>('/keys?types=all'),
     api.get<unknown[]>('/users'),
-    api.get<Page>('/audit?limit=10'),
+    api.get<T.AuditPage>('/audit?limit=10'),
     newest('PUT /config/backup-passphrase'),
     newest('POST /system/backup'),
   ])

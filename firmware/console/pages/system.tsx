@@ -1,5 +1,6 @@
 /** The appliance itself: its versions, and its power. Contract section 3.5. */
 
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { Action } from '../parts/controls.tsx'
 import { Card, Fact, Row, type ViewProps } from '../parts/frame.tsx'
@@ -7,20 +8,11 @@ import { ConfirmTyped, Problem, useLoad, useRun, Waiting } from '../parts/loadin
 import { refreshState } from '../state.ts'
 import * as words from '../words.ts'
 
-interface Info {
-  softwareVersion: string
-  softwareBuild: string
-  firmwareVersion: string
-  hardwareVersion: string
-  deviceId: string
-  pcr: Record<string, string>
-}
-
 export function SystemPage({ api }: ViewProps) {
   const loaded = useLoad(async () => {
     const [info, software] = await Promise.all([
-      api.get<Info>('/system/info'),
-      api.get<{ rsaEngine?: unknown }>('/system/software'),
+      api.get<T.SystemInfo>('/system/info'),
+      api.get<T.Software>('/system/software'),
     ])
     return { info, engine: software.rsaEngine }
   }, [])

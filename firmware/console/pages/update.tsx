@@ -3,6 +3,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { holdView } from '../idle.ts'
 import { Action, Code } from '../parts/controls.tsx'
@@ -23,8 +24,8 @@ interface Installed {
 
 async function installed(api: Api): Promise<Installed> {
   const [info, software] = await Promise.all([
-    api.get<{ softwareVersion: string; softwareBuild: string }>('/system/info'),
-    api.get<{ updateFallback?: unknown }>('/system/software'),
+    api.get<T.SystemInfo>('/system/info'),
+    api.get<T.Software>('/system/software'),
   ])
   const { updateFallback } = software
   return {

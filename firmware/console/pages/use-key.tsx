@@ -7,6 +7,7 @@ import { pemBlocks } from '../../client/certificate.ts'
 import { curveOf } from '../../client/public-key.ts'
 import { segment } from '../../client/request.ts'
 import { decryptModes, type SignMode, signModes } from '../../client/signatures.ts'
+import type * as T from '../../client/types.ts'
 import { verifyEcdsa, verifyPkcs1, verifyPss } from '../../client/verify-digest.ts'
 import type { Api } from '../api.ts'
 import { digestOf } from '../hashing.ts'
@@ -15,7 +16,7 @@ import { Card, Row } from '../parts/frame.tsx'
 import { Form, useRun } from '../parts/loading.tsx'
 import * as words from '../words.ts'
 import { curlSign, opensslVerification } from './commands.ts'
-import { type KeyDetails, publicParts } from './key-details.ts'
+import { publicParts } from './key-details.ts'
 
 const WHOLE_BYTES_MAX = 48_000_000 // in base64 below what `/sign` takes: contract section 1.5
 const BLOCK_BYTES = 16
@@ -24,7 +25,7 @@ interface Use {
   api: Api
   user: string
   id: string
-  details: KeyDetails
+  details: T.Key
   pem: string | null
 }
 
@@ -172,7 +173,7 @@ function Result({ signature, verified, name }: Signed) {
 
 /** Null for what can be verified neither here nor with OpenSSL. `message` is the digest where the mode takes one. */
 async function verify(
-  details: KeyDetails,
+  details: T.Key,
   pem: string | null,
   { mode, hash }: SignMode,
   message: Uint8Array,

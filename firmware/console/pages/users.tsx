@@ -3,6 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { segment } from '../../client/request.ts'
+import type * as T from '../../client/types.ts'
 import type { Api, Tagged } from '../api.ts'
 import { USER_ID } from '../limits.ts'
 import { Field, Passphrase, type PassphraseHandle, Select } from '../parts/controls.tsx'
@@ -106,29 +107,24 @@ function AddUser({ account, api }: ViewProps) {
   )
 }
 
-async function addUnnamed(api: Api, json: unknown): Promise<string> {
-  return (await api.json<{ id: string }>('POST', '/users', { json })).id
+async function addUnnamed(api: Api, json: T.NewUser): Promise<string> {
+  return (await api.json<T.Created>('POST', '/users', { json })).id
 }
 
-async function addNamed(api: Api, user: string, json: unknown): Promise<string> {
+async function addNamed(api: Api, user: string, json: T.NewUser): Promise<string> {
   await api.call('PUT', `/users/${segment(user)}`, { json })
   return user
-}
-
-interface UserInfo {
-  realName: string
-  role: Role
 }
 
 export function UserPage({ account, api, id }: ViewProps & { id: string }) {
   const path = `/users/${segment(id)}`
   const loaded = useLoad(async () => {
-    const user = await api.tagged<UserInfo>(path)
+    const user = await api.tagged<T.UserInfo>(path)
     const tags = user.value.role === 'Operator' ? await api.get<string[]>(`${path}/tags`) : null
     const [namespace] = id.includes('~') ? id.split('~') : []
     // Whoever made a namespace has handed it over: contract section 7.3.
     const isForeign = account.namespace === null && namespace !== undefined
-    const made = isForeign ? await api.get<{ id: string }[]>('/namespaces') : []
+    const made = isForeign ? await api.get<T.Created[]>('/namespaces') : []
     return { user, tags, mayChange: !made.some((other) => other.id === namespace) }
   }, [id])
   const found = loaded.value.value
@@ -193,7 +189,7 @@ function SetPassphrase({ api, path }: { api: Api; path: string }) {
   )
 }
 
-function Delete({ api, id, user }: { api: Api; id: string; user: Tagged<UserInfo> }) {
+function Delete({ api, id, user }: { api: Api; id: string; user: Tagged<T.UserInfo> }) {
   return (
     <Card title={words.usersDelete}>
       <p>{words.usersDeleteText}</p>
