@@ -5,6 +5,7 @@
  */
 
 import { fromHex, toHex } from './bytes.ts'
+import { children, readElement, TAG } from './der.ts'
 import { createSha2, type Sha2Name } from './sha2.ts'
 
 export interface RsaPublic {
@@ -107,22 +108,17 @@ const toNumber = (bytes: Uint8Array): bigint => (bytes.length === 0 ? 0n : BigIn
 
 /** Two INTEGERs in a SEQUENCE, and nothing behind them; null otherwise. */
 function readSignature(der: Uint8Array): [bigint, bigint] | null {
-  let at = 0
-  const length = (tag: number): number => {
-    if (der[at++] !== tag) return -1
-    const first = der[at++] ?? -1
-    return first === 0x81 ? (der[at++] ?? -1) : first < 0x80 ? first : -1
+  try {
+    const { tag, content, whole } = readElement(der)
+    const [r, s, ...more] = children(content).map((number) => {
+      if (number.tag !== TAG.integer || !(number.content[0]! < 0x80)) throw new Error('Not a number above zero')
+      return toNumber(number.content)
+    })
+    const isWhole = tag === TAG.sequence && whole.length === der.length && more.length === 0
+    return isWhole && r !== undefined && s !== undefined ? [r, s] : null
+  } catch {
+    return null
   }
-  const integer = (): bigint | null => {
-    const size = length(0x02)
-    if (size < 1 || at + size > der.length || der[at]! >= 0x80) return null
-    at += size
-    return toNumber(der.subarray(at - size, at))
-  }
-  if (length(0x30) !== der.length - at) return null
-  const r = integer()
-  const s = integer()
-  return r === null || s === null || at !== der.length ? null : [r, s]
 }
 
 /** In Jacobian coordinates: x/z², y/z³; z is 0 for the point at infinity. */
@@ -194,11 +190,11 @@ function add(left: Point, right: Point, curve: Curve): Point {
 }
 
 /**
- * `p` and `a` as they are defined, the rest in hex, the base point by its x and whether its y is odd: SEC 2 version 2 section 2.
+ * `p` and `a` as they are defined, `n` by what it lacks to a power of two, the rest in hex, the base point by its x and whether its y is odd: SEC 2 version 2 section 2.
  * All these primes are 3 modulo 4, which makes a square root a power (SEC 1 section 2.3.4).
  */
-function curve(p: bigint, a: bigint, isOdd: boolean, ...hex: [b: string, n: string, x: string]): Curve {
-  const [b, n, x] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint, bigint]
+function curve(p: bigint, a: bigint, n: bigint, isOdd: boolean, ...hex: [b: string, x: string]): Curve {
+  const [b, x] = hex.map((text) => BigInt(`0x${text}`)) as [bigint, bigint]
   const root = power(modulo(x ** 3n + a * x + b, p), (p + 1n) / 4n, p)
   return { p, a, b, n, x, y: (root % 2n === 1n) === isOdd ? root : p - root }
 }
@@ -208,36 +204,36 @@ const CURVES: Readonly<Record<string, () => Curve>> = {
     curve(
       2n ** 256n - 2n ** 224n + 2n ** 192n + 2n ** 96n - 1n,
       -3n,
+      2n ** 256n - 2n ** 224n + 2n ** 192n - 0x4319055258e8617b0c46353d039cdaafn,
       true,
       '5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b',
-      'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551',
       '6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296',
     ),
   EC_P384: () =>
     curve(
       2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
       -3n,
+      2n ** 384n - 0x389cb27e0bc8d220a7e5f24db74f58851313e695333ad68dn,
       true,
       'b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef',
-      'ffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973',
       'aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7',
     ),
   EC_P521: () =>
     curve(
       2n ** 521n - 1n,
       -3n,
+      2n ** 521n - 0x5ae79787c40d069948033feb708f65a2fc44a36477663b851449048e16ec79bf7n,
       false,
       '51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00',
-      '1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409',
       'c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66',
     ),
   EC_P256K1: () =>
     curve(
       2n ** 256n - 2n ** 32n - 977n,
       0n,
+      2n ** 256n - 0x14551231950b75fc4402da1732fc9bebfn,
       false,
       '7',
-      'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141',
       '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
     ),
 }

@@ -104,10 +104,11 @@ export const signInInNamespace = (namespace: string) => `in ${namespace}`
 
 // need
 export const needTitle = (roles: string) => `This needs an account with the role ${roles}`
+const onlyBy = (what: string, role: string) => `${what} by a user with the role ${role}. An administrator cannot.`
 export const needs = {
-  Backup: 'A backup is made by a user with the role Backup. An administrator cannot make one.',
-  Metrics: 'The numbers are read by a user with the role Metrics. An administrator cannot read them.',
-  Operator: 'Keys are used by a user with the role Operator. An administrator cannot use them.',
+  Backup: onlyBy('A backup is made', 'Backup'),
+  Metrics: onlyBy('The numbers are read', 'Metrics'),
+  Operator: onlyBy('Keys are used', 'Operator'),
   Administrator: 'This is done by an administrator.',
   root: 'This is done by an administrator outside any namespace.',
 }
@@ -155,8 +156,7 @@ export const failedDiagnose = 'What it says of itself'
 
 // unreachable
 export const unreachableTitle = 'No connection'
-export const unreachableLead =
-  'The appliance does not answer: it restarts, is off, or at another address. This page tries on.'
+export const unreachableLead = 'The appliance does not answer: it restarts, is off, or moved. This page tries on.'
 
 // trial
 export const trialTitle = 'An update is being tried'
@@ -233,7 +233,7 @@ export const keysId = 'Key'
 // newKey
 export const newKeyPurpose = 'What is it for?'
 export const newKeyByHand = 'Something else, by hand'
-export const newKeyIdHint = 'Letters, digits, dot, hyphen and underscore. Empty: one is made up.'
+export const newKeyIdHint = 'Empty: one is made up.'
 export const newKeyLabelHint = 'Free text, 32 bytes at most.'
 export const newKeyTagsHint = 'Separated by spaces. Only operators with one of them may use the key.'
 export const newKeyLength = 'Length in bits'
@@ -313,8 +313,7 @@ export const usersCaption = (all: number) => `${count(all)} ${all === 1 ? 'user'
 export const usersAdd = 'Add a user'
 export const usersRole = 'Role'
 export const usersId = 'User name'
-export const usersIdHint =
-  'Letters, digits, dot, hyphen, underscore. Empty: one is made up. For a namespace: namespace~name.'
+export const usersIdHint = 'Empty: one is made up. For a namespace: namespace~name.'
 export const usersRealName = 'Real name'
 export const usersAdding = 'Adding…'
 export const usersSettingPassphrase = 'Setting…'
@@ -334,7 +333,7 @@ export const namespacesAdd = 'Make a namespace'
 export const namespacesDelete = 'Delete'
 export const namespacesDeleteTitle = (id: string) => `Delete the namespace ${id}`
 export const namespacesDeleteText = 'All its keys are gone for good. Its users stay, and can do nothing.'
-export const namespacesNoAdmin = 'No user of this namespace exists yet. Make it all the same? Nobody could then use it.'
+export const namespacesNoAdmin = 'No user of this namespace exists yet: nobody could use it. Make it all the same?'
 
 // audit
 export const auditFilter = 'Filter'
@@ -487,7 +486,7 @@ export const restorePassphraseHint = 'The one that was set when the backup was m
 export const restoreAction = 'Restore'
 export const sending = (done: number, all: number) => `${bytes(done)} of ${bytes(all)} sent`
 export const restoreChecking = (seconds: number) => `All sent. Being checked and installed: ${duration(seconds)}`
-export const restoreDone = 'Restored. If it is locked now, the unlock passphrase of the time of the backup opens it.'
+export const restoreDone = 'Restored. If it is locked, the unlock passphrase of that time opens it.'
 export const unchanged = 'Nothing was changed.'
 export const stopped = 'Stopped before all of it was sent. Nothing was changed.'
 

@@ -1,10 +1,11 @@
 /** The views of states in which nobody works: failed, on trial, unreachable. */
 
-import { Action, Code } from '../parts/controls.tsx'
-import { Card, Row, Title } from '../parts/frame.tsx'
-import { ConfirmTyped, Problem, useLoad, useRun, Waiting } from '../parts/loading.tsx'
-import { anonymous, refreshState } from '../state.ts'
+import { Code } from '../parts/controls.tsx'
+import { Card, Title } from '../parts/frame.tsx'
+import { useLoad, Waiting } from '../parts/loading.tsx'
+import { anonymous } from '../state.ts'
 import * as words from '../words.ts'
+import { FactoryReset, Reboot } from './system.tsx'
 
 export function UnreachablePage() {
   return (
@@ -30,11 +31,6 @@ export function TrialPage() {
 
 export function FailedPage() {
   const diagnose = useLoad(() => anonymous.get<unknown>('/health/diagnose'), [])
-  const run = useRun()
-  const post = async (path: string, saying: string) => {
-    await run.start(saying, () => anonymous.call('POST', path))
-    await refreshState()
-  }
   return (
     <>
       <Title>{words.failedTitle}</Title>
@@ -47,22 +43,10 @@ export function FailedPage() {
           <Code label={words.failedDiagnose} text={JSON.stringify(diagnose.value.value, null, 2)} />
         )}
       </Card>
-      <Card>
-        <Problem error={run.error.value} />
-        <Row>
-          <Action kind="primary" busy={run.busy.value} onClick={() => post('/system/reboot', words.restarting)}>
-            {words.restart}
-          </Action>
-          <ConfirmTyped
-            title={words.factoryReset}
-            what={words.systemResetText}
-            typed={words.systemResetTyped}
-            saying={words.systemResetting}
-            work={() => anonymous.call('POST', '/system/factory-reset')}
-            done={refreshState}
-          />
-        </Row>
-      </Card>
+      <div class="grid">
+        <Reboot api={anonymous} />
+        <FactoryReset api={anonymous} />
+      </div>
     </>
   )
 }

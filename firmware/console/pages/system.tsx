@@ -39,25 +39,18 @@ export function SystemPage({ api }: ViewProps) {
           <details>
             <summary>{words.systemPcr}</summary>
             <dl class="facts">
-              {Object.entries(found.info.pcr).map(([register, value]) => [
-                <dt key={register}>{register}</dt>,
-                <dd key={`${register} value`} class="id">
+              {Object.entries(found.info.pcr).map(([register, value]) => (
+                <Fact mono key={register} name={register}>
                   {value}
-                </dd>,
-              ])}
+                </Fact>
+              ))}
             </dl>
           </details>
         )}
       </Card>
       <div class="grid">
         <Power api={api} path="/lock" title={words.systemLock} text={words.systemLockText} busy={words.systemLocking} />
-        <Power
-          api={api}
-          path="/system/reboot"
-          title={words.restart}
-          text={words.systemRebootText}
-          busy={words.restarting}
-        />
+        <Reboot api={api} />
         <Power
           api={api}
           path="/system/shutdown"
@@ -66,18 +59,26 @@ export function SystemPage({ api }: ViewProps) {
           busy={words.systemShuttingDown}
           typed={words.systemShutdown.toLowerCase()}
         />
-        <Power
-          api={api}
-          path="/system/factory-reset"
-          title={words.factoryReset}
-          text={words.systemResetText}
-          busy={words.systemResetting}
-          typed={words.systemResetTyped}
-        />
+        <FactoryReset api={api} />
       </div>
     </>
   )
 }
+
+export const Reboot = ({ api }: { api: Api }) => (
+  <Power api={api} path="/system/reboot" title={words.restart} text={words.systemRebootText} busy={words.restarting} />
+)
+
+export const FactoryReset = ({ api }: { api: Api }) => (
+  <Power
+    api={api}
+    path="/system/factory-reset"
+    title={words.factoryReset}
+    text={words.systemResetText}
+    busy={words.systemResetting}
+    typed={words.systemResetTyped}
+  />
+)
 
 /** Text, or an object of texts. */
 const engineText = (engine: unknown): string =>

@@ -51,10 +51,11 @@ export function UsersPage({ account, api }: ViewProps) {
       <AddUser account={account} api={api} />
       <Card title={words.usersWhat}>
         <dl class="facts">
-          {ROLES.map((role) => [
-            <dt key={role}>{words.roles[role]}</dt>,
-            <dd key={`${role} may`}>{words.rolesMay[role]}</dd>,
-          ])}
+          {ROLES.map((role) => (
+            <Fact key={role} name={words.roles[role]}>
+              {words.rolesMay[role]}
+            </Fact>
+          ))}
         </dl>
       </Card>
     </>
