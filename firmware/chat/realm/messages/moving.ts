@@ -11,7 +11,7 @@ import type { Channel, User } from '../records.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { publishDeletion, tidyTopic } from './delete.ts'
-import { type Edit, type Extra, extraOf } from './extra.ts'
+import { type Edit, extraOf } from './extra.ts'
 import { readerOf } from './flags.ts'
 import { forgetMarks, markMovedRead } from './left.ts'
 import { isOnlyResolved, type Move } from './move.ts'
@@ -67,20 +67,20 @@ function moveSome(realm: Realm, { target, rows, from, to }: Move, topicMove: Top
   const { recipientId: recipient } = to.channel
   const before = store.topics.movesOf(target.topic, 0, 0)
   const ids = rows.map(({ id }) => id)
-  const extras = store.messages.extrasOf(ids)
-  const withExtra = new Set(extras.map(({ id }) => id))
-  const placeAs = (ids: readonly number[], own: Extra): void => {
-    const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= ids[0]!).map(readMove)
-    const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
-    store.messages.place(ids, { recipient, topic, extra })
-  }
-  // Most have nothing of their own: those that the same befell are written together.
-  const plain = Map.groupBy(
-    ids.filter((id) => !withExtra.has(id)),
-    (id) => before.findIndex(({ through }) => through < id), // the newest comes first, and reaches furthest
+  const extras = new Map(store.messages.extrasOf(ids).map(({ id, extra }) => [id, extra]))
+  const extraText = (id: number): string => extras.get(id) ?? '{}'
+  // Most have nothing of their own, or what they got together: those that become the same are written together.
+  const alike = Map.groupBy(
+    ids,
+    (id) => `${before.findIndex(({ through }) => through < id)} ${extraText(id)}`, // the newest reaches furthest
   )
-  for (const together of plain.values()) placeAs(together, {})
-  for (const row of extras) placeAs([row.id], extraOf(row))
+  for (const together of alike.values()) {
+    const [first] = together as [number]
+    const own = extraOf({ extra: extraText(first) })
+    const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= first).map(readMove)
+    const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
+    store.messages.place(together, { recipient, topic, extra })
+  }
   if (topic === target.topic && to.channel.id === from.channel.id)
     store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // of a name that differs in case alone it stays the same
   tidyTopic(realm, target.topic)
