@@ -124,6 +124,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/audit-cost.ts
 	$(NODE) tools/bench/chat.ts
+	$(NODE) tools/bench/chat-beside.ts
 	$(NODE) tools/bench/render.ts
 	$(NODE) tools/bench/start.ts
 	$(NODE) tools/bench/command.ts

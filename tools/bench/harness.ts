@@ -50,9 +50,14 @@ export interface Server {
 }
 
 /** The program of `directory` (see build.ts) with a fresh store in `data`, as shipped: nothing but the port is set. */
-export async function startCoffer(directory: string, data: string, node = process.execPath): Promise<Server> {
+export async function startCoffer(
+  directory: string,
+  data: string,
+  node = process.execPath,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   mkdirSync(data, { recursive: true })
-  const env = { PATH: process.env.PATH, COFFER_DATA: data, COFFER_PORT: '0' }
+  const env = { PATH: process.env.PATH, COFFER_DATA: data, COFFER_PORT: '0', ...settings }
   const boot = spawn(node, [join(directory, 'boot.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await portOf(boot)
   const [firmware] = readFileSync(`/proc/${boot.pid}/task/${boot.pid}/children`, 'utf8').trim().split(' ').map(Number)

@@ -1,0 +1,252 @@
+/**
+ * What a busy chat costs the keys: signatures a second over HTTPS, and how long one takes, of one Coffer while people send
+ * in its chat and others wait, and while nobody sends, in short rounds that take turns. Fails when the median of the paired
+ * rates is below 0.9, or that of the paired p99 above 1.2.
+ *
+ * Each message wakes those who wait in its channel: an account is answered 200 times a minute at the most, so that all who
+ * wait cannot hear of all that is sent. Those who send and wait are a process of their own on the same computer.
+ *
+ * node tools/bench/chat-beside.ts [--rounds=20] [--polls=500] [--audience=25] [--sends=20]
+ */
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import {
+  ADMIN,
+  bundleFor,
+  type Call,
+  createClient,
+  expectSuccess,
+  fillStore,
+  KEYS,
+  makeKeys,
+  OPERATOR,
+  othersShare,
+  quantile,
+  signRequest,
+  startCoffer,
+  writeResults,
+} from './harness.ts'
+
+const RATE_RATIO_MIN = 0.9
+const P99_RATIO_MAX = 1.2
+const ROUND_MS = 2_000
+const SETTLE_MS = 300
+const CLIENTS = 16
+const OWNER = { email: 'owner@example.org', fullName: 'Owner', password: 'password of the owner' }
+const KEY = KEYS[0]
+
+interface Account {
+  id: number
+  email: string
+  key: string
+}
+interface Channel {
+  name: string
+  accounts: Account[]
+}
+
+if (process.argv[2] === 'load') await load()
+else await measureAll()
+
+async function measureAll(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '20' },
+      polls: { type: 'string', default: '500' },
+      audience: { type: 'string', default: '25' },
+      sends: { type: 'string', default: '20' },
+    },
+  })
+  const [rounds, polls, audience, sends] = [values.rounds, values.polls, values.audience, values.sends].map(Number)
+  await othersShare()
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-beside-'))
+  await bundleFor(join(directory, 'program'))
+  const settings = { COFFER_CHAT_PORT: '0', COFFER_LOG: 'warning' }
+  const coffer = await startCoffer(join(directory, 'program'), join(directory, 'data'), undefined, settings)
+  const { call, close } = createClient(coffer, CLIENTS)
+  let loader: ChildProcess | undefined
+  try {
+    await fillStore(call)
+    await makeKeys(call)
+    const port = await makeChat(call)
+    console.log(`${polls} accounts are made: 200 a minute`)
+    const channels = await makeChannels(port, polls!, audience!)
+    loader = fork(import.meta.filename, ['load'])
+    loader.send({ port, channels, intervalMs: 1000 / sends! })
+    await once(loader, 'message')
+    await measure(call, loader, rounds!, { polls, audience, sends })
+  } finally {
+    loader?.kill()
+    close()
+    await coffer.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function measure(call: Call, loader: ChildProcess, rounds: number, load: object): Promise<void> {
+  const rates = { with: [] as number[], without: [] as number[] }
+  const p99s = { with: [] as number[], without: [] as number[] }
+  let sent = 0
+  await signFor(call, ROUND_MS) // code that runs for the first time
+  for (let round = 0; round < rounds; round++)
+    for (const which of round % 2 === 0 ? (['with', 'without'] as const) : (['without', 'with'] as const)) {
+      if (which === 'with') loader.send('go')
+      await wait(SETTLE_MS)
+      const { rate, p99 } = await signFor(call, ROUND_MS)
+      rates[which].push(rate)
+      p99s[which].push(p99)
+      if (which === 'without') continue
+      loader.send('rest')
+      sent += ((await once(loader, 'message')) as [number])[0]
+    }
+  const report = (name: string, values: typeof rates) => {
+    const paired = values.with.map((value, round) => value / values.without[round]!)
+    const middle = (list: number[]) => quantile(list, 0.5).toFixed(1).padStart(9)
+    const [low, ratio, high] = [0.25, 0.5, 0.75].map((share) => quantile(paired, share))
+    console.log(
+      `${name.padEnd(22)}${middle(values.with)}${middle(values.without)}   ${ratio!.toFixed(3)}  (${low!.toFixed(3)} to ${high!.toFixed(3)})`,
+    )
+    return ratio!
+  }
+  console.log(`${KEY.name}, medians of ${rounds} rounds:`)
+  console.log('                           with  without   ratio  (quartiles)')
+  const rateRatio = report('signatures a second', rates)
+  const p99Ratio = report('p99 of one, ms', p99s)
+  const sendsASecond = sent / ((rounds * (ROUND_MS + SETTLE_MS)) / 1000)
+  console.log(`messages sent a second: ${sendsASecond.toFixed(1)}`)
+  writeResults('chat-beside', { rounds, ...load, sendsASecond, rateRatio, p99Ratio })
+  process.exitCode = rateRatio < RATE_RATIO_MIN || p99Ratio > P99_RATIO_MAX ? 1 : 0
+}
+
+async function signFor(call: Call, ms: number): Promise<{ rate: number; p99: number }> {
+  const took: number[] = []
+  const startedMs = performance.now()
+  const one = async () => {
+    while (performance.now() - startedMs < ms) {
+      const beforeMs = performance.now()
+      await expectSuccess(call('POST', `/keys/${KEY.id}/sign`, OPERATOR, signRequest(KEY)))
+      took.push(performance.now() - beforeMs)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, one))
+  return { rate: took.length / ((performance.now() - startedMs) / 1000), p99: quantile(took, 0.99) }
+}
+
+async function makeChat(call: Call): Promise<number> {
+  await expectSuccess(call('PUT', '/chat/organization', ADMIN, { name: 'Bench', owner: OWNER }))
+  const { port } = JSON.parse((await expectSuccess(call('GET', '/chat', ADMIN))).text) as { port: number }
+  return port
+}
+
+/** Bots, since their keys need no password: each waits in one channel, and sends there in its turn. */
+async function makeChannels(port: number, polls: number, audience: number): Promise<Channel[]> {
+  const ask = createAsker(port)
+  const { api_key: key, email } = await ask<{ api_key: string; email: string }>('POST', '/fetch_api_key', null, {
+    username: OWNER.email,
+    password: OWNER.password,
+  })
+  const owner = { email, key }
+  const channels: Channel[] = []
+  for (let first = 0; first < polls; first += audience) {
+    const accounts: Account[] = []
+    for (let n = first; n < Math.min(polls, first + audience); n++) {
+      const bot = { full_name: `Bot ${n}`, short_name: `b${n}` }
+      const made = await ask<{ user_id: number; api_key: string }>('POST', '/bots', owner, bot)
+      const { user } = await ask<{ user: { email: string } }>('GET', `/users/${made.user_id}`, owner, {})
+      accounts.push({ id: made.user_id, email: user.email, key: made.api_key })
+    }
+    const name = `channel ${channels.length}`
+    await ask('POST', '/users/me/subscriptions', owner, {
+      subscriptions: JSON.stringify([{ name }]),
+      principals: JSON.stringify(accounts.map(({ id }) => id)),
+    })
+    channels.push({ name, accounts })
+  }
+  return channels
+}
+
+/** In a process of its own: all wait for events, and on `go` somebody sends at each interval until `rest`. */
+async function load(): Promise<void> {
+  const [{ port, channels, intervalMs }] = (await once(process, 'message')) as [
+    { port: number; channels: Channel[]; intervalMs: number },
+  ]
+  const ask = createAsker(port)
+  const poll = async (account: Account) => {
+    const registration = { event_types: '["message"]', fetch_event_types: '[]' }
+    const { queue_id } = await ask<{ queue_id: string }>('POST', '/register', account, registration)
+    void (async () => {
+      for (let last = -1; ; ) {
+        const { events } = await ask<{ events: { id: number }[] }>('GET', '/events', account, {
+          queue_id,
+          last_event_id: String(last),
+        })
+        last = events.at(-1)?.id ?? last
+      }
+    })()
+  }
+  for (const { accounts } of channels) await Promise.all(accounts.map(poll))
+  let turn = 0
+  let sent = 0
+  let sending: NodeJS.Timeout | undefined
+  process.on('message', (order) => {
+    if (order === 'go') {
+      sending = setInterval(() => {
+        const { name, accounts } = channels[turn % channels.length]!
+        const account = accounts[Math.floor(turn / channels.length) % accounts.length]!
+        turn++
+        const message = { type: 'channel', to: JSON.stringify(name), topic: 'a topic', content: 'some words for all' }
+        void ask('POST', '/messages', account, message).then(() => sent++)
+      }, intervalMs)
+      return
+    }
+    clearInterval(sending)
+    process.send!(sent)
+    sent = 0
+  })
+  process.once('disconnect', () => process.exit())
+  process.send!(0)
+}
+
+type Ask = <T>(
+  method: string,
+  path: string,
+  as: { email: string; key: string } | null,
+  values: Record<string, string>,
+) => Promise<T>
+
+/** Waits as long as a limit of rates says; throws for any other answer that is no success. */
+function createAsker(port: number): Ask {
+  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
+  const once = (method: string, path: string, as: Parameters<Ask>[2], values: Record<string, string>) =>
+    new Promise<Record<string, unknown>>((resolve, reject) => {
+      const encoded = new URLSearchParams(values).toString()
+      const inQuery = method === 'GET'
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      const target = `/api/v1${path}${inQuery ? `?${encoded}` : ''}`
+      const auth = as === null ? {} : { auth: `${as.email}:${as.key}` }
+      const sent = request({ agent, host: '127.0.0.1', port, method, path: target, ...auth, headers }, (answer) => {
+        let text = ''
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk
+        })
+        answer.once('end', () => resolve(JSON.parse(text)))
+        answer.once('error', reject)
+      })
+      sent.once('error', reject).end(inQuery ? undefined : encoded)
+    })
+  return async <T>(...parameters: Parameters<typeof once>): Promise<T> => {
+    for (;;) {
+      const body = await once(...parameters)
+      if (body.result === 'success') return body as T
+      if (body.code !== 'RATE_LIMIT_HIT') throw new Error(`${parameters[0]} ${parameters[1]}: ${body.msg}`)
+      await wait(Number(body['retry-after']) * 1000)
+    }
+  }
+}
