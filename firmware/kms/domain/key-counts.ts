@@ -13,7 +13,8 @@ import type { KeyEntry } from './key-index.ts'
 
 const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
-const GROUP = 4 // buckets in a transaction: each is a page or two, and all of them write the same few again
+const SLOTS_MAX = 200 // computed in one turn: a millisecond
+const GROUP = 3 // buckets in a transaction: each is a page or two, and all of them write the same few again
 
 export class KeyCounts {
   readonly #context: Context
@@ -88,11 +89,14 @@ export class KeyCounts {
     return used.sort((a, b) => (slots.get(a)! < slots.get(b)! ? -1 : 1))
   }
 
-  /** In one transaction. The slots of keys, which take the time, are computed before it, one bucket in each turn. */
+  /** In one transaction. The slots of keys, which take the time, are computed before it, some in each turn. */
   async #storeGroup(buckets: readonly number[]): Promise<void> {
     const slots = new Map<string, bigint>()
     for (const bucket of buckets) {
-      for (const entry of this.#unstored[bucket]!.keys()) slots.set(nameOfKey(entry), this.#slotOf(entry))
+      for (const entry of [...this.#unstored[bucket]!.keys()]) {
+        slots.set(nameOfKey(entry), this.#slotOf(entry))
+        if (slots.size % SLOTS_MAX === 0) await nextTurn()
+      }
       await nextTurn()
     }
     await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket, slots)))

@@ -27,8 +27,7 @@ export interface NewKey {
 const RESERVED_ID = 'generate'
 
 const REMOVED_WHOLE_MAX = 100 // keys of a namespace that goes in one change
-const REMOVED_MAX = 50 // keys in one of several changes: bounds the time that the server stands still for those who wait
-const SEEN_MAX = 5000 // entries looked at in one turn: a few milliseconds
+const SEEN_MAX = 1000 // entries looked at in one turn: a millisecond or two
 
 export class Keys extends KeyAttributes {
   readonly #namespaces: Namespaces
@@ -141,8 +140,8 @@ export class Keys extends KeyAttributes {
     return entries.size > REMOVED_WHOLE_MAX ? null : this.removalOf([...entries.values()])
   }
 
-  /** The keys that are left of a namespace that was deleted, in pieces for one change each. Those of few buckets go together. */
-  async piecesOfDoomed(namespace: Namespace): Promise<KeyEntry[][]> {
+  /** The keys that are left of a namespace that was deleted. Those that share a record of counts come one after the other. */
+  async leftOfDoomed(namespace: Namespace): Promise<Iterator<KeyEntry>> {
     const buckets = new Map<number, KeyEntry[]>()
     let seen = 0
     for (const entry of this.index.doomed(namespace)) {
@@ -151,10 +150,7 @@ export class Keys extends KeyAttributes {
       else bucket.push(entry)
       if (++seen % SEEN_MAX === 0) await nextTurn()
     }
-    const entries = [...buckets.values()].flat()
-    return Array.from({ length: Math.ceil(entries.length / REMOVED_MAX) }, (_, piece) =>
-      entries.slice(piece * REMOVED_MAX, (piece + 1) * REMOVED_MAX),
-    )
+    return oneByOne(buckets.values())
   }
 
   /** Throws `conflict` when the target is taken, also by the key itself. */
@@ -203,4 +199,8 @@ function removal({ namespace, id, certificate }: Readonly<KeyEntry>): Change[] {
   const name = keyName(namespace, id)
   const collections = ['keys', 'privateKeys', ...(certificate === null ? [] : ['certificates' as const])] as const
   return collections.map((collection) => ({ collection, name, value: null }))
+}
+
+function* oneByOne<T>(groups: Iterable<readonly T[]>): Generator<T, void> {
+  for (const group of groups) yield* group
 }

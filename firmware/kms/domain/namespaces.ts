@@ -3,6 +3,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
+import { createStepSize, threadMs } from '../../base/step-size.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
@@ -14,6 +15,8 @@ import { SortedIds } from './sorted-ids.ts'
 export type NamespaceState = 'present' | 'doomed' | 'gone'
 
 const PAUSE_MS = 10 // between removals, in which others are served
+/** Keys in one change: what bounds the time in which nothing else is served. */
+const REMOVED = { start: 10, max: 100, targetMs: 8 }
 const RETRY_MS = 60_000 // when the disk fails
 
 export class Namespaces {
@@ -97,17 +100,22 @@ export class Namespaces {
 
   async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
-    const pieces = await keys.piecesOfDoomed(id)
-    for (let piece = 0; ; ) {
+    const left = await keys.leftOfDoomed(id)
+    const size = createStepSize(REMOVED)
+    for (let piece = take(left, size.value); ; ) {
       try {
-        const isLast = piece >= pieces.length
-        await records.change(() => ({
-          changes: isLast ? [{ collection: 'namespaces', name: id, value: null }] : keys.removalOf(pieces[piece]!),
-          result: undefined,
-          isBulk: true,
-        }))
+        const isLast = piece.length === 0
+        let beganMs = 0
+        await records.change(() => {
+          beganMs = threadMs()
+          const changes = isLast
+            ? [{ collection: 'namespaces', name: id, value: null } as const]
+            : keys.removalOf(piece)
+          return { changes, result: undefined, isBulk: true }
+        })
         if (isLast) break
-        piece++
+        size.took(threadMs() - beganMs) // with all that was written in the same transaction
+        piece = take(left, size.value)
         await wait(PAUSE_MS, undefined, { ref: false })
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
@@ -118,6 +126,16 @@ export class Namespaces {
     }
     log.info('namespaces', `removed the last records of ${id}`)
   }
+}
+
+function take<T>(from: Iterator<T>, count: number): T[] {
+  const taken: T[] = []
+  while (taken.length < count) {
+    const next = from.next()
+    if (next.done) break
+    taken.push(next.value)
+  }
+  return taken
 }
 
 /** Its id; no id holds what is appended to that of a doomed one. */
