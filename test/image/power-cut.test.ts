@@ -14,13 +14,13 @@ import { promisify } from 'node:util'
 import Database from 'better-sqlite3'
 import { openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createLog } from '../../firmware/base/log.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import { storePath } from '../../firmware/store/store.ts'
 import { bundle } from '../../tools/build.ts'
 import { ADMIN, expect } from '../support/appliance.ts'
 import { request } from '../support/client.ts'
 import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { openPool } from '../support/pool.ts'
 import { buildImage, type Image, makeDirectory } from './images.ts'
 import { makeProvisionedDisk } from './provisioned.ts'
 import { copyPartition, createReplay, findPartition, writePieces } from './replay.ts'
@@ -154,7 +154,6 @@ async function cut(
   const durable = join(directory, 'durable.img')
   copyPartition(before, partition, durable)
   const replay = createReplay(log, partition, durable)
-  const readStore = openReader(t)
   const bad: string[] = []
   const started = performance.now()
   try {
@@ -194,34 +193,29 @@ const mends = (how: string, disk: string): Promise<boolean> =>
   )
 
 /** The keys in a store, read by the appliance's own code; null when it does not start unattended, as it was told to. */
-function openReader(t: TestContext): (data: string) => Promise<Set<string> | null> {
-  const pool = createPool({ workers: 1, entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
-  t.after(() => pool.close())
-  return async (data) => {
-    const dataDirectory = join(data, 'store')
-    assertIntegrity(dataDirectory)
-    const log = createLog('error', () => {})
-    const makeTlsIdentity = () => assert.fail('the TLS identity is lost')
-    const deviceKey = new Uint8Array(readFileSync(join(data, 'device.key')))
-    const appliance = await openAppliance({
-      dataDirectory,
-      deviceKey,
-      pool,
-      log,
-      openDomain,
-      firstAdministrator,
-      makeTlsIdentity,
-    })
-    try {
-      assert.notEqual(appliance.state, 'Failed', appliance.failure ?? '')
-      if (appliance.state !== 'Operational') return null
-      const { keys } = appliance.open()
-      const ids = keys.list('', {})
-      for (const id of ids) assert.equal(keys.get('', id).label, `label of ${id}`)
-      return new Set(ids)
-    } finally {
-      appliance.close()
-    }
+async function readStore(data: string): Promise<Set<string> | null> {
+  const dataDirectory = join(data, 'store')
+  assertIntegrity(dataDirectory)
+  const pool = await openPool()
+  const appliance = await openAppliance({
+    dataDirectory,
+    deviceKey: new Uint8Array(readFileSync(join(data, 'device.key'))),
+    pool,
+    log: createLog('error', () => {}),
+    openDomain,
+    firstAdministrator,
+    makeTlsIdentity: () => assert.fail('the TLS identity is lost'),
+  })
+  try {
+    assert.notEqual(appliance.state, 'Failed', appliance.failure ?? '')
+    if (appliance.state !== 'Operational') return null
+    const { keys } = appliance.open()
+    const ids = keys.list('', {})
+    for (const id of ids) assert.equal(keys.get('', id).label, `label of ${id}`)
+    return new Set(ids)
+  } finally {
+    await pool.close()
+    appliance.close()
   }
 }
 
