@@ -263,6 +263,7 @@ async function press(page: Page, name: string): Promise<void> {
 const TABS_MAX = 120
 
 async function tabTo(page: Page, name: string, kind: string): Promise<void> {
+  await page.locator('body:not(:has-text("Loading…"))').waitFor() // on a busy computer the view comes later than 120 keys
   for (let tabs = 0; tabs < TABS_MAX; tabs++) {
     await page.keyboard.press('Tab')
     const isThere = await page.evaluate(
