@@ -13,7 +13,6 @@ import { makeUpdates, NOTES } from '../support/updates.ts'
 import { heading, launchBrowser, open, signIn, visit } from './browser.ts'
 import { examineAll } from './examine.ts'
 
-/** Markup, and text that turns around. */
 const browser = await launchBrowser()
 
 test('discarded, installed and good, and left with its reason', async (t) => {

@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { buildForTests } from './build.ts'
 
-export const NOTES = 'What is <b>new</b>.'
+/** Markup, and text that turns around. */
+export const NOTES =
+  'What is <b>new</b>.<img src=x onerror="document.title=1"><script>document.title=2</script>\u202etxet'
 
 const root = resolve(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }

@@ -7,6 +7,7 @@ import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
 import { EXIT, Failure, usage } from '../failure.ts'
 import { counted, createProgress, writeWhole } from '../files.ts'
+import { plain } from '../output.ts'
 
 const roles = ['Administrator'] as const
 const FOLLOW_MS = 1000
@@ -93,9 +94,7 @@ async function show({ client, output, signal }: Context, given: Given): Promise<
 function sentence({ sequence, time, user, address, action, namespace, result, facts }: AuditLine): string {
   const more = Object.entries(facts ?? {}).map(([name, value]) => `${name}=${value}`)
   const who = namespace && !user.includes('~') ? `${namespace}~${user}` : user || '-'
-  const line = [sequence, time, who, address, action, result, ...more].join('  ')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
-  return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ')
+  return plain([sequence, time, who, address, action, result, ...more].join('  '))
 }
 
 async function verify({ output }: Context, given: Given): Promise<void> {

@@ -4,6 +4,7 @@ import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { counted, createProgress, size, uploadOf, writeWhole } from '../files.ts'
+import { plain } from '../output.ts'
 import { confirm } from '../terminal.ts'
 import { certain, timeOf, waitFor } from './start.ts'
 
@@ -195,7 +196,7 @@ async function update(context: Context, given: Given): Promise<void> {
   const api = client()
   const releaseNotes = await api.update(upload, { signal })
   progress.end()
-  output.result({ releaseNotes }, () => releaseNotes)
+  output.result({ releaseNotes }, () => releaseNotes.split(/\r?\n/).map(plain).join('\n'))
   if (given.flag('upload-only')) return output.note('It is pending: coffer commit-update or coffer cancel-update')
   if (!given.flag('yes')) {
     if (process.stdin.isTTY !== true) return output.note('It is pending: coffer commit-update or coffer cancel-update')
