@@ -4,7 +4,7 @@
  */
 
 import { fromBase64, toBase64, toHex } from './bytes.ts'
-import { children, context, type Element, readElement, TAG } from './der.ts'
+import { children, type Element, readElement } from './der.ts'
 import { sha256 } from './sha2.ts'
 
 export interface CertificateFacts {
@@ -29,7 +29,7 @@ export const readCertificates = (pem: string): CertificateFacts[] => pemBlocks(p
 /** A PEM text or DER, as certificates of keys are stored; empty when it is neither. */
 export function certificatesOf(stored: Uint8Array): CertificateFacts[] {
   try {
-    if (stored[0] === TAG.sequence) return [readCertificate(stored)]
+    if (stored[0] === SEQUENCE) return [readCertificate(stored)]
     return readCertificates(new TextDecoder().decode(stored))
   } catch {
     return []
@@ -50,8 +50,8 @@ export function pemBlocks(pem: string, label: string): Uint8Array[] {
 }
 
 export function readCertificate(der: Uint8Array): CertificateFacts {
-  const outer = expectTag(readElement(der, 0), TAG.sequence)
-  const body = expectTag(readElement(outer.content, 0), TAG.sequence)
+  const outer = expectTag(readElement(der, 0), SEQUENCE)
+  const body = expectTag(readElement(outer.content, 0), SEQUENCE)
   const parts = children(body.content)
   if (parts[0]?.tag === VERSION) parts.shift()
   const [serial, , issuer, validity, subject, key, ...rest] = parts
@@ -71,8 +71,11 @@ export function readCertificate(der: Uint8Array): CertificateFacts {
   }
 }
 
-const VERSION = context(0)
-const EXTENSIONS = context(3)
+const SEQUENCE = 0x30
+const VERSION = 0xa0
+const EXTENSIONS = 0xa3
+const OCTETS = 0x04
+const UTC_TIME = 0x17
 const DNS_NAME = 0x82
 const ADDRESS = 0x87
 const ALTERNATIVE_NAME = '551d11'
@@ -109,7 +112,7 @@ function alternativeNames(extensions: Element): string[] {
   for (const extension of list ? children(list.content) : []) {
     const [oid, ...values] = children(extension.content)
     if (!oid || toHex(oid.content) !== ALTERNATIVE_NAME) continue
-    const octets = values.find(({ tag }) => tag === TAG.octets)
+    const octets = values.find(({ tag }) => tag === OCTETS)
     if (!octets) return []
     return children(readElement(octets.content, 0).content).flatMap(({ tag, content }) => {
       if (tag === DNS_NAME) return [new TextDecoder().decode(content)]
@@ -130,7 +133,7 @@ function readTime({ tag, content }: Element): Date {
   const text = new TextDecoder().decode(content)
   const [, year, rest] = /^(\d{2}|\d{4})(\d{10})Z$/.exec(text) ?? []
   if (year === undefined || rest === undefined) throw new Error('Not a time')
-  const full = tag === TAG.utcTime ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
+  const full = tag === UTC_TIME ? `${Number(year) < 50 ? '20' : '19'}${year}` : year
   const [month, day, hour, minute, second] = rest.match(/../g)!
   return new Date(`${full}-${month}-${day}T${hour}:${minute}:${second}Z`)
 }

@@ -126,7 +126,8 @@ export const bitString = (bytes: Uint8Array) => element(TAG.bitString, Uint8Arra
 export const octets = (bytes: Uint8Array) => element(TAG.octets, bytes)
 
 /** BOOLEAN. Whoever does not write DER does not carry it. */
-export const TRUE: Uint8Array = /* @__PURE__ */ Uint8Array.of(0x01, 0x01, 0xff)
+/** BOOLEAN TRUE. */
+export const yes = () => element(TAG.boolean, Uint8Array.of(0xff))
 
 export const text = (tag: number, value: string) => element(tag, new TextEncoder().encode(value))
 

@@ -15,10 +15,10 @@ import {
   oid,
   sequence,
   TAG,
-  TRUE,
   text,
   time,
   whole,
+  yes,
 } from './der.ts'
 import type { Name } from './general-name.ts'
 import { sha256 } from './sha2.ts'
@@ -116,7 +116,9 @@ export function extensionsOf({ use, key, names, hasEmptySubject }: Holder, issue
     ? [BITS.keyCertSign, BITS.cRLSign]
     : [BITS.digitalSignature, ...(takesKeys ? [BITS.keyEncipherment] : [])]
   // An authority that another one makes stands at the end of its chain.
-  const constraints = isAuthority ? sequence(TRUE, ...(issuer === null ? [] : [integer(Uint8Array.of(0))])) : sequence()
+  const constraints = isAuthority
+    ? sequence(yes(), ...(issuer === null ? [] : [integer(Uint8Array.of(0))]))
+    : sequence()
   const extended = EXTENDED[use]
   return [
     extension('2.5.29.19', true, constraints),
@@ -162,7 +164,7 @@ export function subjectName(parts: readonly { type: string; tag: number; value: 
 }
 
 const extension = (type: string, isCritical: boolean, value: Uint8Array): Uint8Array =>
-  sequence(oid(type), ...(isCritical ? [TRUE] : []), octets(value))
+  sequence(oid(type), ...(isCritical ? [yes()] : []), octets(value))
 
 const authorityKeyId = ({ keyId }: Issuer): Uint8Array => extension('2.5.29.35', false, sequence(element(0x80, keyId)))
 

@@ -18,9 +18,9 @@ import {
   readElement,
   sequence,
   TAG,
-  TRUE,
   text,
   time,
+  yes,
 } from '../../firmware/client/der.ts'
 import { addressBytes, generalName } from '../../firmware/client/general-name.ts'
 import {
@@ -85,7 +85,7 @@ test('a request in order is read, in DER and in PEM, and its signature is over w
 })
 
 test('other wishes are named and not fulfilled', () => {
-  const constraints = extension('2.5.29.19', sequence(TRUE), TRUE)
+  const constraints = extension('2.5.29.19', sequence(yes()), yes())
   const challenge = sequence(oid('1.2.840.113549.1.9.7'), element(TAG.set, text(TAG.printable, 'secret')))
   const list = children(readElement(asking(constraints)).content)
   const found = readRequest(request({ attributes: element(context(0), challenge, ...list.map(({ whole }) => whole)) }))
@@ -121,7 +121,7 @@ const REFUSED: Readonly<Record<string, Partial<Parts>>> = {
   'an address of five bytes': nameOfTag(0x87, 'abcde'),
   'an email address with two @': nameOfTag(0x81, 'a@b@c'),
   'a critical mark that is not TRUE': san(names('a.example'), element(TAG.boolean, Uint8Array.of(1))),
-  'a critical mark twice': san(names('a.example'), TRUE, TRUE),
+  'a critical mark twice': san(names('a.example'), yes(), yes()),
   'something behind the names': san(Buffer.concat([names('a.example'), Uint8Array.of(0)])),
   'a signature with SHA-1': { algorithm: sequence(oid('1.2.840.10045.4.1')) },
   'a signature with MD5': { algorithm: sequence(oid('1.2.840.113549.1.1.4'), element(0x05)) },

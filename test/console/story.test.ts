@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { createRig } from '../coffer/rig.ts'
 import { type Appliance, startAppliance } from '../support/suite.ts'
 import { needs } from '../support/tools.ts'
 import { heading, launchBrowser, nothingLeft, open, signIn, visit } from './browser.ts'
@@ -223,7 +224,7 @@ async function keyPage(page: Page): Promise<void> {
   await heading(page, 'web-key')
 }
 
-/** Those of curl and OpenSSL as they were copied. curl asks a terminal for the passphrase. */
+/** Those of curl, coffer and OpenSSL as they were copied. The first two ask a terminal for the passphrase. */
 async function commandsWork(page: Page): Promise<void> {
   await page.locator('summary', { hasText: 'The same as a command' }).click()
   const copied = async (name: string) => {
@@ -233,17 +234,26 @@ async function commandsWork(page: Page): Promise<void> {
   writeFileSync(join(directory, 'document'), 'an important document')
   writeFileSync(join(directory, 'curl.sh'), await copied('curl'))
   writeFileSync(join(directory, 'openssl.sh'), await copied('OpenSSL'))
-  const terminal = spawn('script', ['--quiet', '--return', '--command', 'sh curl.sh', '/dev/null'], { cwd: directory })
-  await answer(terminal, /password for user 'web'/, OPERATOR)
-  assert.match(execFileSync('sh', ['openssl.sh'], { cwd: directory, encoding: 'utf8' }), /Verified OK/)
+  writeFileSync(join(directory, 'coffer.sh'), await copied('coffer'))
+  const verified = () => execFileSync('sh', ['openssl.sh'], { cwd: directory, encoding: 'utf8' })
+  const inTerminal = (file: string, env: NodeJS.ProcessEnv = process.env) =>
+    spawn('script', ['--quiet', '--return', '--command', `sh ${file}`, '/dev/null'], { cwd: directory, env })
+  await answer(inTerminal('curl.sh'), [/password for user 'web'/, OPERATOR])
+  assert.match(verified(), /Verified OK/)
+  rmSync(join(directory, 'document.sig'))
+  const rig = await createRig()
+  const { PATH, HOME } = rig.environment
+  const right = /Does the appliance’s console show the same\?.*\] /
+  await answer(inTerminal('coffer.sh', { PATH, HOME }), [right, 'yes'], [/Passphrase of web: /, OPERATOR])
+  rig.dispose()
+  assert.match(verified(), /Verified OK/)
 }
 
-async function answer(terminal: ChildProcess, question: RegExp, text: string): Promise<void> {
+async function answer(terminal: ChildProcess, ...questions: [question: RegExp, text: string][]): Promise<void> {
   let said = ''
   terminal.stdout!.on('data', (chunk: Buffer) => {
-    const wasAsked = question.test(said)
     said += chunk.toString()
-    if (!wasAsked && question.test(said)) terminal.stdin!.write(`${text}\n`)
+    if (questions[0]?.[0].test(said)) terminal.stdin!.write(`${questions.shift()![1]}\n`)
   })
   const [code] = await once(terminal, 'close')
   assert.equal(code, 0, said)

@@ -17,6 +17,10 @@ export function curlSign(origin: string, user: string, id: string, { mode, hash 
   ].join('\n')
 }
 
+/** The same with the command `coffer`, which asks whether the appliance is the right one, and for the passphrase. */
+export const cofferSign = (origin: string, user: string, id: string, { mode }: SignMode): string =>
+  `coffer connect ${origin}\ncoffer sign ${id} document --user '${user}' --mode ${mode} --output document.sig`
+
 /** Verifies `document.sig`; null where OpenSSL has no command. */
 export function opensslVerification(pem: string, mode: SignMode): string | null {
   const verify = opensslVerify(mode)

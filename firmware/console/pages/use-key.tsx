@@ -15,7 +15,7 @@ import { Action, Copyable, Field, FileDrop, Select, saveFile, TextArea } from '.
 import { Card, Row } from '../parts/frame.tsx'
 import { Form, useRun } from '../parts/loading.tsx'
 import * as words from '../words.ts'
-import { curlSign, opensslVerification } from './commands.ts'
+import { cofferSign, curlSign, opensslVerification } from './commands.ts'
 import { publicParts } from './key-details.ts'
 
 const WHOLE_BYTES_MAX = 48_000_000 // in base64 below what `/sign` takes: contract section 1.5
@@ -141,6 +141,8 @@ function Sign({ api, user, id, details, pem, modes }: Use & { modes: readonly Si
         <div class="stack">
           <h3>curl</h3>
           <Copyable label="curl" text={curlSign(location.origin, user, id, chosen)} />
+          <h3>coffer</h3>
+          <Copyable label="coffer" text={cofferSign(location.origin, user, id, chosen)} />
           {pem !== null && opensslVerification(pem, chosen) !== null && (
             <>
               <h3>OpenSSL</h3>
