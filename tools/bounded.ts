@@ -22,19 +22,20 @@ const TIME_IS_OVER = 124
 async function main([minutes, command, ...parameters]: string[]): Promise<number> {
   const limitMs = Number(minutes) * MINUTE_MS
   if (command === undefined || !(limitMs > 0)) return complain(USAGE, 2)
+  let status: number | null = null
+  const end = (code: number) => {
+    if (status !== null) return signal(group!, 'SIGKILL') // asked twice
+    status = code
+    signal(group!, 'SIGTERM')
+    setTimeout(() => signal(group!, 'SIGKILL'), END_MS_MAX).unref()
+  }
+  // Before there is a group: a signal that came in between would end this program and leave that one.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(name, () => end(128 + constants.signals[name]))
   const child = spawn(command, parameters, { stdio: 'inherit', detached: true })
   const group = child.pid
   if (group === undefined) return complain(String((await once(child, 'error'))[0]), 127)
 
-  let status: number | null = null
-  const end = (code: number) => {
-    if (status !== null) return signal(group, 'SIGKILL') // asked twice
-    status = code
-    signal(group, 'SIGTERM')
-    setTimeout(() => signal(group, 'SIGKILL'), END_MS_MAX).unref()
-  }
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.on(name, () => end(128 + constants.signals[name]))
   const timer = setTimeout(() => {
     complain(`The ${minutes} minutes for ${command} are over: it is ended, with all that it started.`)
     end(TIME_IS_OVER)
