@@ -13,6 +13,7 @@ import type { Channel, User } from '../../../firmware/chat/realm/records.ts'
 import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
 import { addUser } from '../../../firmware/chat/realm/users/change.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
+import { expectDescribed } from '../openapi/described.ts'
 
 export const CHAT_KEY = new Uint8Array(32).fill(7)
 export const OWNER_PASSWORD = 'correct horse battery'
@@ -129,11 +130,13 @@ export async function openTestChat(options: Partial<ChatOptions> = {}): Promise<
     )
     const query = method === 'GET' && encoded.size > 0 ? `?${encoded}` : ''
     const url = `http://chat.example${/^\/user_(?:uploads|avatars)\//.test(path) ? '' : '/api/v1'}${path}${query}`
-    const body = method === 'GET' ? {} : { body: encoded }
-    const response = await chat.api.request(url, { method, headers: { host: 'chat.example', ...headers }, ...body })
+    const sent = method === 'GET' ? {} : { body: encoded }
+    const response = await chat.api.request(url, { method, headers: { host: 'chat.example', ...headers }, ...sent })
     const text = await response.text()
     const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+    const body = isJson ? JSON.parse(text) : text
+    if (response.status === 200 && isJson) expectDescribed(method, path, body)
+    return { status: response.status, headers: response.headers, body }
   }
 
   function clientOf(user: User): Client {

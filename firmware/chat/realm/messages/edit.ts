@@ -7,7 +7,6 @@ import { nowOf, type Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
-import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { type Attachment, claimUploads } from '../uploads/claims.ts'
 import { accessMessage, audienceOf } from './access.ts'
@@ -129,7 +128,7 @@ function publishEdit(realm: Realm, turn: Turn, me: User, row: MessageRow, { even
   turn.publish({
     type: 'update_message',
     to: readers.keys(),
-    make: ({ can }) => ({
+    make: () => ({
       user_id: me.id,
       edit_timestamp: nowOf(realm),
       message_id: row.id,
@@ -138,7 +137,6 @@ function publishEdit(realm: Realm, turn: Turn, me: User, row: MessageRow, { even
       ...(place.kind === 'channel' && {
         stream_name: place.channel.name,
         stream_id: place.channel.id,
-        topic: topicName(place.topic, can.empty_topic_name),
       }),
       ...event,
     }),
