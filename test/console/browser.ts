@@ -54,6 +54,8 @@ export async function visit(
     ignoreHTTPSErrors: true,
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
+    // A colour half way from one to the other is nobody's choice, and would be judged.
+    reducedMotion: 'reduce',
     acceptDownloads: true,
     permissions: ['clipboard-read', 'clipboard-write'],
   })

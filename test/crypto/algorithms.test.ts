@@ -46,7 +46,9 @@ EdDSA_Signature | Curve25519 | sign EdDSA
 ECDSA_Signature | ${EC} | sign ECDSA
 BIP340_Signature | EC_P256K1 | sign BIP340
 AES_Encryption_CBC | Generic | encrypt AES_CBC
-AES_Decryption_CBC | Generic | decrypt AES_CBC`
+AES_Decryption_CBC | Generic | decrypt AES_CBC
+ML_DSA_Signature | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA
+ML_DSA_Signature_EXTERNAL_MU | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA_EXTERNAL_MU`
   .trim()
   .split('\n')
   .map((row) => row.split(' | ').map((cell) => cell.trim().split(' ')))
