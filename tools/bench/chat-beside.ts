@@ -39,6 +39,8 @@ const P99_RATIO_MAX = 1.2
 const ROUND_MS = 2_000
 const SETTLE_MS = 300
 const CLIENTS = 16
+const BOTS_OF_USER = 190 // of 200 that one may have
+const ADMINISTRATOR = 200 // whose changes no budget ends
 const OWNER = { email: 'owner@example.org', fullName: 'Owner', password: 'password of the owner' }
 const KEY = KEYS[0]
 
@@ -148,18 +150,33 @@ async function makeChat(call: Call): Promise<number> {
 /** Bots, since their keys need no password: each waits in one channel, and sends there in its turn. */
 async function makeChannels(port: number, polls: number, audience: number): Promise<Channel[]> {
   const ask = createAsker(port)
-  const { api_key: key, email } = await ask<{ api_key: string; email: string }>('POST', '/fetch_api_key', null, {
-    username: OWNER.email,
-    password: OWNER.password,
-  })
-  const owner = { email, key }
+  const signIn = async (username: string) => {
+    const values = { username, password: OWNER.password }
+    const { api_key: key, email } = await ask<{ api_key: string; email: string }>(
+      'POST',
+      '/fetch_api_key',
+      null,
+      values,
+    )
+    return { email, key }
+  }
+  const owner = await signIn(OWNER.email)
+  const makers = [owner]
+  while (makers.length * BOTS_OF_USER < polls) {
+    const username = `maker${makers.length}@example.org`
+    const values = { email: username, password: OWNER.password, full_name: `Maker ${makers.length}` }
+    const { user_id } = await ask<{ user_id: number }>('POST', '/users', owner, values)
+    await ask('PATCH', `/users/${user_id}`, owner, { role: String(ADMINISTRATOR) })
+    makers.push(await signIn(username))
+  }
   const channels: Channel[] = []
   for (let first = 0; first < polls; first += audience) {
     const accounts: Account[] = []
     for (let n = first; n < Math.min(polls, first + audience); n++) {
       const bot = { full_name: `Bot ${n}`, short_name: `b${n}` }
-      const made = await ask<{ user_id: number; api_key: string }>('POST', '/bots', owner, bot)
-      const { user } = await ask<{ user: { email: string } }>('GET', `/users/${made.user_id}`, owner, {})
+      const maker = makers[n % makers.length]!
+      const made = await ask<{ user_id: number; api_key: string }>('POST', '/bots', maker, bot)
+      const { user } = await ask<{ user: { email: string } }>('GET', `/users/${made.user_id}`, maker, {})
       accounts.push({ id: made.user_id, email: user.email, key: made.api_key })
     }
     const name = `channel ${channels.length}`
