@@ -8,9 +8,7 @@ import type { OperatorChanges, OperatorSettings } from '../link.ts'
 import { silently } from './channels/notices.ts'
 import { type Claims, checkJwtKey, readToken } from './jwt.ts'
 import { revokeKeys } from './keys.ts'
-import { notificationBot } from './messages/notices.ts'
-import { ensureConversation } from './messages/places.ts'
-import { deliverNotice } from './messages/send.ts'
+import { noticePerson } from './messages/notices.ts'
 import type { Passwords } from './passwords.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { Operator, User } from './records.ts'
@@ -115,10 +113,8 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
 
 /** In a direct message of the service to each person that `isMeant`. */
 function tellPeople(realm: Realm, turn: Turn, text: string, isMeant: (user: User) => boolean = () => true): void {
-  const bot = notificationBot(realm)
   for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
     if (!isMeant(user)) continue
-    const conversation = ensureConversation(realm, turn, [bot.id, user.id])
-    deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+    noticePerson(realm, turn, user, text)
   }
 }

@@ -1,7 +1,6 @@
 /** What the Notification Bot says of channels: to whom somebody else has subscribed, and in public of what is new. Row E52. */
 
-import { notificationBot } from '../messages/notices.ts'
-import { ensureConversation } from '../messages/places.ts'
+import { noticePerson, notificationBot } from '../messages/notices.ts'
 import { deliverNotice } from '../messages/send.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
@@ -19,16 +18,14 @@ const NEW_CHANNELS_TOPIC = 'new channels'
 /** One message to each person that `me` has subscribed to channels. False: they are too many. Within a change. */
 export function tellNewSubscribers(realm: Realm, turn: Turn, me: User, added: readonly Pair[]): boolean {
   if (added.length > NEW_SUBSCRIPTION_MESSAGES_MAX) return false
-  const bot = notificationBot(realm)
   const others = added.filter(({ user }) => user.id !== me.id && user.bot === null)
   for (const [user, pairs] of Map.groupBy(others, ({ user }) => user)) {
-    const conversation = ensureConversation(realm, turn, [bot.id, user.id])
     const [first, ...rest] = pairs.map(({ channel }) => nameOf(channel))
     const text =
       rest.length === 0
         ? `${silently(me)} subscribed you to the channel ${first}.`
         : `${silently(me)} subscribed you to the following channels:\n\n${[first, ...rest].map((name) => `* ${name}`).join('\n')}`
-    deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+    noticePerson(realm, turn, user, text)
   }
   return true
 }

@@ -8,6 +8,7 @@ import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
+import { asTopic } from '../topic-names.ts'
 import { mayAccess } from '../users/access.ts'
 import { findConversation, findTopic } from './places.ts'
 
@@ -90,4 +91,25 @@ export function expectMayTalk(realm: Realm, sender: User, people: readonly User[
     ) === undefined
   if (isNew && !mayInRealm(realm, 'direct_message_initiator_group', sender))
     throw badRequest('You do not have permission to initiate direct message conversations')
+}
+
+/** Where it goes, if the sender may send there now. Throws as the functions above. */
+export type Destination =
+  | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }
+  | { readonly kind: 'direct'; readonly people: readonly User[] }
+
+export function findDestination(
+  realm: Realm,
+  sender: User,
+  { kind, to, topic }: { kind: Destination['kind']; to: To; topic: string | undefined },
+): Destination {
+  if (kind === 'channel') {
+    const channel = findChannel(realm, sender, to)
+    const name = asTopic(topic ?? '')
+    expectMaySend(realm, sender, channel, name)
+    return { kind, channel, topic: name }
+  }
+  const people = findPeople(realm, sender, to)
+  expectMayTalk(realm, sender, people)
+  return { kind, people }
 }

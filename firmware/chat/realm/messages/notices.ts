@@ -7,7 +7,7 @@ import { userSetting } from '../settings/read.ts'
 import type { Turn } from '../turn.ts'
 import { removeMessages } from './delete.ts'
 import { isFollowedBy } from './narrows.ts'
-import { findTopic, type InChannel, isResolved } from './places.ts'
+import { ensureConversation, findTopic, type InChannel, isResolved } from './places.ts'
 import { deliverNotice } from './send.ts'
 
 const UNDO_S = 60 // whoever undoes it within this time leaves no notice
@@ -16,6 +16,13 @@ const RESOLVED = ' has marked this topic as resolved.'
 const UNRESOLVED = ' has marked this topic as unresolved.'
 
 export const notificationBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[0].email)!
+
+/** In a direct message of the Notification Bot. */
+export function noticePerson(realm: Realm, turn: Turn, user: User, text: string): void {
+  const bot = notificationBot(realm)
+  const conversation = ensureConversation(realm, turn, [bot.id, user.id])
+  deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+}
 
 export interface Moved {
   from: InChannel

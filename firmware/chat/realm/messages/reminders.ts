@@ -2,15 +2,15 @@
 
 import { badRequest, ChatError, invalidParameter, notFound } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
+import { publishOwn } from '../own-events.ts'
 import type { Realm } from '../realm.ts'
 import type { Reminder, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { accessMessage } from './access.ts'
-import { notificationBot } from './notices.ts'
-import { ensureConversation, placeOf } from './places.ts'
+import { noticePerson, notificationBot } from './notices.ts'
+import { placeOf } from './places.ts'
 import { renderFor } from './rendering.ts'
 import { expectFuture } from './scheduled.ts'
-import { deliverNotice } from './send.ts'
 
 const REMINDERS_MAX = 1000 // of one account: all of them are in the answer to a register
 export const NOTE_CHARACTERS_MAX = 500
@@ -32,7 +32,7 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
     const { html } = renderFor(realm, notificationBot(realm), content)
     const reminder = { id: turn.nextId('scheduledMessage'), userId: me.id, messageId, note, content, html, time }
     turn.put('reminder', reminder)
-    publish(turn, me, 'add', { reminders: [form(reminder)] })
+    publishOwn(turn, me, 'reminders', 'add', { reminders: [form(reminder)] })
     return reminder.id
   })
 }
@@ -54,10 +54,7 @@ export function deliverReminder(realm: Realm, reminder: Reminder): void {
       return
     }
     remove(turn, me, reminder)
-    const bot = notificationBot(realm)
-    const conversation = ensureConversation(realm, turn, [bot.id, me.id])
-    const content = contentOf(realm, readable(realm, me, reminder.messageId), reminder.note)
-    deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, content)
+    noticePerson(realm, turn, me, contentOf(realm, readable(realm, me, reminder.messageId), reminder.note))
   })
 }
 
@@ -86,7 +83,7 @@ function nameOf(realm: Realm, message: MessageRow): string {
 
 function remove(turn: Turn, me: User, { id }: Reminder): void {
   turn.remove('reminder', id)
-  publish(turn, me, 'remove', { reminder_id: id })
+  publishOwn(turn, me, 'reminders', 'remove', { reminder_id: id })
 }
 
 const form = ({ id, userId, messageId, content, html, time }: Reminder) => ({
@@ -99,7 +96,3 @@ const form = ({ id, userId, messageId, content, html, time }: Reminder) => ({
   failed: false,
   reminder_target_message_id: messageId,
 })
-
-function publish(turn: Turn, me: User, op: 'add' | 'remove', members: Record<string, unknown>): void {
-  turn.publish({ type: 'reminders', to: [me.id], make: () => ({ op, ...members }) })
-}

@@ -1,13 +1,13 @@
 /** Messages that are sent when their time has come. Contract section 2.5, rows E29 to E32, V40. */
 
 import { badRequest, ChatError, notFound } from '../../error.ts'
+import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { ScheduledMessage, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
-import { notificationBot } from './notices.ts'
+import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
-import { ensureConversation } from './places.ts'
-import { deliverNotice, type Outgoing, send } from './send.ts'
+import { type Outgoing, send } from './send.ts'
 
 const SCHEDULED_MAX = 1000 // of one account: all of them are in the answer to a register
 
@@ -34,7 +34,7 @@ export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: numbe
       client: outgoing.client,
     }
     turn.put('scheduledMessage', message)
-    publish(turn, me, 'add', { scheduled_messages: [form(message)] })
+    publishOwn(turn, me, 'scheduled_messages', 'add', { scheduled_messages: [form(message)] })
     return message.id
   })
 }
@@ -65,7 +65,7 @@ export function changeScheduled(
       failed: false,
     }
     turn.put('scheduledMessage', after)
-    publish(turn, me, 'update', { scheduled_message: form(after) })
+    publishOwn(turn, me, 'scheduled_messages', 'update', { scheduled_message: form(after) })
   })
 }
 
@@ -105,17 +105,10 @@ function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
     const failed = { ...message, failed: true }
     turn.put('scheduledMessage', failed)
     if (sender === undefined || !sender.isActive) return
-    publish(turn, sender, 'update', { scheduled_message: form(failed) })
-    const bot = notificationBot(realm)
-    const conversation = ensureConversation(realm, turn, [bot.id, sender.id])
+    publishOwn(turn, sender, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
     const when = `<time:${new Date(message.time * 1000).toISOString()}>`
-    deliverNotice(
-      realm,
-      turn,
-      bot,
-      { kind: 'conversation', conversation },
-      `The message that you had scheduled for ${when} was not sent: ${reason}. [Scheduled messages](#scheduled)`,
-    )
+    const text = `The message that you had scheduled for ${when} was not sent: ${reason}. [Scheduled messages](#scheduled)`
+    noticePerson(realm, turn, sender, text)
   })
 }
 
@@ -127,7 +120,7 @@ function find(realm: Realm, me: User, id: number): ScheduledMessage {
 
 function remove(turn: Turn, me: User, { id }: ScheduledMessage): void {
   turn.remove('scheduledMessage', id)
-  publish(turn, me, 'remove', { scheduled_message_id: id })
+  publishOwn(turn, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
 }
 
 /** Reminders, too. */
@@ -147,7 +140,3 @@ const form = ({ id, type, to, topic, content, html, time, failed }: ScheduledMes
   scheduled_delivery_timestamp: time,
   failed,
 })
-
-function publish(turn: Turn, me: User, op: 'add' | 'update' | 'remove', members: Record<string, unknown>): void {
-  turn.publish({ type: 'scheduled_messages', to: [me.id], make: () => ({ op, ...members }) })
-}

@@ -10,12 +10,11 @@ import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { ROLES } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
-import { asTopic } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { claimUploads } from '../uploads/claims.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
-import { expectMaySend, expectMayTalk, findChannel, findPeople, type To } from './destination.ts'
+import { findDestination, type To } from './destination.ts'
 import type { Extra } from './extra.ts'
 import { mentionFlags, setRead } from './flags.ts'
 import { messageForm } from './form.ts'
@@ -86,23 +85,11 @@ function sendDraft(
   return { id, automaticPolicy }
 }
 
-function placeFor(realm: Realm, turn: Turn, sender: User, { kind, to, topic }: Outgoing): Place {
-  if (kind === 'channel') {
-    const channel = findChannel(realm, sender, to)
-    const name = asTopic(topic ?? '')
-    expectMaySend(realm, sender, channel, name)
-    return { kind: 'channel', channel, topic: name }
-  }
-  const people = findPeople(realm, sender, to)
-  expectMayTalk(realm, sender, people)
-  return {
-    kind: 'conversation',
-    conversation: ensureConversation(
-      realm,
-      turn,
-      people.map(({ id }) => id),
-    ),
-  }
+function placeFor(realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): Place {
+  const destination = findDestination(realm, sender, outgoing)
+  if (destination.kind === 'channel') return destination
+  const ids = destination.people.map(({ id }) => id)
+  return { kind: 'conversation', conversation: ensureConversation(realm, turn, ids) }
 }
 
 /** Programs in which somebody sees what he sends: their messages are read by him. Contract section 3.2.1. */

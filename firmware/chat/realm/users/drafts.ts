@@ -4,11 +4,11 @@ import { badRequest, notFound } from '../../error.ts'
 import { findChannel } from '../channels/find.ts'
 import { checkedContent } from '../messages/content.ts'
 import { findPeople } from '../messages/destination.ts'
+import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Draft, User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
 import { asTopic } from '../topic-names.ts'
-import type { Turn } from '../turn.ts'
 
 const DRAFTS_MAX = 1000 // all of them are in the answer to a register
 
@@ -39,7 +39,7 @@ export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]):
       throw badRequest(`More than ${DRAFTS_MAX} drafts`)
     const drafts = given.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
     for (const draft of drafts) turn.put('draft', draft)
-    if (drafts.length > 0) publish(turn, me, 'add', { drafts: drafts.map(form) })
+    if (drafts.length > 0) publishOwn(turn, me, 'drafts', 'add', { drafts: drafts.map(form) })
     return drafts.map(({ id }) => id)
   })
 }
@@ -51,7 +51,7 @@ export function replaceDraft(realm: Realm, me: User, id: number, given: DraftGiv
     findDraft(realm, me, id)
     const draft = { id, ...checked(realm, me, given) }
     turn.put('draft', draft)
-    publish(turn, me, 'update', { draft: form(draft) })
+    publishOwn(turn, me, 'drafts', 'update', { draft: form(draft) })
   })
 }
 
@@ -60,7 +60,7 @@ export function removeDraft(realm: Realm, me: User, id: number): void {
   realm.change((turn) => {
     findDraft(realm, me, id)
     turn.remove('draft', id)
-    publish(turn, me, 'remove', { draft_id: id })
+    publishOwn(turn, me, 'drafts', 'remove', { draft_id: id })
   })
 }
 
@@ -100,7 +100,3 @@ function checked(realm: Realm, me: User, { type, to, topic, content, timestamp }
 }
 
 const form = ({ id, type, to, topic, content, timestamp }: Draft) => ({ id, type, to, topic, content, timestamp })
-
-function publish(turn: Turn, me: User, op: 'add' | 'update' | 'remove', members: Record<string, unknown>): void {
-  turn.publish({ type: 'drafts', to: [me.id], make: () => ({ op, ...members }) })
-}

@@ -1,9 +1,9 @@
 /** The views of a client's left side bar, as somebody has arranged them. Contract section 2.5, row E41, V17. */
 
 import { badRequest, invalidParameter, notFound } from '../../error.ts'
+import { publishOwn } from '../own-events.ts'
 import type { Realm } from '../realm.ts'
 import type { NavigationView, User } from '../records.ts'
-import type { Turn } from '../turn.ts'
 
 /** Those that every client has; they keep the name that the client gives them. */
 const BUILT_IN: ReadonlySet<string> = new Set([
@@ -40,7 +40,7 @@ export function addNavigationView(
     expectNewName(realm, me, name)
     const view = { userId: me.id, fragment, isPinned: given.isPinned, name }
     turn.put('navigationView', view)
-    publish(turn, me, 'add', { navigation_view: form(view) })
+    publishOwn(turn, me, 'navigation_view', 'add', { navigation_view: form(view) })
   })
 }
 
@@ -62,7 +62,7 @@ export function changeNavigationView(
     }
     if (Object.keys(data).length === 0) return
     turn.put('navigationView', after)
-    publish(turn, me, 'update', { fragment, data })
+    publishOwn(turn, me, 'navigation_view', 'update', { fragment, data })
   })
 }
 
@@ -70,7 +70,7 @@ export function removeNavigationView(realm: Realm, me: User, fragment: string): 
   realm.change((turn) => {
     const view = find(realm, me, fragment)
     turn.remove('navigationView', `${me.id}:${view.fragment}`)
-    publish(turn, me, 'remove', { fragment })
+    publishOwn(turn, me, 'navigation_view', 'remove', { fragment })
   })
 }
 
@@ -101,7 +101,3 @@ function expectNewName(realm: Realm, me: User, name: string | null): void {
 }
 
 const form = ({ fragment, isPinned, name }: NavigationView) => ({ fragment, is_pinned: isPinned, name })
-
-function publish(turn: Turn, me: User, op: 'add' | 'update' | 'remove', members: Record<string, unknown>): void {
-  turn.publish({ type: 'navigation_view', to: [me.id], make: () => ({ op, ...members }) })
-}

@@ -2,9 +2,9 @@
 
 import { badRequest, invalidParameter, notFound } from '../../error.ts'
 import { checkedContent } from '../messages/content.ts'
+import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { SavedSnippet, User } from '../records.ts'
-import type { Turn } from '../turn.ts'
 
 const TITLE_CHARACTERS_MAX = 60
 const SNIPPETS_MAX = 1000 // all of them are in the answer to a register
@@ -25,7 +25,7 @@ export function addSavedSnippet(realm: Realm, me: User, title: string, content: 
       dateCreated: nowOf(realm),
     }
     turn.put('savedSnippet', snippet)
-    publish(turn, me, 'add', { saved_snippet: form(snippet) })
+    publishOwn(turn, me, 'saved_snippets', 'add', { saved_snippet: form(snippet) })
     return snippet.id
   })
 }
@@ -46,7 +46,7 @@ export function changeSavedSnippet(
     }
     if (after.title === before.title && after.content === before.content) return
     turn.put('savedSnippet', after)
-    publish(turn, me, 'update', { saved_snippet: form(after) })
+    publishOwn(turn, me, 'saved_snippets', 'update', { saved_snippet: form(after) })
   })
 }
 
@@ -54,7 +54,7 @@ export function removeSavedSnippet(realm: Realm, me: User, id: number): void {
   realm.change((turn) => {
     find(realm, me, id)
     turn.remove('savedSnippet', id)
-    publish(turn, me, 'remove', { saved_snippet_id: id })
+    publishOwn(turn, me, 'saved_snippets', 'remove', { saved_snippet_id: id })
   })
 }
 
@@ -73,7 +73,3 @@ function checkedTitle(given: string): string {
 }
 
 const form = ({ id, title, content, dateCreated }: SavedSnippet) => ({ id, title, content, date_created: dateCreated })
-
-function publish(turn: Turn, me: User, op: 'add' | 'update' | 'remove', members: Record<string, unknown>): void {
-  turn.publish({ type: 'saved_snippets', to: [me.id], make: () => ({ op, ...members }) })
-}

@@ -1,0 +1,14 @@
+/** Events of what is one account's alone: nobody else hears of it. */
+
+import type { User } from './records.ts'
+import type { Turn } from './turn.ts'
+
+export function publishOwn(
+  turn: Turn,
+  { id }: User,
+  type: string,
+  op: 'add' | 'update' | 'remove',
+  members: Readonly<Record<string, unknown>>,
+): void {
+  turn.publish({ type, to: [id], make: () => ({ op, ...members }) })
+}
