@@ -45,6 +45,8 @@ export const DEVICE_RECORDS = [
   TIME_OFFSET,
 ] as const
 
+/** JSON, see cluster/membership/record.ts: where it is missing, the node is alone. */
+export const CLUSTER = 'cluster'
 /** JSON, see cluster/replica/position.ts. */
 export const CLUSTER_POSITION = 'cluster position'
 
