@@ -4,11 +4,12 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
+.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make run        start Coffer on https://127.0.0.1:8443 (settings: firmware/configuration/README.md)'
+	@echo 'make cluster    start three on this computer, to be made one cluster: firmware/cluster/README.md'
 	@echo 'make image      disk image, update image and list of parts of a device in dist/; ARCH=arm64 for that machine'
 	@echo 'make deb        package for Debian and its like in dist/, with a service of systemd; ARCH=arm64'
 	@echo 'make oci        image for Docker, Podman and Kubernetes in dist/, made without them; ARCH=arm64'
@@ -28,6 +29,9 @@ help:
 
 run: dist/firmware.js
 	@exec $(NODE) dist/boot.js
+
+cluster: dist/firmware.js
+	@exec $(NODE) tools/cluster.ts var/cluster
 
 ARCH ?= x64
 # Images of a release are made with the RELEASE_KEY that is kept for them; others with one that is made here. Its public half

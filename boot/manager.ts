@@ -3,6 +3,7 @@
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
 import { type Console, openConsole } from './console/console.ts'
 import { type Conversation, createConversation } from './conversation.ts'
+import { createEtcdKeeper, type EtcdKeeper } from './etcd/etcd.ts'
 import { type Chat, createChat } from './joined-chat.ts'
 import type { Action, Platform } from './platform.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
@@ -36,7 +37,10 @@ export function run(platform: Platform): void {
     },
     lock: platform.lock,
     early: platform.early,
-    onLaunch: (process) => chat.join(process),
+    onLaunch: (process) => {
+      chat.join(process)
+      etcd?.forget()
+    },
     startMessage: () => {
       conversation.begin()
       starts.begin()
@@ -56,6 +60,8 @@ export function run(platform: Platform): void {
   })
   const { send } = supervisor
   const chat = createChat({ platform, running: () => running, send, onLines })
+  const runner = platform.etcd
+  const etcd = runner === null ? null : createEtcdKeeper({ runner, lock: platform.lock, send, onLines })
   const trial = createTrial({
     slots,
     retry: () => turns.change(() => platform.perform('reboot')),
@@ -75,10 +81,11 @@ export function run(platform: Platform): void {
     endTrial: trial.end,
     stopChat: chat.stop,
     stopFirmware: supervisor.stop,
+    stopEtcd: async () => (await etcd?.stop()) ?? true,
     startFirmware: supervisor.start,
   })
   const isOnTrial = () => running.trial
-  const receive = createReceiver({ platform, terminal, conversation, starts, isOnTrial, chat, supervisor, turns })
+  const receive = createReceiver({ platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns })
 
   endOnSignals(turns)
   supervisor.start()
@@ -91,13 +98,14 @@ interface Parts {
   starts: StartCount
   isOnTrial: () => boolean
   chat: Chat
+  etcd: EtcdKeeper | null
   supervisor: Supervisor
   turns: Turns
 }
 
 /** What each message of the firmware sets going. */
 function createReceiver(parts: Parts): (message: ToBoot) => void {
-  const { platform, terminal, conversation, starts, isOnTrial, chat, supervisor, turns } = parts
+  const { platform, terminal, conversation, starts, isOnTrial, chat, etcd, supervisor, turns } = parts
   return (message) => {
     switch (message.type) {
       case 'listening':
@@ -127,6 +135,9 @@ function createReceiver(parts: Parts): (message: ToBoot) => void {
         return starts.kept(message.count)
       case 'chat':
         if (platform.chat !== null && !turns.isChanging) chat.want(message.wanted)
+        return
+      case 'etcd':
+        if (!turns.isChanging) etcd?.take(message.step) // one that is being stopped is not started again
         return
       case 'pong':
         return

@@ -2,6 +2,7 @@
 
 import type { LastStart, Network, Ntp, Settings, ToBoot } from '../firmware/channel/protocol.ts'
 import type { DeviceKey } from './base/device-key-file.ts'
+import type { EtcdRunner } from './etcd/runner.ts'
 import type { Early } from './supervisor/firmware-process.ts'
 import type { Slots } from './versions/slots.ts'
 
@@ -17,6 +18,8 @@ export interface Platform {
   readonly heapMegabytes: number
   /** How a chat is started; null where there is no place for one. Where it lies is among the settings. */
   readonly chat: ChatRunner | null
+  /** How the etcd of a cluster's member is started; null where there is no program of it. */
+  readonly etcd: EtcdRunner | null
   /** An open descriptor that every firmware inherits: while it is open, nobody else uses this data directory. */
   readonly lock: number | null
   /** A firmware that was started ahead of time, where opening the platform takes long. */

@@ -11,6 +11,7 @@ export interface TurnsOptions {
   endTrial: () => void
   stopChat: Stop
   stopFirmware: Stop
+  stopEtcd: Stop
   startFirmware: () => void
 }
 
@@ -23,7 +24,8 @@ export interface Turns {
   readonly isEnding: boolean
 }
 
-export function createTurns({ terminal, endTrial, stopChat, stopFirmware, startFirmware }: TurnsOptions): Turns {
+export function createTurns(options: TurnsOptions): Turns {
+  const { terminal, endTrial, stopChat, stopFirmware, stopEtcd, startFirmware } = options
   let isChanging = false
   let isEnding = false
 
@@ -33,6 +35,7 @@ export function createTurns({ terminal, endTrial, stopChat, stopFirmware, startF
     endTrial()
     await stopChat() // while the firmware still takes its last lines
     await stopFirmware()
+    await stopEtcd() // which has the last counts of the firmware
     if (isEnding) return
     const next = await action()
     isChanging = false
@@ -48,6 +51,7 @@ export function createTurns({ terminal, endTrial, stopChat, stopFirmware, startF
     if (!(await stopChat())) terminal.print('The chat did not stop in time and was killed.')
     const isClean = await stopFirmware()
     if (!isClean) terminal.print('The firmware did not stop in time and was killed.')
+    if (!(await stopEtcd())) terminal.print("The cluster's etcd did not stop in time and was killed.")
     process.exit(isClean ? exitCode : 1)
   }
 

@@ -4,6 +4,7 @@ import type { Appliance } from './appliance/appliance.ts'
 import { formatTime } from './base/clock.ts'
 import type { Log } from './base/log.ts'
 import type { BootManager } from './channel/boot-manager.ts'
+import type { EtcdService } from './cluster/etcd/service.ts'
 import { type Random, systemRandom } from './crypto/random.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
 import { accountDeclarations } from './kms/api/account.ts'
@@ -47,6 +48,8 @@ export interface AppOptions {
   traffic?: Traffic
   /** Without one, nothing is asked of the boot manager. */
   bootManager?: BootManager
+  /** Without one, or without its program, there is no clustering. */
+  etcd?: EtcdService
   /** Updates are refused without. */
   releaseKey?: Uint8Array | null
   chat?: ChatService | undefined
@@ -100,6 +103,7 @@ export function createApp(options: AppOptions): Api {
     traffic: options.traffic ?? createTraffic(),
     runtime: watchRuntime(),
     bootManager,
+    etcd: options.etcd,
     stager: createStager({ bootManager, releaseKey, product, version, log }),
     chat: options.chat,
     console: options.console ?? true,

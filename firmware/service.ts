@@ -20,6 +20,7 @@ import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { type ChatHost, createChatHost } from './chat/host.ts'
+import { createEtcdService } from './cluster/etcd/service.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { consoleFiles } from './console-files.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
@@ -85,11 +86,13 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const traffic = createTraffic()
   const bootManager = createBootManager(send)
   channel.on('message', bootManager.receive)
+  const etcd = createEtcdService({ socket: settings.etcd?.socket, send })
+  channel.on('message', etcd.receive)
   chat = openChat(start, { appliance, log, send })
   channel.on('message', (message) => chat?.receive(message))
   const { releaseKey, console } = settings
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
-  const app = createApp({ appliance, log, traffic, info, bootManager, releaseKey, chat, consoleFiles, console })
+  const app = createApp({ appliance, log, traffic, info, bootManager, etcd, releaseKey, chat, consoleFiles, console })
   const gate = createTrialGate(app, appliance, software.trial)
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })

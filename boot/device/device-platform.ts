@@ -1,11 +1,13 @@
 /** The device platform: the appliance's own machine, started from its image. */
 
-import { chownSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chownSync, existsSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { syncDirectory } from '../base/files.ts'
 import { readReleaseKey } from '../base/release-key.ts'
+import { listenUrlAt } from '../etcd/parameters.ts'
+import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
 import type { Platform } from '../platform.ts'
 import type { Early } from '../supervisor/firmware-process.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
@@ -20,19 +22,21 @@ import { repairEsp } from './esp/repair.ts'
 import { readSecureBoot } from './esp/secure-boot.ts'
 import { hardenKernel } from './hardening.ts'
 import { eraseDeviceKey, openDeviceKeys } from './key/device-key.ts'
-import { CHAT_ID, FIRMWARE_ID, launcherForChat } from './launcher.ts'
+import { CHAT_ID, ETCD_ID, FIRMWARE_ID, launcherForChat, launcherForEtcd } from './launcher.ts'
 import { keepTime } from './machine-clock.ts'
 import { createMinimumVersion } from './minimum-version.ts'
 import { createNetwork } from './network.ts'
 import { readRelease } from './release.ts'
 import { DiskError, findDisk } from './system/disk.ts'
-import { CHAT, DATA, ESP, mountEfiVariables, mountEsp, remountEsp, STORE } from './system/mounts.ts'
+import { CHAT, DATA, ESP, ETCD, mountEfiVariables, mountEsp, remountEsp, STORE } from './system/mounts.ts'
 import { createTimeKeeper } from './time.ts'
 import { feedWatchdogs } from './watchdog.ts'
 
+const ETCD_PROGRAM = '/usr/bin/etcd' // not in every image
 const RELEASE_KEY = '/app/release.pub'
 const RELEASE = '/app/release.json' // of the same time as everything on the image
 const NOWHERE = '/run/no-data' // stands for the data partition when that is unusable
+const HOST = '::' // IPv4 as well
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
 const CHAT_PORT = 9443
@@ -103,15 +107,17 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
   const network = createNetwork({ say })
   let reportTime = () => {}
   const time = createTimeKeeper({ say, onTime: () => reportTime() })
+  const etcd = problem === null && existsSync(ETCD_PROGRAM) ? openRunner() : null
   return {
     settings: {
       dataDirectory: storeDirectory,
-      host: '::', // IPv4 as well
+      host: HOST,
       port: TLS_PORT,
       httpPort: HTTP_PORT,
       logLevel: 'info',
       releaseKey,
       chat: { directory: chatDirectory, port: CHAT_PORT },
+      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory) } }),
     },
     slots: {
       ...slots,
@@ -128,6 +134,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       heapMegabytes: chatHeapFor(totalmem()),
       makeDirectory: () => makeChatDirectory(chatDirectory),
     },
+    etcd,
     lock: null, // when we end, so does the machine
     early,
     sharesTerminal: false,
@@ -159,6 +166,16 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
     },
   }
 }
+
+const openRunner = (): EtcdRunner =>
+  createRunner({
+    program: ETCD_PROGRAM,
+    launcher: launcherForEtcd(),
+    directory: ETCD,
+    listenUrl: (peerUrl) => listenUrlAt(HOST, peerUrl),
+    users: { etcdId: ETCD_ID, firmwareId: FIRMWARE_ID },
+    secretDirectory: '/run', // in memory, as all but the data partition
+  })
 
 function makeNowhere(storeDirectory: string): void {
   mkdirSync(storeDirectory, { recursive: true, mode: 0o711 })

@@ -5,10 +5,10 @@ import { dirname } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { SettingsError } from '../base/settings-error.ts'
 
-/** What Coffer and its tools (`make image`, `make qemu`) have in a data directory. */
+/** What Coffer and its tools (`make image`, `make qemu`, `make cluster`) have in a data directory. */
 const OURS = [
   ...['store', 'device.key', 'release.pub', 'slots', 'factory-reset'],
-  ...['development.key', 'development.pub', 'qemu'],
+  ...['development.key', 'development.pub', 'qemu', 'cluster'],
 ]
 /** What a file system of its own begins with, and all that a first start which was cut short may leave. */
 const ANYBODYS = ['lost+found', 'lock']

@@ -10,6 +10,8 @@ import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:
 export const HOST_FIRMWARE_ID = 60_700
 /** The chat's, which is to reach neither the store nor the firmware. */
 export const HOST_CHAT_ID = 60_701
+/** That of a cluster's etcd. */
+export const HOST_ETCD_ID = 60_702
 const SETPRIV = '/usr/bin/setpriv'
 const PASSAGE = 0o711 // to the store; what else is in the data directory is closed by itself
 const CLOSED = 0o700
@@ -24,6 +26,8 @@ export interface User {
 export interface FirmwareUser extends User {
   /** Of its chat. */
   readonly chat: User
+  /** Null where one that outlives us could not be prevented. */
+  readonly etcd: User | null
 }
 
 export interface Place {
@@ -44,7 +48,7 @@ export function chooseFirmwareUser(
   const canSet = existsSync(SETPRIV)
   if (process.geteuid!() !== 0) {
     const us: User = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
-    return { ...us, chat: us }
+    return { ...us, chat: us, etcd: canSet ? { id: null, launcher: [...ENDS_WITH_US, '--no-new-privs'] } : null }
   }
   const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
   chmodSync(directory, PASSAGE)
@@ -52,11 +56,19 @@ export function chooseFirmwareUser(
     ? (giveStore(storeDirectory) ?? tryAs(launcher, [...files, storeDirectory]))
     : 'setpriv(1) of util-linux is not installed'
   const chat = { id: HOST_CHAT_ID, launcher: [SETPRIV, ...identity(HOST_CHAT_ID), ...privileges([chatPort])] }
-  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat }
+  const etcd = { id: HOST_ETCD_ID, launcher: [...ENDS_WITH_US, ...identity(HOST_ETCD_ID), ...privileges([])] }
+  if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat, etcd }
   chmodSync(directory, CLOSED)
   say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
-  return { id: null, launcher: [], chat: { id: null, launcher: [] } }
+  const us: User = { id: null, launcher: [] }
+  return { ...us, chat: us, etcd: canSet ? { id: null, launcher: [...ENDS_WITH_US, '--no-new-privs'] } : null }
 }
+
+/** It has no channel whose end would tell it. What it makes is for it and the group of its directory: inode(7). */
+const ENDS_WITH_US = [
+  ...['/bin/sh', '-c', 'umask 0007; ulimit -c 0; exec "$@"', 'etcd'],
+  ...[SETPRIV, '--pdeathsig=KILL'],
+]
 
 /** Null when it could be given. */
 function giveStore(storeDirectory: string): string | null {

@@ -1,16 +1,27 @@
 /** The host platform: a developer's machine. Directories stand for the disk, a restart of the firmware for a reboot. */
 
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { PRODUCT } from '../../firmware/channel/product.ts'
 import { openDeviceKey } from '../base/device-key-file.ts'
 import { syncDirectory, writeDurably } from '../base/files.ts'
 import { readReleaseKey } from '../base/release-key.ts'
+import { SettingsError } from '../base/settings-error.ts'
+import { listenUrlAt } from '../etcd/parameters.ts'
+import { createRunner, type EtcdRunner, socketIn } from '../etcd/runner.ts'
 import type { Platform } from '../platform.ts'
 import { ownFirmware } from '../supervisor/own-firmware.ts'
 import { createStoreCopy } from '../versions/store-copy.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { lockDirectory } from './directory-lock.ts'
-import { chooseFirmwareUser, giveTo, HOST_CHAT_ID, HOST_FIRMWARE_ID, letAllRead } from './firmware-user.ts'
+import {
+  chooseFirmwareUser,
+  type FirmwareUser,
+  giveTo,
+  HOST_CHAT_ID,
+  HOST_ETCD_ID,
+  HOST_FIRMWARE_ID,
+  letAllRead,
+} from './firmware-user.ts'
 import { openSlots } from './host-slots.ts'
 import { checkPermissions } from './permissions.ts'
 import type { HostSettings } from './settings.ts'
@@ -20,19 +31,18 @@ const HEAP_MEGABYTES = 1024
 const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and what a thousand users see
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
-export function openHost(
-  { dataDirectory, host, port, httpPort, chatPort, console: hasConsole, logLevel, releaseKeyPath }: HostSettings,
-  say: (text: string) => void = console.log,
-): Platform {
+export function openHost(settings: HostSettings, say: (text: string) => void = console.log): Platform {
+  const { dataDirectory, host, port, httpPort, chatPort, console: hasConsole, logLevel, releaseKeyPath } = settings
   const directory = openDataDirectory(dataDirectory)
   const storeDirectory = `${directory}/store`
   const chatDirectory = `${directory}/chat`
-  checkPermissions(directory, { firmwareId: HOST_FIRMWARE_ID, chatId: HOST_CHAT_ID }, say)
+  checkPermissions(directory, { firmwareId: HOST_FIRMWARE_ID, chatId: HOST_CHAT_ID, etcdId: HOST_ETCD_ID }, say)
   const lock = lockDirectory(directory)
   const disk = {
     directory,
     storeDirectory,
     chatDirectory,
+    etcdDirectory: `${directory}/etcd`,
     keyPath: `${directory}/device.key`,
     resetMark: `${directory}/factory-reset`,
   }
@@ -43,7 +53,9 @@ export function openHost(
   const slots = openSlots({ directory: `${directory}/slots`, storeDirectory, own, releaseKey })
   const files = [process.execPath, own.program, ...own.readable]
   const user = { directory, storeDirectory, files, ports: [port, httpPort], chatPort }
-  const { id, launcher, chat } = chooseFirmwareUser(user, say)
+  const firmwareUser = chooseFirmwareUser(user, say)
+  const { id, launcher, chat } = firmwareUser
+  const etcd = openRunner(settings, disk.etcdDirectory, firmwareUser)
   return {
     settings: {
       dataDirectory: storeDirectory,
@@ -53,6 +65,7 @@ export function openHost(
       logLevel,
       releaseKey,
       chat: { directory: chatDirectory, port: chatPort },
+      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory) } }),
       console: hasConsole,
     },
     slots: {
@@ -76,6 +89,7 @@ export function openHost(
         if (chat.id !== null) giveTo(chatDirectory, chat.id)
       },
     },
+    etcd,
     lock,
     early: null,
     sharesTerminal: true,
@@ -99,10 +113,47 @@ export function openHost(
   }
 }
 
+const IN_MEMORY = '/dev/shm'
+const SOCKET_PATH_BYTES_MAX = 107 // unix(7)
+
+/** Null where none is set. Throws a SettingsError. */
+function openRunner(
+  { etcdPath, host }: HostSettings,
+  directory: string,
+  { id, etcd }: Pick<FirmwareUser, 'id' | 'etcd'>,
+): EtcdRunner | null {
+  if (etcdPath === null) return null
+  if (!isProgram(etcdPath)) throw new SettingsError(`COFFER_ETCD is ${etcdPath}, which is no program`)
+  if (etcd === null) throw new SettingsError('COFFER_ETCD needs setpriv(1) of util-linux, which is not installed')
+  const bytes = Buffer.byteLength(socketIn(directory))
+  if (bytes > SOCKET_PATH_BYTES_MAX)
+    throw new SettingsError(
+      `COFFER_ETCD needs a data directory whose path is ${bytes - SOCKET_PATH_BYTES_MAX} bytes shorter`,
+    )
+  return createRunner({
+    program: etcdPath,
+    launcher: etcd.launcher,
+    directory,
+    listenUrl: (peerUrl) => listenUrlAt(host, peerUrl),
+    users: { etcdId: etcd.id, firmwareId: id },
+    secretDirectory: IN_MEMORY,
+  })
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
 interface Disk {
   directory: string
   storeDirectory: string
   chatDirectory: string
+  etcdDirectory: string
   keyPath: string
   /** Present from the decision until everything is gone, so that a power cut in between cannot leave half of it. */
   resetMark: string
@@ -116,11 +167,11 @@ function makeDirectory(path: string, parent: string): void {
 }
 
 /** The device key goes first: without it the rest is noise. */
-function erase({ directory, storeDirectory, chatDirectory, keyPath, resetMark }: Disk): void {
+function erase({ directory, storeDirectory, chatDirectory, etcdDirectory, keyPath, resetMark }: Disk): void {
   rmSync(keyPath, { force: true })
   syncDirectory(directory)
   createStoreCopy(storeDirectory).remove()
-  for (const path of [storeDirectory, chatDirectory]) rmSync(path, { recursive: true, force: true })
+  for (const path of [storeDirectory, chatDirectory, etcdDirectory]) rmSync(path, { recursive: true, force: true })
   rmSync(resetMark)
   syncDirectory(directory)
 }

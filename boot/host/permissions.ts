@@ -6,14 +6,16 @@ import { SettingsError } from '../base/settings-error.ts'
 const READ_OR_WRITE = 0o066 // to pass through a directory without these shows nothing of it
 const WRITE = 0o022
 const ANY = 0o077
+const ALL_BUT_ENTER = 0o027
 
 /**
- * `firmwareId` is who may own the store besides us, `chatId` who the chat's directory. Throws a SettingsError that names what belongs to somebody else, or
- * what others may read or write and we cannot change.
+ * `firmwareId` is who may own the store besides us, `chatId` who the chat's directory, `etcdId` who etcd's, which the firmware's
+ * group may enter. Throws a SettingsError that names what belongs to somebody else, or what others may read or write and we
+ * cannot change.
  */
 export function checkPermissions(
   directory: string,
-  { firmwareId, chatId }: { firmwareId: number | null; chatId: number | null },
+  { firmwareId, chatId, etcdId }: { firmwareId: number | null; chatId: number | null; etcdId: number | null },
   say: (text: string) => void,
 ): void {
   const us = process.geteuid!()
@@ -33,6 +35,8 @@ export function checkPermissions(
     say('Anyone who read device.key before can open this store while unattended boot is on, and read its audit log.')
   check(`${directory}/store`, ANY, [us, firmwareId])
   check(`${directory}/chat`, ANY, [us, chatId])
+  check(`${directory}/etcd`, ALL_BUT_ENTER, [us, etcdId])
+  check(`${directory}/etcd/data`, ANY, [us, etcdId])
   for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
 }
 

@@ -18,6 +18,8 @@ export interface HostSettings {
   /** False: the page for browsers is not served, whatever an Administrator sets. */
   console: boolean
   logLevel: LogLevel
+  /** Absolute; null where there is no clustering. */
+  etcdPath: string | null
   /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
   releaseKeyPath: string | null
 }
@@ -29,6 +31,7 @@ const NAMES = [
   'COFFER_HTTP_PORT',
   'COFFER_CHAT_PORT',
   'COFFER_CONSOLE',
+  'COFFER_ETCD',
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
@@ -55,7 +58,8 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     chatPort: readPort('COFFER_CHAT_PORT', own(environment.COFFER_CHAT_PORT) ?? '9443'),
     console: readSwitch('COFFER_CONSOLE', environment.COFFER_CONSOLE ?? 'on'),
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
-    releaseKeyPath: environment.COFFER_RELEASE_KEY === undefined ? null : readPath(environment.COFFER_RELEASE_KEY),
+    etcdPath: readPath('COFFER_ETCD', environment.COFFER_ETCD, 'program of etcd'),
+    releaseKeyPath: readPath('COFFER_RELEASE_KEY', environment.COFFER_RELEASE_KEY, 'file of the release key'),
   }
 }
 
@@ -80,8 +84,9 @@ function readDirectory(value: string): string {
   return resolve(value)
 }
 
-function readPath(value: string): string {
-  if (value === '') throw new SettingsError('COFFER_RELEASE_KEY is empty; it names the file of the release key')
+function readPath(name: string, value: string | undefined, what: string): string | null {
+  if (value === undefined) return null
+  if (value === '') throw new SettingsError(`${name} is empty; it names the ${what}`)
   return resolve(value)
 }
 

@@ -57,6 +57,13 @@ export type ToFirmware =
   | ({ type: 'slotResult' } & SlotAnswer)
   /** The chat has ended, and stays so until it is wanted again. */
   | { type: 'chatDown'; problem: string }
+  /** To each `etcd`, in their order. */
+  | ({ type: 'etcdResult' } & EtcdAnswer)
+  /** It has ended unasked, and comes back by itself. The others have removed it: it does not. */
+  | { type: 'etcdEnded'; problem: string; isRemoved: boolean }
+  | { type: 'etcdState'; state: EtcdState }
+  /** What it writes of level warning or above. */
+  | { type: 'etcdLines'; lines: string[] }
 
 /** From the firmware to the boot manager. */
 export type ToBoot =
@@ -83,6 +90,8 @@ export type ToBoot =
   /** The store holds this count, on disk: what `keep` said or, where it held that already, one more than before. */
   | { type: 'kept'; count: number }
   | { type: 'chat'; wanted: ChatWish }
+  /** Each step is answered before the next one is taken. */
+  | { type: 'etcd'; step: EtcdStep }
 
 /** Of the chat's process: one that runs, one that has just been started, in whose memory nothing can be left, or none. */
 export type ChatWish = 'running' | 'fresh' | 'none'
@@ -103,6 +112,59 @@ export type SlotStep =
 export interface SlotAnswer {
   problem: string | null
   conflict?: true
+}
+
+/** The etcd of a cluster's member: none runs before it is asked for, and one that runs outlives a firmware. */
+export type EtcdStep =
+  /** Resolves when its process was started. With the one that runs already nothing is done. */
+  | { do: 'run'; start: EtcdLaunch }
+  | { do: 'stop' }
+  /** Stopped, and nothing of it left. */
+  | { do: 'erase' }
+  | { do: 'look' }
+
+/** How it is started. Texts already checked; none of them is secret but the key. */
+export interface EtcdLaunch {
+  /** As the first member, as one that was added to others, or on the data of an earlier run. */
+  how: 'create' | 'join' | 'run'
+  name: string
+  /** As the others reach it. */
+  peerUrl: string
+  /** Who is there when it joins, itself included; of no account otherwise. */
+  members: readonly EtcdPeer[]
+  /** Tells clusters apart that were made alike. */
+  token: string
+  /** PEM texts; null in tests only, whose members meet without TLS. */
+  tls: EtcdTls | null
+}
+
+export interface EtcdPeer {
+  name: string
+  urls: readonly string[]
+}
+
+export interface EtcdTls {
+  /** With its chain. */
+  certificate: Uint8Array
+  key: Uint8Array
+  /** Of the cluster: whoever has a certificate of it speaks as a peer. */
+  authority: Uint8Array
+}
+
+/** No problem: the step was done. A conflict: with what lies on the disk. */
+export interface EtcdAnswer {
+  problem: string | null
+  conflict?: true
+  /** There is data of an earlier run. */
+  hasData: boolean
+  state: EtcdState
+}
+
+/** Whether its process is there, or how the last one ended: with a status, or by a signal. */
+export interface EtcdState {
+  running: boolean
+  exited?: number
+  signaled?: number
 }
 
 /** How far a device has come: nothing earlier is to follow. */
@@ -139,6 +201,8 @@ export interface Settings {
   releaseKey: Uint8Array | null
   /** Absent where there is no place for a chat. */
   chat?: ChatPlace
+  /** Absent where there is no program of etcd. */
+  etcd?: EtcdPlace
   /** False: no page for browsers, whatever an Administrator sets. Absent in what older boot managers send. */
   console?: boolean
 }
@@ -148,4 +212,9 @@ export interface ChatPlace {
   directory: string
   /** 0 lets the system choose. */
   port: number
+}
+
+export interface EtcdPlace {
+  /** Where it answers the firmware. */
+  socket: string
 }

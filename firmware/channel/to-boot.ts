@@ -3,7 +3,18 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { printable } from '../base/printable.ts'
 import { STATES } from '../base/states.ts'
-import { type Network, type Ntp, SLOT_WRITE_BYTES_MAX, type SlotStep, type ToBoot } from './protocol.ts'
+import { isEtcdName, isPeerUrl, PEERS_MAX, PEM_BYTES_MAX, URLS_MAX } from './etcd-texts.ts'
+import {
+  type EtcdLaunch,
+  type EtcdPeer,
+  type EtcdStep,
+  type EtcdTls,
+  type Network,
+  type Ntp,
+  SLOT_WRITE_BYTES_MAX,
+  type SlotStep,
+  type ToBoot,
+} from './protocol.ts'
 
 const RESULTS = ['unlocked', 'wrong', 'tooManyAttempts', 'notLocked', 'failed'] as const
 const TEXT_CHARACTERS_MAX = 2000 // what is left of it goes on the console and into records of ours
@@ -60,6 +71,10 @@ export function readMessage(value: unknown): ToBoot | null {
       const wanted = WISHES.find((wish) => wish === members.wanted)
       return wanted === undefined ? null : { type: 'chat', wanted }
     }
+    case 'etcd': {
+      const step = readEtcdStep(members.step)
+      return step === null ? null : { type: 'etcd', step }
+    }
     case 'pong':
       return { type: 'pong' }
     default:
@@ -86,6 +101,54 @@ function readStep(value: unknown): SlotStep | null {
 
 const isPiece = (value: unknown): value is Uint8Array =>
   value instanceof Uint8Array && value.length <= SLOT_WRITE_BYTES_MAX
+
+const HOWS = ['create', 'join', 'run'] as const
+
+function readEtcdStep(value: unknown): EtcdStep | null {
+  if (typeof value !== 'object' || value === null || !('do' in value)) return null
+  const { do: what, start } = value as Record<string, unknown>
+  switch (what) {
+    case 'run': {
+      const read = readEtcdLaunch(start)
+      return read === null ? null : { do: 'run', start: read }
+    }
+    case 'stop':
+    case 'erase':
+    case 'look':
+      return { do: what }
+    default:
+      return null
+  }
+}
+
+/** Its texts become arguments of a program. Members do not meet without TLS but in tests, which do not come this way. */
+function readEtcdLaunch(value: unknown): EtcdLaunch | null {
+  const { how: asked, name, peerUrl, members, token, tls } = (value ?? {}) as Record<string, unknown>
+  const how = HOWS.find((how) => how === asked)
+  const peers = readPeers(members)
+  const files = readEtcdTls(tls)
+  if (how === undefined || peers === null || files === null) return null
+  if (!isEtcdName(name) || !isEtcdName(token) || !isPeerUrl(peerUrl)) return null
+  return { how, name, peerUrl, members: peers, token, tls: files }
+}
+
+function readPeers(value: unknown): EtcdPeer[] | null {
+  if (!Array.isArray(value) || value.length > PEERS_MAX) return null
+  const peers: EtcdPeer[] = []
+  for (const peer of value) {
+    const { name, urls } = (peer ?? {}) as Record<string, unknown>
+    if (!isEtcdName(name) || !Array.isArray(urls) || urls.length > URLS_MAX || !urls.every(isPeerUrl)) return null
+    peers.push({ name, urls: [...urls] })
+  }
+  return peers
+}
+
+function readEtcdTls(value: unknown): EtcdTls | null {
+  const { certificate, key, authority } = (value ?? {}) as Record<string, unknown>
+  return isPem(certificate) && isPem(key) && isPem(authority) ? { certificate, key, authority } : null
+}
+
+const isPem = (value: unknown): value is Uint8Array => value instanceof Uint8Array && value.length <= PEM_BYTES_MAX
 
 /** The platform hands these texts to the system. */
 function readNetwork(value: unknown): Network | null {

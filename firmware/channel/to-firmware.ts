@@ -1,6 +1,6 @@
 /** Reads what arrives from the boot manager: nothing that is not of the protocol goes further. */
 
-import type { ChatPlace, Settings, Software, ToFirmware } from './protocol.ts'
+import type { ChatPlace, EtcdPlace, EtcdState, Settings, Software, ToFirmware } from './protocol.ts'
 
 const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
@@ -28,6 +28,31 @@ export function readToFirmware(value: unknown): ToFirmware | null {
     }
     case 'chatDown':
       return typeof members.problem === 'string' ? { type: 'chatDown', problem: members.problem } : null
+    case 'etcdResult': {
+      const { problem, conflict, hasData } = members
+      const state = readEtcdState(members.state)
+      if (!isNullOr(problem, isText) || typeof hasData !== 'boolean' || state === null) return null
+      return {
+        type: 'etcdResult',
+        problem: problem as string | null,
+        ...(conflict === true && { conflict }),
+        hasData,
+        state,
+      }
+    }
+    case 'etcdState': {
+      const state = readEtcdState(members.state)
+      return state === null ? null : { type: 'etcdState', state }
+    }
+    case 'etcdEnded': {
+      const { problem, isRemoved } = members
+      if (typeof problem !== 'string' || typeof isRemoved !== 'boolean') return null
+      return { type: 'etcdEnded', problem, isRemoved }
+    }
+    case 'etcdLines':
+      return Array.isArray(members.lines) && members.lines.every(isText)
+        ? { type: 'etcdLines', lines: members.lines as string[] }
+        : null
     case 'ping':
     case 'stop':
     case 'good':
@@ -53,13 +78,14 @@ function readStart({ settings, deviceKey, withheld, count, software }: Members):
 }
 
 function readSettings(value: unknown): Settings | null {
-  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, console } = membersOf(value) ?? {}
+  const { dataDirectory, host, port, httpPort, logLevel, releaseKey, chat, etcd, console } = membersOf(value) ?? {}
   const level = LEVELS.find((level) => level === logLevel)
   if (typeof dataDirectory !== 'string' || typeof host !== 'string' || level === undefined) return null
   if (!isPort(port) || !isNullOr(httpPort, isPort) || !isNullOr(releaseKey, (key) => key instanceof Uint8Array)) {
     return null
   }
   const chatPlace = readChatPlace(chat)
+  const etcdPlace = readEtcdPlace(etcd)
   return {
     dataDirectory,
     host,
@@ -68,6 +94,7 @@ function readSettings(value: unknown): Settings | null {
     logLevel: level,
     releaseKey: releaseKey as Uint8Array | null,
     ...(chatPlace !== null && { chat: chatPlace }),
+    ...(etcdPlace !== null && { etcd: etcdPlace }),
     ...(typeof console === 'boolean' && { console }),
   }
 }
@@ -75,6 +102,21 @@ function readSettings(value: unknown): Settings | null {
 function readChatPlace(value: unknown): ChatPlace | null {
   const { directory, port } = membersOf(value) ?? {}
   return typeof directory === 'string' && isPort(port) ? { directory, port } : null
+}
+
+function readEtcdPlace(value: unknown): EtcdPlace | null {
+  const { socket } = membersOf(value) ?? {}
+  return typeof socket === 'string' ? { socket } : null
+}
+
+function readEtcdState(value: unknown): EtcdState | null {
+  const { running, exited, signaled } = membersOf(value) ?? {}
+  if (typeof running !== 'boolean') return null
+  return {
+    running,
+    ...(Number.isSafeInteger(exited) && { exited: exited as number }),
+    ...(Number.isSafeInteger(signaled) && { signaled: signaled as number }),
+  }
 }
 
 function readSoftware(value: unknown): Software | null {

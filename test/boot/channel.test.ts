@@ -52,6 +52,11 @@ const MESSAGES: ToFirmware[] = [
   { type: 'requestResult', problem: 'x' },
   { type: 'slotResult', problem: null },
   { type: 'slotResult', problem: 'x', conflict: true },
+  { type: 'etcdResult', problem: null, hasData: true, state: { running: true } },
+  { type: 'etcdResult', problem: 'x', conflict: true, hasData: false, state: { running: false, exited: 1 } },
+  { type: 'etcdState', state: { running: false, signaled: 9 } },
+  { type: 'etcdEnded', problem: 'ended with SIGKILL', isRemoved: false },
+  { type: 'etcdLines', lines: ['warning etcd: x', ''] },
   {
     type: 'start',
     settings: {
@@ -62,6 +67,7 @@ const MESSAGES: ToFirmware[] = [
       logLevel: 'info',
       releaseKey: new Uint8Array(32).fill(9),
       chat: { directory: '/data/chat', port: 9443 },
+      etcd: { socket: '/data/etcd/etcd:0' },
     },
     deviceKey: new Uint8Array(32).fill(7),
     withheld: 'why',
@@ -135,6 +141,12 @@ test('passes over messages that are none of the protocol', () => {
     { type: 'keep', minimum: '1.0', count: 0.5 },
     { type: 'keep', minimum: 1, count: null },
     { type: 'slotResult', problem: 7 },
+    { type: 'etcdResult', problem: null, hasData: true },
+    { type: 'etcdState', state: { exited: 0 } },
+    { type: 'etcdResult', hasData: true },
+    { type: 'etcdEnded', problem: 'x' },
+    { type: 'etcdLines', lines: [7] },
+    { type: 'etcdLines', lines: 'x' },
   ])
     assert.equal(readToFirmware(value), null)
 })

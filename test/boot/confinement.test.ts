@@ -27,6 +27,7 @@ const openPlatform = (t: TestContext, data: string, settings = {}) => {
       chatPort: 0,
       console: true,
       logLevel: 'info',
+      etcdPath: null,
       releaseKeyPath: null,
       ...settings,
     },

@@ -35,6 +35,7 @@ function open(t: TestContext, dataDirectory: string): Platform {
     chatPort: 0,
     console: true,
     logLevel: 'info',
+    etcdPath: null,
     releaseKeyPath: null,
   })
   t.after(() => {
@@ -156,6 +157,7 @@ test('a factory reset erases the store and the device key, and the next start ma
   const platform = open(t, directory)
   const key = keyOf(platform)
   writeFileSync(join(platform.settings.dataDirectory, 'records'), 'x')
+  mkdirSync(join(directory, 'etcd', 'data'), { recursive: true })
   platform.prepare('factoryReset')
   assert.equal(await platform.perform('factoryReset'), 'start')
   assert.deepEqual(readdirSync(directory).sort(), ['lock', 'store'])

@@ -4,6 +4,16 @@ import fc from 'fast-check'
 import { SLOT_WRITE_BYTES_MAX, type ToBoot } from '../../firmware/channel/protocol.ts'
 import { readMessage } from '../../firmware/channel/to-boot.ts'
 
+const URL = 'https://10.0.0.1:2380'
+const START = {
+  how: 'join',
+  name: 'ab-c.D_1',
+  peerUrl: URL,
+  members: [{ name: 'b', urls: ['https://[fe80::1]:2380', 'https://host.example:2380'] }],
+  token: '0123456789abcdef',
+  tls: { certificate: new Uint8Array(3), key: new Uint8Array(2), authority: new Uint8Array(1) },
+} as const
+
 const MESSAGES: ToBoot[] = [
   { type: 'listening', address: '127.0.0.1', port: 8443 },
   { type: 'state', state: 'Locked' },
@@ -34,10 +44,15 @@ const MESSAGES: ToBoot[] = [
   { type: 'chat', wanted: 'running' },
   { type: 'chat', wanted: 'fresh' },
   { type: 'chat', wanted: 'none' },
+  { type: 'etcd', step: { do: 'look' } },
+  { type: 'etcd', step: { do: 'stop' } },
+  { type: 'etcd', step: { do: 'erase' } },
+  { type: 'etcd', step: { do: 'run', start: START } },
   { type: 'pong' },
 ]
 
 const NETWORK = { ipAddress: '10.0.0.2', netmask: '255.0.0.0', gateway: '10.0.0.1' }
+const start = (change: object) => ({ type: 'etcd', step: { do: 'run', start: { ...START, ...change } } })
 const network = (change: object) => ({ type: 'network', network: { ...NETWORK, ...change } })
 
 test('reads every message of the protocol', () => {
@@ -83,6 +98,23 @@ test('refuses what is not of the protocol', () => {
     { type: 'slot', step: { do: 'begin', manifest: '{}', signature: new Uint8Array(64) } },
     { type: 'slot', step: { do: 'write', name: 7, bytes: new Uint8Array(1) } },
     { type: 'slot', step: { do: 'write', name: 'x', bytes: new Uint8Array(SLOT_WRITE_BYTES_MAX + 1) } },
+    { type: 'etcd' },
+    { type: 'etcd', step: { do: 'run' } },
+    { type: 'etcd', step: { do: 'start' } },
+    start({ how: 'force' }),
+    start({ name: '--force-new-cluster' }),
+    start({ name: 'a=b' }),
+    start({ name: '' }),
+    start({ token: 'a,b' }),
+    start({ peerUrl: 'http://10.0.0.1:2380' }),
+    start({ peerUrl: 'https://10.0.0.1:2380/' }),
+    start({ peerUrl: 'https://10.0.0.1:2380,https://10.0.0.2:2380' }),
+    start({ members: [{ name: 'a', urls: ['https://10.0.0.1'] }] }),
+    start({ members: [{ name: 'a,b', urls: [] }] }),
+    start({ members: Array(33).fill({ name: 'a', urls: [] }) }),
+    start({ tls: null }),
+    start({ tls: { ...START.tls, key: '-----BEGIN' } }),
+    start({ tls: { ...START.tls, certificate: new Uint8Array(256 * 1024 + 1) } }),
     { type: 'network' },
     network({ ipAddress: '10.0.0' }),
     network({ netmask: '255.0.0.0; reboot' }),

@@ -12,13 +12,14 @@ import { makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const FIRMWARE = 60_700
 const CHAT = 60_701
+const ETCD = 60_702
 const STRANGER = 12_345
 
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
 function check(directory: string): string[] {
   const lines: string[] = []
-  checkPermissions(directory, { firmwareId: FIRMWARE, chatId: CHAT }, (line) => lines.push(line))
+  checkPermissions(directory, { firmwareId: FIRMWARE, chatId: CHAT, etcdId: ETCD }, (line) => lines.push(line))
   return lines
 }
 

@@ -13,6 +13,7 @@ test('settings have defaults', () => {
     chatPort: 9443,
     console: true,
     logLevel: 'info',
+    etcdPath: null,
     releaseKeyPath: null,
   })
 })
@@ -25,6 +26,7 @@ test('settings are read from the environment', () => {
     COFFER_HTTP_PORT: '80',
     COFFER_CHAT_PORT: '0',
     COFFER_CONSOLE: 'off',
+    COFFER_ETCD: '/usr/bin/etcd',
     COFFER_LOG: 'debug',
     COFFER_RELEASE_KEY: '/keys/release.pub',
   }
@@ -36,6 +38,7 @@ test('settings are read from the environment', () => {
     chatPort: 0,
     console: false,
     logLevel: 'debug',
+    etcdPath: '/usr/bin/etcd',
     releaseKeyPath: '/keys/release.pub',
   })
 })
@@ -51,6 +54,7 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_DATA', ''],
   ['COFFER_DATA', '/data/*'],
   ['COFFER_RELEASE_KEY', ''],
+  ['COFFER_ETCD', ''],
   ['COFFER_CHAT_PORT', ''],
   ['COFFER_CHAT_PORT', '70000'],
   ['COFFER_CONSOLE', 'no'],

@@ -6,6 +6,7 @@ export const ESP = '/efi'
 export const DATA = '/data'
 export const STORE = `${DATA}/store`
 export const CHAT = `${DATA}/chat`
+export const ETCD = `${DATA}/etcd`
 export const EFI_VARIABLES = '/sys/firmware/efi/efivars'
 
 // For nobody but root: what is on it starts the machine.

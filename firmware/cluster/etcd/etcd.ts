@@ -8,13 +8,12 @@ import { EtcdError } from './error.ts'
 import { createGateway } from './gateway.ts'
 import { added, answered, encodeKey, listed, type Member, ranged, statusTold, transacted, watched } from './messages.ts'
 
+export { WRITES_MAX } from './limits.ts'
 export type { Member } from './messages.ts'
 
 /** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
 const TIMEOUT_MS = 10_000
 const PAGE_MAX = 256 // records
-/** In one transaction: what an etcd is told at its start, `--max-txn-ops`. */
-export const WRITES_MAX = 4096
 
 export interface Entry {
   key: string

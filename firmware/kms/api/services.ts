@@ -4,6 +4,7 @@ import type { Appliance } from '../../appliance/appliance.ts'
 import type { Log } from '../../base/log.ts'
 import type { State } from '../../base/states.ts'
 import type { BootManager } from '../../channel/boot-manager.ts'
+import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Stager } from '../../release/stager.ts'
@@ -66,6 +67,8 @@ export interface Services {
   traffic: Traffic
   runtime: RuntimeFigures
   bootManager: BootManager
+  /** Absent in tests that have none. */
+  etcd?: EtcdService | undefined
   stager: Stager
   /** Absent where there is no place for one. */
   chat?: ChatService | undefined

@@ -1,0 +1,270 @@
+/**
+ * The etcd of a cluster's member, as another child beside the firmware: it is started when the firmware asks for it, restarted
+ * when it crashes, and stays when the firmware does not.
+ */
+
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { closeSync, rmSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import { wipe } from '../../firmware/base/secret.ts'
+import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '../../firmware/channel/protocol.ts'
+import { keepRunning, type RestartPatience } from '../supervisor/keep-running.ts'
+import { createEtcdLines } from './lines.ts'
+import { ETCD_ENVIRONMENT, etcdParameters, readVersion, type Version } from './parameters.ts'
+import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
+
+export interface EtcdOptions {
+  runner: EtcdRunner
+  /** Inherited, see directory-lock.ts. */
+  lock: number | null
+  send: (message: ToFirmware) => void
+  onLines: (lines: string[]) => void
+  /** Called with each process. */
+  onLaunch?: (process: ChildProcess) => void
+  patience?: RestartPatience
+}
+
+export interface EtcdKeeper {
+  /** One step after the other, each answered to the firmware. */
+  take(step: EtcdStep): void
+  /** Another firmware: what the one before asked for is not answered to it. */
+  forget(): void
+  /** Resolves when none runs, with false when one had to be killed. */
+  stop(): Promise<boolean>
+}
+
+const PATIENCE: RestartPatience = {
+  restartMs: 500,
+  restartMsMax: 60_000,
+  steadyMs: 60_000,
+  stopMsMax: 5000, // to hand its lead over; nothing is lost that it did not keep before it answered
+}
+const VERSION_MS_MAX = 10_000
+const NICE = -5 // before those that sign: late heartbeats mean elections
+const REMOVED = 'it is no member of the cluster any more'
+/** By its own log, when it hears of that. */
+const TOLD_WHEN_REMOVED = 'the member has been permanently removed from the cluster'
+const LOST = 'its data is gone, and none is started empty under the name of one that was there'
+
+/** What keeps a step from being done. */
+class EtcdProblem extends Error {
+  readonly isConflict: boolean
+
+  constructor(message: string, isConflict = false) {
+    super(message)
+    this.isConflict = isConflict
+  }
+}
+
+interface Run {
+  launch: EtcdLaunch
+  version: Version
+  identity: number | null
+  authority: number | null
+  digest: string
+}
+
+export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
+  const { runner, lock, send, onLines, onLaunch = () => {}, patience = PATIENCE } = options
+  const { directory } = runner
+  let run: Run | null = null
+  /** Since it was started for this run. */
+  let hadData = false
+  let isRemoved = false
+  let state: EtcdState = { running: false }
+  let firmwares = 0
+  let last: Promise<unknown> = Promise.resolve()
+
+  const tell = (lines: string[]) => {
+    if (lines.length === 0) return
+    onLines(lines)
+    send({ type: 'etcdLines', lines })
+  }
+  const tellState = (next: EtcdState) => {
+    state = next
+    send({ type: 'etcdState', state })
+  }
+  const readable = createEtcdLines()
+
+  const process = keepRunning({
+    name: "cluster's etcd",
+    launch: () => {
+      isRemoved = false
+      removeSocket(directory)
+      return launchEtcd(runner, run!, lock)
+    },
+    onLaunch: (child) => {
+      tellState({ running: true })
+      child.once('close', (code, signal) => {
+        const how = signal === null ? { exited: (code ?? 0) & 0xff } : { signaled: constants.signals[signal] }
+        tellState({ running: false, ...how })
+      })
+      onLaunch(child)
+    },
+    askToEnd: (child) => child.kill('SIGTERM'),
+    obstacle: () => (isRemoved ? REMOVED : hadData && !hasDataIn(directory) ? LOST : null),
+    onCrash: (explanation, what, isLast) => {
+      tell([explanation])
+      send({ type: 'etcdEnded', problem: what, isRemoved })
+      if (isLast) forgetRun()
+    },
+    onLines: (lines) => {
+      isRemoved ||= lines.some((line) => line.includes(TOLD_WHEN_REMOVED))
+      tell(readable(lines))
+    },
+    patience,
+  })
+
+  const forgetRun = () => {
+    for (const file of [run?.identity, run?.authority]) if (file !== undefined && file !== null) closeSync(file)
+    run = null
+  }
+
+  const stop = async (): Promise<boolean> => {
+    const isClean = await process.stop()
+    forgetRun()
+    return isClean
+  }
+
+  async function start(launch: EtcdLaunch): Promise<void> {
+    const hasData = hasDataIn(directory)
+    const digest = digestOf(launch)
+    if (launch.how === 'run' && run !== null && run.digest === digest) return
+    if (launch.how === 'run' && !hasData) throw new EtcdProblem(`The etcd of this node is not started: ${LOST}`, true)
+    if (launch.how !== 'run' && hasData) throw new EtcdProblem('There is data of an etcd that ran here before', true)
+    await stop()
+    const version = await versionOf(runner)
+    runner.makeDirectory()
+    const { tls } = launch
+    const identity = tls && identityOf(tls)
+    try {
+      run = {
+        launch: { ...launch, tls: tls && { ...tls, key: new Uint8Array(0) } },
+        version,
+        identity: identity && runner.openFile(identity),
+        authority: null,
+        digest,
+      }
+      if (tls !== null) run.authority = runner.openFile(tls.authority)
+    } catch (error) {
+      forgetRun()
+      throw error
+    } finally {
+      wipe(identity)
+    }
+    hadData = hasData
+    process.start()
+  }
+
+  const perform = async (step: EtcdStep): Promise<void> => {
+    switch (step.do) {
+      case 'run':
+        return start(step.start)
+      case 'stop':
+        await stop()
+        return
+      case 'erase':
+        await stop()
+        return eraseIn(directory)
+      case 'look':
+        return
+    }
+  }
+
+  const answerTo = async (step: EtcdStep): Promise<EtcdAnswer> => {
+    const found = { problem: null as string | null, isConflict: false }
+    try {
+      await perform(step)
+    } catch (error) {
+      Object.assign(found, explain(error))
+    } finally {
+      if (step.do === 'run') wipe(step.start.tls?.key)
+    }
+    const hasData = hasDataIn(directory)
+    hadData ||= hasData
+    return { problem: found.problem, ...(found.isConflict && { conflict: true }), hasData, state }
+  }
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = last.then(work)
+    last = done
+    return done
+  }
+
+  return {
+    take(step) {
+      const asked = firmwares
+      void inTurn(async () => {
+        const answer = await answerTo(step)
+        if (asked === firmwares) send({ type: 'etcdResult', ...answer })
+      })
+    },
+    forget() {
+      firmwares++
+    },
+    stop: () => inTurn(stop),
+  }
+}
+
+/** One that was killed leaves it behind, and before 3.6 the next one finds it taken. */
+function removeSocket(directory: string): void {
+  try {
+    rmSync(socketIn(directory), { force: true })
+  } catch {} // it will say so itself
+}
+
+function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run: Run, lock: number | null) {
+  const { launch, version, identity, authority } = run
+  const [file, ...parameters] = [...launcher, program, ...etcdParameters(launch, listenUrl(launch.peerUrl), version)]
+  const child = spawn(file!, parameters, {
+    cwd: directory,
+    env: ETCD_ENVIRONMENT,
+    stdio: ['ignore', 'pipe', 'pipe', lock ?? 'ignore', identity ?? 'ignore', authority ?? 'ignore'],
+    detached: true, // Ctrl-C reaches the boot manager alone
+  })
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, NICE)
+  } catch {} // not ours to give, unless we are root
+  return child
+}
+
+/** As the user that it runs as. */
+function versionOf({ launcher, program }: EtcdRunner): Promise<Version> {
+  const [file, ...parameters] = [...launcher, program, '--version']
+  const { promise, resolve, reject } = Promise.withResolvers<Version>()
+  execFile(
+    file!,
+    parameters,
+    { cwd: '/', env: {}, timeout: VERSION_MS_MAX, killSignal: 'SIGKILL' },
+    (error, printed) => {
+      const version = error === null ? readVersion(printed) : null
+      if (version === null) reject(new EtcdProblem('The program of etcd cannot be run, or is another'))
+      else resolve(version)
+    },
+  )
+  return promise
+}
+
+/** One file for both: they never come from two renewals. */
+function identityOf({ certificate, key }: NonNullable<EtcdLaunch['tls']>): Uint8Array {
+  const identity = new Uint8Array(certificate.length + 1 + key.length)
+  identity.set(certificate)
+  identity[certificate.length] = 0x0a
+  identity.set(key, certificate.length + 1)
+  return identity
+}
+
+/** Of what counts once there is data. */
+function digestOf({ name, peerUrl, tls }: EtcdLaunch): string {
+  const hash = createHash('sha256').update(JSON.stringify([name, peerUrl]))
+  if (tls !== null) for (const part of [tls.certificate, tls.key, tls.authority]) hash.update(part).update('\0')
+  return hash.digest('hex')
+}
+
+function explain(error: unknown): { problem: string; isConflict: boolean } {
+  if (error instanceof EtcdProblem) return { problem: error.message, isConflict: error.isConflict }
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) throw error
+  return { problem: `The etcd of this node is not started: the disk failed (${code})`, isConflict: false }
+}

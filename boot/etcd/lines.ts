@@ -1,0 +1,53 @@
+/** Lines of etcd's log, which are JSON, as lines like ours; of many at once, only so many. */
+
+const LINES_PER_SECOND = 10
+const BURST_LINES = 100
+const CHARACTERS_MAX = 1000
+const LEVELS: Readonly<Record<string, string>> = { debug: 'debug', info: 'info', warn: 'warning' }
+/** Of every line, and of no use here. */
+const PASSED_OVER = new Set(['level', 'ts', 'caller', 'msg', 'stacktrace'])
+
+/** What is left of them. `nowMs` never jumps. */
+export function createEtcdLines(nowMs: () => number = () => performance.now()): (lines: string[]) => string[] {
+  let credit = BURST_LINES
+  let creditAtMs = nowMs()
+  let leftOut = 0
+  return (lines) => {
+    const atMs = nowMs()
+    credit = Math.min(BURST_LINES, credit + ((atMs - creditAtMs) * LINES_PER_SECOND) / 1000)
+    creditAtMs = atMs
+    const taken: string[] = []
+    for (const line of lines) {
+      if (credit < 1) {
+        leftOut++
+        continue
+      }
+      credit--
+      if (leftOut > 0) taken.push(entry('warning', `${leftOut} lines were left out here`))
+      leftOut = 0
+      taken.push(readLine(line))
+    }
+    return taken
+  }
+}
+
+const entry = (level: string, text: string): string =>
+  `${level.padEnd(7)} etcd: ${text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text}`
+
+/** What is no JSON, such as how it ends when it has a bug, is a warning as it stands. */
+function readLine(line: string): string {
+  let members: Record<string, unknown>
+  try {
+    const value: unknown = JSON.parse(line)
+    if (typeof value !== 'object' || value === null) return entry('warning', line)
+    members = value as Record<string, unknown>
+  } catch {
+    return entry('warning', line)
+  }
+  const { level, msg } = members
+  const told = Object.entries(members)
+    .filter(([name]) => !PASSED_OVER.has(name))
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const details = told.length === 0 ? '' : ` (${told.join(', ')})`
+  return entry(LEVELS[String(level)] ?? 'error', `${String(msg)}${details}`)
+}

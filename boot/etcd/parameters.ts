@@ -1,0 +1,77 @@
+/** What an etcd is started with: https://etcd.io/docs/v3.6/op-guide/configuration/ */
+
+import { isIPv6 } from 'node:net'
+import type { EtcdLaunch } from '../../firmware/channel/protocol.ts'
+import { WRITES_MAX } from '../../firmware/cluster/etcd/limits.ts'
+
+/** Of its client socket, in the directory that it runs in: before 3.5 a socket has a name with a port, and no path. */
+export const SOCKET = 'etcd:0'
+/** In the same directory. */
+export const DATA = 'data'
+
+/** Where it finds what it is not told in arguments, and reads it at each connection. */
+export const IDENTITY_DESCRIPTOR = 4
+export const AUTHORITY_DESCRIPTOR = 5
+
+const REVISIONS_KEPT = 10_000 // what a watch can still begin at
+// Memory: it holds as many entries as it may have to send to others, and those of a load are large.
+const SNAPSHOT_ENTRIES = 1000
+const CATCHUP_ENTRIES = 500
+const WALS_MAX = 2
+const QUOTA_BYTES = 2 * 1024 ** 3
+
+/** Nothing of ours. Beyond this much memory Go's collector works harder; with less it would have no room to read its log. */
+export const ETCD_ENVIRONMENT = { GOMEMLIMIT: '192MiB' }
+
+export interface Version {
+  major: number
+  minor: number
+}
+
+/** From what `etcd --version` prints; null when that is something else. */
+export function readVersion(printed: string): Version | null {
+  const [, major, minor] = /^etcd Version: (\d+)\.(\d+)\./m.exec(printed) ?? []
+  return major === undefined ? null : { major: Number(major), minor: Number(minor) }
+}
+
+export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: Version): string[] {
+  const { how, name, peerUrl, members, token, tls } = launch
+  const self = [{ name, urls: [peerUrl] }]
+  const initial = how === 'join' ? members : self
+  return [
+    ...[`--name=${name}`, `--data-dir=${DATA}`],
+    ...[`--listen-client-urls=unix://${SOCKET}`, `--advertise-client-urls=unix://${SOCKET}`],
+    ...[`--listen-peer-urls=${listenUrl}`, `--initial-advertise-peer-urls=${peerUrl}`],
+    `--initial-cluster=${initial.flatMap(({ name, urls }) => urls.map((url) => `${name}=${url}`)).join(',')}`,
+    ...[`--initial-cluster-state=${how === 'create' ? 'new' : 'existing'}`, `--initial-cluster-token=${token}`],
+    ...(tls === null ? [] : TLS),
+    `--max-txn-ops=${WRITES_MAX}`,
+    ...['--auto-compaction-mode=revision', `--auto-compaction-retention=${REVISIONS_KEPT}`],
+    ...[`--snapshot-count=${SNAPSHOT_ENTRIES}`, ...catchup(version)],
+    ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${QUOTA_BYTES}`],
+    '--pre-vote=true', // one that comes back does not unseat a leader: by default only since 3.5
+    ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn'],
+  ]
+}
+
+/** Peers show each other certificates of the cluster's CA, in TLS 1.2 or newer, which is all that Go's client and etcd speak. */
+const TLS = [
+  `--peer-cert-file=/proc/self/fd/${IDENTITY_DESCRIPTOR}`,
+  `--peer-key-file=/proc/self/fd/${IDENTITY_DESCRIPTOR}`,
+  `--peer-trusted-ca-file=/proc/self/fd/${AUTHORITY_DESCRIPTOR}`,
+  '--peer-client-cert-auth=true',
+]
+
+function catchup({ major, minor }: Version): string[] {
+  const isKnown = (since: number): boolean => major > 3 || (major === 3 && minor >= since)
+  if (isKnown(6)) return [`--snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
+  if (isKnown(5)) return [`--experimental-snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
+  return []
+}
+
+/** At the address that the firmware listens at, with the port that the others use. */
+export function listenUrlAt(host: string, peerUrl: string): string {
+  const [, port] = /:(\d+)$/.exec(peerUrl)!
+  const address = host === 'localhost' ? '127.0.0.1' : host
+  return `https://${isIPv6(address) ? `[${address}]` : address}:${port}`
+}

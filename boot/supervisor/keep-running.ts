@@ -1,0 +1,112 @@
+/** Keeps a process running: starts it, restarts it with back-off when it ends unasked, and stops it within a bounded time. */
+
+import type { ChildProcess } from 'node:child_process'
+import { splitLines } from '../console/lines.ts'
+
+/** How we wait; tests shorten it. */
+export interface RestartPatience {
+  /** After the first crash; doubled with each further one. */
+  restartMs: number
+  restartMsMax: number
+  /** What ran this long has recovered: the next crash counts as the first again. */
+  steadyMs: number
+  /** To end by itself once it is asked to; then SIGKILL. */
+  stopMsMax: number
+}
+
+const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
+
+export interface RunningOptions {
+  /** As our lines call it: `firmware`. */
+  name: string
+  /** Called at each start. */
+  launch: () => ChildProcess
+  /** Called with each process. */
+  onLaunch?: (process: ChildProcess) => void
+  askToEnd: (process: ChildProcess) => void
+  /** It ended unasked; it comes back by itself unless `isLast`. */
+  onCrash: (explanation: string, what: string, isLast: boolean) => void
+  /** Lines that it printed. */
+  onLines: (lines: string[]) => void
+  /** After so many crashes in a row it stays down; by default it always comes back. */
+  crashesMax?: number
+  /** What keeps it from being started again, asked after each crash. */
+  obstacle?: () => string | null
+  patience: RestartPatience
+}
+
+export interface RunningProcess {
+  /** Without effect while it runs, or is about to. */
+  start(): void
+  /** Resolves when it does not run: true when it ended by itself, false when it had to be killed. */
+  stop(): Promise<boolean>
+}
+
+export function keepRunning(options: RunningOptions): RunningProcess {
+  const { name, launch, onLaunch, patience, obstacle = () => null } = options
+  const { crashesMax = Number.POSITIVE_INFINITY } = options
+  let child: ChildProcess | null = null
+  let restart: NodeJS.Timeout | undefined
+  let stopping = false
+  let crashes = 0
+
+  const start = () => {
+    clearTimeout(restart)
+    if (child !== null) return
+    stopping = false
+    const startedAt = performance.now()
+    const process = launch()
+    child = process
+    for (const stream of [process.stdout!, process.stderr!]) {
+      const lines = splitLines(options.onLines)
+      stream.on('data', lines.write)
+      stream.on('end', lines.end)
+    }
+    let failure = ''
+    process.on('error', (error: NodeJS.ErrnoException) => {
+      failure = `could not be started (${error.code ?? error.name})`
+    })
+    onLaunch?.(process)
+    process.on('close', (code, signal) => {
+      child = null
+      if (stopping) return
+      if (performance.now() - startedAt >= patience.steadyMs) crashes = 0
+      crashed(failure || `ended with ${signal ?? `exit code ${code}`}`)
+    })
+  }
+
+  const crashed = (what: string) => {
+    crashes++
+    const against = obstacle()
+    const isLast = crashes >= crashesMax || against !== null
+    const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
+    const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
+    const next = !isLast
+      ? `It is started again in ${delayMs / 1000} s`
+      : against === null
+        ? `It is not started again after ${crashes} times in a row; the lines above may say why`
+        : `It is not started again: ${against}`
+    if (isLast) crashes = 0
+    else restart = setTimeout(start, delayMs)
+    options.onCrash(`The ${name} ${what}${often}. ${next}.`, what, isLast)
+  }
+
+  const stop = async (): Promise<boolean> => {
+    stopping = true
+    clearTimeout(restart)
+    const process = child
+    if (process === null) return true
+    let killed = false
+    const closed = new Promise((resolve) => process.once('close', resolve))
+    options.askToEnd(process)
+    const impatience = setTimeout(() => {
+      killed = true
+      process.kill('SIGKILL')
+    }, patience.stopMsMax)
+    await closed
+    clearTimeout(impatience)
+    return !killed
+  }
+
+  return { start, stop }
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createEtcdLines } from '../../boot/etcd/lines.ts'
+import { etcdParameters, listenUrlAt, readVersion } from '../../boot/etcd/parameters.ts'
+
+const read = (line: string): string => createEtcdLines(() => 0)([line]).join('\n')
+
+test('lines of etcd become lines like ours', () => {
+  assert.equal(
+    read('{"level":"warn","ts":"2026-11-24T16:00:00Z","caller":"x/y.go:7","msg":"slow","took":"2s","of":3}'),
+    'warning etcd: slow (took: 2s, of: 3)',
+  )
+  assert.equal(read('{"level":"fatal","msg":"no","stacktrace":"main.go"}'), 'error   etcd: no')
+  assert.equal(read('panic: at the disk'), 'warning etcd: panic: at the disk')
+  assert.equal(read('[1,2]').startsWith('error   etcd: '), true)
+})
+
+test('whatever it writes is one line of a bounded length', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json(), fc.constant('x'.repeat(9000))), (line) => {
+      const told = read(line)
+      assert.ok(told.length < 1100 && /^(warning|error {2}|info {3}|debug {2}) etcd: /.test(told), told)
+    }),
+  )
+})
+
+test('of many lines only so many are passed on, and the rest is counted', () => {
+  let nowMs = 0
+  const take = createEtcdLines(() => nowMs)
+  assert.equal(take(Array(150).fill('a')).length, 100)
+  nowMs = 1000
+  assert.deepEqual(take(['b']), ['warning etcd: 50 lines were left out here', 'warning etcd: b'])
+})
+
+test('each version is told what it knows', () => {
+  const launch = {
+    how: 'create',
+    name: 'a',
+    peerUrl: 'https://10.0.0.1:2380',
+    members: [],
+    token: 't',
+    tls: null,
+  } as const
+  const catchup = (printed: string) =>
+    etcdParameters(launch, launch.peerUrl, readVersion(printed)!).filter((parameter) => parameter.includes('catchup'))
+  assert.deepEqual(catchup('etcd Version: 3.4.23\nGit SHA: x'), [])
+  assert.deepEqual(catchup('etcd Version: 3.5.16\n'), ['--experimental-snapshot-catchup-entries=500'])
+  assert.deepEqual(catchup('etcd Version: 3.6.1\n'), ['--snapshot-catchup-entries=500'])
+  assert.equal(readVersion('another program'), null)
+})
+
+test('it listens where the firmware does, with the port of its address', () => {
+  assert.equal(listenUrlAt('127.0.0.2', 'https://10.0.0.1:2380'), 'https://127.0.0.2:2380')
+  assert.equal(listenUrlAt('localhost', 'https://[fe80::1]:2380'), 'https://127.0.0.1:2380')
+  assert.equal(listenUrlAt('::', 'https://10.0.0.1:2380'), 'https://[::]:2380')
+})
