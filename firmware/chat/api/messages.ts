@@ -12,6 +12,7 @@ import { messageHistory } from '../realm/messages/history.ts'
 import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
 import { sendMessage } from '../realm/messages/send.ts'
+import { CHOICES } from '../realm/messages/widgets.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const MESSAGE = { message_id: integer() }
@@ -20,23 +21,6 @@ export const KINDS = { direct: 'direct', private: 'direct', channel: 'channel', 
 
 /** An id, a name, a list of either; what is no JSON is a name, or addresses with commas between them. */
 export const to = () => jsonOrText(z.union([z.int(), z.string(), z.array(z.int()), z.array(z.string())]))
-
-/** Of bots: contract section 6.5. */
-const CHOICES = z.object({
-  widget_type: z.literal('zform'),
-  extra_data: z.strictObject({
-    type: z.literal('choices'),
-    heading: z.string(),
-    choices: z.array(
-      z.strictObject({
-        type: z.string().optional(),
-        reply: z.string(),
-        long_name: z.string(),
-        short_name: z.string(),
-      }),
-    ),
-  }),
-})
 
 export const messageDeclarations: readonly AnyDeclaration[] = [
   declare({

@@ -8,7 +8,7 @@ import type { Reminder, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { accessMessage } from './access.ts'
 import { noticePerson, notificationBot } from './notices.ts'
-import { placeOf } from './places.ts'
+import { nameOfMessage, quotedMessage } from './quote.ts'
 import { renderFor } from './rendering.ts'
 import { expectFuture } from './scheduled.ts'
 
@@ -68,17 +68,10 @@ function readable(realm: Realm, me: User, messageId: number): MessageRow | null 
 }
 
 function contentOf(realm: Realm, message: MessageRow | null, note: string): string {
-  const what = message === null ? 'a message that is no longer there' : nameOf(realm, message)
+  const what = message === null ? 'a message that is no longer there' : nameOfMessage(realm, message)
   const lead = `You asked to be reminded of ${what}${note === '' ? '.' : `, with this note:\n\n${note}`}`
   if (message === null) return lead
-  const sender = realm.state.user.get(message.sender)!
-  const fence = '`'.repeat(Math.max(3, ...(message.content.match(/`+/g) ?? []).map(({ length }) => length + 1)))
-  return `${lead}\n\n@_**${sender.fullName}|${sender.id}**:\n${fence}quote\n${message.content}\n${fence}`
-}
-
-function nameOf(realm: Realm, message: MessageRow): string {
-  const place = placeOf(realm, message)
-  return place.kind === 'channel' ? `#**${place.channel.name}>${place.topic}@${message.id}**` : 'a direct message'
+  return `${lead}\n\n${quotedMessage(realm, message)}`
 }
 
 function remove(turn: Turn, me: User, { id }: Reminder): void {

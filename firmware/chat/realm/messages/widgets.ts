@@ -1,18 +1,31 @@
 /** Polls, lists of tasks and choices: what a message begins besides its text. Contract section 6.5. */
 
+import { z } from 'zod'
+
 export type Widget =
   | { widget_type: 'poll'; extra_data: { question: string; options: string[] } }
   | { widget_type: 'todo'; extra_data: { task_list_title: string; tasks: { task: string; desc: string }[] } }
   | { widget_type: 'zform'; extra_data: Choices }
 
 /** What a bot offers; each is a reply that a click sends. */
-export interface Choices {
-  type: 'choices'
-  heading: string
-  choices: { type?: string | undefined; reply: string; long_name: string; short_name: string }[]
-}
+export const CHOICES = z.object({
+  widget_type: z.literal('zform'),
+  extra_data: z.strictObject({
+    type: z.literal('choices'),
+    heading: z.string(),
+    choices: z.array(
+      z.strictObject({
+        type: z.string().optional(),
+        reply: z.string(),
+        long_name: z.string(),
+        short_name: z.string(),
+      }),
+    ),
+  }),
+})
+export type Choices = z.output<typeof CHOICES>['extra_data']
 
-const OPTIONS_MAX = 1001 // contract section 9
+export const OPTIONS_MAX = 1001 // contract section 9
 
 /** Of a message that is a command; undefined for any other. */
 export function widgetOf(content: string): Widget | undefined {

@@ -1,0 +1,27 @@
+/** Telling moderators of a message. Contract section 3.2, row E25; 11.6 for the two paths. */
+
+import { integer, oneOf, text } from '../http/parameters.ts'
+import { REPORT_TYPES, type ReportType, reportMessage } from '../realm/messages/report.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const report = (path: string): AnyDeclaration =>
+  declare({
+    row: 'E25',
+    method: 'POST',
+    path,
+    who: 'human',
+    segments: { message_id: integer() },
+    parameters: {
+      report_type: oneOf(...(Object.keys(REPORT_TYPES) as ReportType[])),
+      description: text().default(''),
+    },
+    handle: ({ realm, me, path, given }) => {
+      reportMessage(realm, me, path.message_id, given.report_type, given.description)
+      return {}
+    },
+  })
+
+export const reportDeclarations: readonly AnyDeclaration[] = [
+  report('/messages/:message_id/report'),
+  report('/message/:message_id/report'),
+]

@@ -1,0 +1,19 @@
+/** Votes in polls and the like. Contract section 3.2, row E28. */
+
+import { integer, oneOf, text } from '../http/parameters.ts'
+import { addSubmessage } from '../realm/messages/submessages.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+export const submessageDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E28',
+    method: 'POST',
+    path: '/submessage',
+    who: 'account',
+    parameters: { message_id: integer(), msg_type: oneOf('widget'), content: text() },
+    handle: ({ realm, me, given }) => {
+      addSubmessage(realm, me, given.message_id, given.content)
+      return {}
+    },
+  }),
+]

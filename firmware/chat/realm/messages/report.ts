@@ -1,0 +1,67 @@
+/** Messages that somebody finds moderators should see: told in the channel for that. Contract row E25. */
+
+import { badRequest, ChatError, invalidParameter } from '../../error.ts'
+import type { MessageRow } from '../../store/messages.ts'
+import { silently } from '../channels/notices.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, User } from '../records.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { asTopic } from '../topic-names.ts'
+import { accessMessage } from './access.ts'
+import { notificationBot } from './notices.ts'
+import { nameOfMessage, quoted, quotedMessage } from './quote.ts'
+import { renderFor } from './rendering.ts'
+import { deliverNotice } from './send.ts'
+
+/** By the keys of the API. */
+export const REPORT_TYPES = {
+  spam: 'Spam',
+  harassment: 'Harassment',
+  inappropriate: 'Inappropriate content',
+  norms: 'Violates community norms',
+  other: 'Other reason',
+} as const
+export type ReportType = keyof typeof REPORT_TYPES
+
+const DESCRIPTION_CHARACTERS_MAX = 1000
+
+/** Throws `BAD_REQUEST` for a message that the caller may not read, and where there is no channel for reports. */
+export function reportMessage(realm: Realm, me: User, id: number, type: ReportType, given: string): void {
+  const description = given.trim()
+  if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
+    throw invalidParameter('description', `description must have at most ${DESCRIPTION_CHARACTERS_MAX} characters`)
+  if (type === 'other' && description === '') throw badRequest('An explanation is required.')
+  realm.change((turn) => {
+    const message = accessMessage(realm, me, id)
+    const channel = moderationChannel(realm)
+    const sender = realm.state.user.get(message.sender)!
+    const place = { kind: 'channel', channel, topic: asTopic(`${sender.fullName}'s moderation requests`) } as const
+    deliverNotice(realm, turn, notificationBot(realm), place, contentOf(realm, me, message, type, description))
+  })
+}
+
+function moderationChannel(realm: Realm): Channel {
+  const channel = realm.state.channel.get(realmSetting(organizationOf(realm.state), 'moderation_request_channel_id'))
+  if (channel === undefined || channel.isArchived)
+    throw badRequest('Moderation request channel must be specified to enable message reporting.')
+  return channel
+}
+
+function contentOf(realm: Realm, me: User, message: MessageRow, type: ReportType, description: string): string {
+  const lead = `${silently(me)} reported ${nameOfMessage(realm, message)}. Reason: **${REPORT_TYPES[type]}**`
+  const notes = description === '' ? lead : `${lead}\n\n${quoted(description)}`
+  const whole = `${notes}\n\n${quotedMessage(realm, message)}`
+  return isShort(realm, whole) ? whole : `${notes}\n\nThe message is too long to be quoted here.`
+}
+
+/** Nobody keeps a message from being reported by what it would be as HTML. */
+function isShort(realm: Realm, content: string): boolean {
+  try {
+    renderFor(realm, notificationBot(realm), content)
+    return true
+  } catch (error) {
+    if (error instanceof ChatError) return false
+    throw error
+  }
+}
