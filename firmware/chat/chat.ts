@@ -29,6 +29,7 @@ import type { User } from './realm/records.ts'
 import { atLeast, ROLES } from './realm/roles.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
+import { erase } from './realm/users/erasing.ts'
 import { findByName } from './realm/users/find.ts'
 import { isDeactivated } from './realm/users.ts'
 import { type ChatStore, type Commits, DATABASES, openStore } from './store/store.ts'
@@ -101,6 +102,9 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   let isOpen = true
   removeOrphans(realm, () => isOpen).catch((error) =>
     log.error('chat', `files that were not whole stay: ${error.name}`),
+  )
+  erase(realm, () => isOpen).catch((error) =>
+    log.error('chat', `what was to be deleted with an account is not gone: ${error.message}`),
   )
 
   const deliveries = startDeliveries(realm, log)

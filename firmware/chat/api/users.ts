@@ -1,9 +1,11 @@
 /** Accounts. Contract section 3.4, rows E67 to E75. */
 
 import { z } from 'zod'
+import { actAlone } from '../../base/admission.ts'
 import { badRequest, invalidParameter } from '../error.ts'
 import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
 import { expectFreeBotName } from '../realm/bots/bots.ts'
+import { changeProfile, givenValues } from '../realm/profile/values.ts'
 import type { User } from '../realm/records.ts'
 import { isRole, ROLES } from '../realm/roles.ts'
 import { accessOf } from '../realm/users/access.ts'
@@ -17,6 +19,7 @@ import {
   expectMayDeactivate,
   expectOthers,
 } from '../realm/users/change.ts'
+import { erase, planErasure } from '../realm/users/erasing.ts'
 import { findOwnUser, findUser } from '../realm/users/find.ts'
 import { userFor } from '../realm/users/view.ts'
 import { setPassword } from '../realm/users.ts'
@@ -35,8 +38,6 @@ const optionsOf = (given: { client_gravatar: boolean; include_custom_profile_fie
   clientGravatar: given.client_gravatar,
   includeProfileData: given.include_custom_profile_fields,
 })
-
-const profileValue = z.object({ id: z.int(), value: z.union([z.string(), z.null(), z.array(z.int())]) })
 
 /** What may be deleted with an account. Contract section 3.4.1. */
 const ACTIONS = [
@@ -114,19 +115,18 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     parameters: {
       full_name: text().optional(),
       role: integer().where(isRole, 'must be 100, 200, 300, 400 or 600').optional(),
-      profile_data: json(z.array(profileValue)).optional(),
+      profile_data: json(givenValues).optional(),
       new_email: text().optional(),
     },
     handle: ({ realm, me, path, given }) => {
       realm.change((turn) => {
         let user = findOwnUser(realm, me, path.user_id)
-        // There are no custom profile fields yet.
-        for (const { id } of given.profile_data ?? []) throw badRequest(`Field id ${id} not found.`)
         if (given.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
           user = changeAddress(realm, turn, user, given.new_email, 'new_email')
         }
         if (given.full_name !== undefined) user = changeName(realm, turn, user, given.full_name)
+        if (given.profile_data !== undefined) user = changeProfile(realm, turn, me, user, given.profile_data)
         if (given.role !== undefined && isRole(given.role)) changeRole(realm, turn, me, user, given.role)
       })
       return {}
@@ -148,15 +148,21 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         .optional(),
       actions: json(z.partialRecord(z.enum(ACTIONS), z.boolean())).default({}),
     },
-    handle: ({ realm, me, path, given }) => {
-      // Better refused than half done: who asks for it counts on everything being gone.
-      if (Object.values(given.actions).includes(true)) throw badRequest('Deleting what a user wrote is not supported')
+    handle: async ({ realm, me, path, given }) => {
+      const { actions } = given
       realm.change((turn) => {
         const user = expectPerson(findOwnUser(realm, me, path.user_id))
         expectMayDeactivate(me, user)
-        expectOthers(realm, user)
+        if (user.isActive) expectOthers(realm, user)
         deactivate(realm, turn, user)
+        planErasure(realm, turn, user, {
+          publicMessages: actions.delete_public_channel_messages === true,
+          privateMessages: actions.delete_private_channel_messages === true,
+          directMessages: actions.delete_direct_messages === true,
+          profile: actions.delete_profile === true,
+        })
       })
+      await actAlone(() => erase(realm)) // whatever becomes of the administrator meanwhile
       return {}
     },
   }),
@@ -185,6 +191,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
       realm.change((turn) => {
         const user = findOwnUser(realm, me, path.user_id)
         expectMayDeactivate(me, user)
+        if (user.isDeleted || realm.state.erasure.has(user.id)) throw badRequest('This account has been deleted')
         if (!user.isActive) expectFreeName(realm, user.fullName, user)
         if (!user.isActive && user.bot !== null) expectFreeBotName(realm, user.fullName, user)
         reactivate(realm, turn, user)

@@ -25,8 +25,20 @@ export interface Organization {
   /** Contract section 2.6, but for group settings. */
   readonly settings: Settings
   readonly groupSettings: GroupSettings
+  /** What accounts to come begin with: contract section 2.7; what was changed alone. Absent where nothing ever was. */
+  readonly userDefaults?: Settings
+  /** Pictures of its own. Absent where there never was one. */
+  readonly pictures?: Readonly<Partial<Record<RealmPicture, PictureVersion>>>
   /** What only the appliance's administrator sets. */
   readonly operator: Operator
+}
+
+export type RealmPicture = 'icon' | 'logo' | 'night_logo'
+
+export interface PictureVersion {
+  /** Raised with each change, so that clients fetch it anew. */
+  readonly version: number
+  readonly isSet: boolean
 }
 
 export interface Operator {
@@ -51,11 +63,20 @@ export interface User {
   readonly avatarSource: 'J' | 'U' | 'G'
   /** Contract section 2.7; own choices alone. */
   readonly settings: Settings
-  readonly profileData: Readonly<Record<string, string>>
+  /** By the id of the field. */
+  readonly profileData: Readonly<Record<string, ProfileValue>>
   readonly bot: Bot | null
   /** One of the three that the service itself is: contract's `cross_realm_bots`. */
   readonly isSystemBot: boolean
   readonly isDeleted: boolean
+}
+
+/** Contract section 2.5, custom profile field. */
+export interface ProfileValue {
+  /** As text; a list of accounts as JSON. */
+  readonly value: string
+  /** As HTML, of types that are shown so. */
+  readonly html: string | null
 }
 
 export interface Bot {
@@ -254,4 +275,73 @@ export interface BotStorage {
   readonly userId: number
   readonly name: string
   readonly value: string
+}
+
+/** Messages and more that are being deleted with an account. Contract section 3.4.1. */
+export interface Erasure {
+  readonly userId: number
+  readonly publicMessages: boolean
+  readonly privateMessages: boolean
+  readonly directMessages: boolean
+  readonly profile: boolean
+  /** Those up to this id are done. */
+  readonly after: number
+}
+
+/** Contract section 2.5. */
+export interface Linkifier {
+  readonly id: number
+  readonly pattern: string
+  readonly urlTemplate: string
+  /** Earlier ones win. */
+  readonly order: number
+}
+
+export interface Playground {
+  readonly id: number
+  readonly name: string
+  readonly language: string
+  readonly urlTemplate: string
+}
+
+/** Of addresses that accounts may have. */
+export interface RealmDomain {
+  readonly id: number
+  /** In lower case. */
+  readonly domain: string
+  readonly allowSubdomains: boolean
+}
+
+/** What people may tell of themselves. Contract section 2.5. */
+export interface ProfileField {
+  readonly id: number
+  /** 1 short text, 2 long text, 3 choice, 4 date, 5 link, 6 person, 7 external account, 8 pronouns. */
+  readonly type: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8
+  readonly name: string
+  readonly hint: string
+  /** JSON; '' where the type needs none. */
+  readonly fieldData: string
+  readonly order: number
+  readonly inSummary: boolean
+  readonly isRequired: boolean
+  readonly isEditable: boolean
+}
+
+/** A device that wants to be told, by the names of its maker's service. */
+export interface PushToken {
+  readonly userId: number
+  readonly kind: 'apns' | 'fcm'
+  readonly token: string
+  /** Of Apple's alone. */
+  readonly appId: string | null
+}
+
+/** A registration for encrypted notifications. */
+export interface PushDevice {
+  readonly userId: number
+  readonly accountId: number
+  readonly tokenKind: 'apns' | 'fcm'
+  readonly pushKey: string
+  readonly bouncerPublicKey: string
+  readonly registration: string
 }

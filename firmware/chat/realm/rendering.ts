@@ -54,8 +54,7 @@ function settingsOf(realm: Realm): RenderSettings {
   }
 }
 
-/** None: nobody can make any yet. */
-export const linkifiersOf = (_realm: Realm): Linkifiers => []
+export const linkifiersOf = ({ state }: Realm): Linkifiers => state.linkifiers()
 
 /** A name that the author may not see is as one that nobody has. */
 function namesFor(realm: Realm, author: User): Names {

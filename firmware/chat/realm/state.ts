@@ -1,6 +1,7 @@
 /** The realm in memory: its records by kind, and indexes. Messages are not here: see store/messages.ts. */
 
 import { AlertWords } from '../render/alert-words.ts'
+import { CompiledLinkifier, type Linkifiers } from '../render/linkifiers.ts'
 import type { Things } from '../store/things.ts'
 import {
   type Collection,
@@ -20,9 +21,12 @@ import {
   type Conversation,
   type Draft,
   type Group,
+  type Linkifier,
   type NavigationView,
   type OfUser,
   type Organization,
+  type PushDevice,
+  type PushToken,
   REALM_ID,
   type Reminder,
   type SavedSnippet,
@@ -60,6 +64,12 @@ export interface State extends Collections {
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
   /** Everybody's alert words; made when it is asked for after a change. */
   readonly alertWordIndex: () => AlertWords
+  /** The organisation's, in their order; made when they are asked for after a change. */
+  readonly linkifiers: () => Linkifiers
+  /** By kind and token. */
+  readonly pushTokensOf: GroupIndex<number, string, PushToken>
+  /** By the number that the client has given. */
+  readonly pushDevicesOf: GroupIndex<number, number, PushDevice>
   /** By id. */
   readonly draftsOf: GroupIndex<number, number, Draft>
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
@@ -94,6 +104,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
+  const { linkifier, pushToken, pushDevice } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -133,6 +144,17 @@ function createIndexes(collections: MutableCollections) {
     conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
     conversationsOf: indexConversations(conversation),
     alertWordIndex: indexAlertWords(alertWords),
+    linkifiers: indexLinkifiers(linkifier),
+    pushTokensOf: groupBy(
+      pushToken,
+      ({ userId }) => userId,
+      ({ kind, token }) => `${kind}:${token}`,
+    ),
+    pushDevicesOf: groupBy(
+      pushDevice,
+      ({ userId }) => userId,
+      ({ accountId }) => accountId,
+    ),
     userTopicsOf: groupBy(
       userTopic,
       ({ userId }) => userId,
@@ -195,6 +217,17 @@ function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>
       [...collection.all()].flatMap(({ userId, value }) => value.map((word) => [userId, word] as const)),
     )
     return index
+  }
+}
+
+function indexLinkifiers(collection: MutableCollection<Linkifier>): State['linkifiers'] {
+  let compiled: Linkifiers | undefined
+  collection.listen(() => {
+    compiled = undefined
+  })
+  return () => {
+    compiled ??= [...collection.all()].sort((a, b) => a.order - b.order).map((one) => new CompiledLinkifier(one))
+    return compiled
   }
 }
 

@@ -7,7 +7,7 @@ import type { Role } from './roles.ts'
 import { realmSetting } from './settings/read.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
-import { expectFreeAddress } from './users/addresses.ts'
+import { apiAddress, expectFreeAddress } from './users/addresses.ts'
 import { address, fullName } from './users/names.ts'
 
 export interface NewUser {
@@ -24,8 +24,9 @@ export function createUser(
   turn: Turn,
   { email, fullName, role, bot, isSystemBot = false }: NewUser,
 ): User {
+  const organization = organizationOf(realm.state)
   const deliveryEmail = freeAddress(realm, email, null)
-  const user: User = {
+  const made: User = {
     id: turn.nextId('user'),
     email: deliveryEmail,
     deliveryEmail,
@@ -34,13 +35,14 @@ export function createUser(
     isActive: true,
     dateJoined: nowOf(realm),
     avatarVersion: 1,
-    avatarSource: bot === undefined ? realmSetting(organizationOf(realm.state), 'default_avatar_source') : 'J',
-    settings: {},
+    avatarSource: bot === undefined ? realmSetting(organization, 'default_avatar_source') : 'J',
+    settings: bot === undefined ? (organization.userDefaults ?? {}) : {},
     profileData: {},
     bot: bot ?? null,
     isSystemBot,
     isDeleted: false,
   }
+  const user = { ...made, email: apiAddress(organization, made) }
   turn.put('user', user)
   return user
 }

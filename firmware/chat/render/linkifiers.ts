@@ -25,6 +25,9 @@ export interface LinkifierMatch {
 const BEFORE = `(^|\\s|\\x{85}|\\pZ|['"(,:<])`
 const AFTER = '($|[^\\pL\\pN])'
 
+/** Names of the groups of a pattern. Throws what says why it is none. */
+export const groupNames = (pattern: string): string[] => Object.keys(RE2JS.compile(pattern).namedGroups())
+
 /** The linkifiers of an organisation in their order. */
 export type Linkifiers = readonly CompiledLinkifier[]
 

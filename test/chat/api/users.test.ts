@@ -367,14 +367,6 @@ describe('E73 to E75: deactivating and reactivating', () => {
     await user.delete('/users/me')
     await user.refused('USER_DEACTIVATED', 'GET', '/users/me')
   })
-
-  it('what cannot be done is refused before anything is', async () => {
-    const user = rig.account('reynaldo')
-    const values = { actions: { delete_direct_messages: true } }
-    await admin.refused('BAD_REQUEST', 'DELETE', `/users/${user.user.id}`, values)
-    await admin.refused('REQUEST_VARIABLE_INVALID', 'DELETE', `/users/${user.user.id}`, { actions: { other: true } })
-    await user.get('/users/me')
-  })
 })
 
 describe('guests who see only whom they meet (contract 7.7)', () => {

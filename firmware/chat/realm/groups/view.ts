@@ -53,7 +53,24 @@ function directGroups(realm: Realm, user: User | undefined): Set<number> {
 
 /** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */
 export function publishMemberships(realm: Realm, turn: Turn, before: User | undefined, after: User): void {
-  const [old, now] = [directGroups(realm, before), directGroups(realm, after)]
+  publishDifference(realm, turn, after.id, directGroups(realm, before), directGroups(realm, after))
+}
+
+/** To be called before a change of what a full member is; what it returns, after it: it tells of everybody. */
+export function watchMemberships(realm: Realm): (turn: Turn) => void {
+  const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
+  return (turn) => {
+    for (const [user, old] of before) publishDifference(realm, turn, user.id, old, directGroups(realm, user))
+  }
+}
+
+function publishDifference(
+  realm: Realm,
+  turn: Turn,
+  userId: number,
+  old: ReadonlySet<number>,
+  now: ReadonlySet<number>,
+): void {
   const publish = (op: 'add_members' | 'remove_members', group: number) =>
     turn.publish({
       type: 'user_group',
@@ -61,7 +78,7 @@ export function publishMemberships(realm: Realm, turn: Turn, before: User | unde
       make: (shape) =>
         realm.state.group.get(group)!.isDeactivated && !shape.can.include_deactivated_groups
           ? null
-          : { op, group_id: group, user_ids: [after.id] },
+          : { op, group_id: group, user_ids: [userId] },
     })
   for (const id of old.difference(now)) publish('remove_members', id)
   for (const id of now.difference(old)) publish('add_members', id)

@@ -17,3 +17,8 @@ export const userSettings = (user: User): UserSettings =>
   Object.fromEntries(
     Object.keys(USER_SETTINGS).map((name) => [name, userSetting(user, name as UserSetting)]),
   ) as UserSettings
+
+/** What the organisation has for accounts to come. */
+export function userDefault<K extends UserSetting>({ userDefaults = {} }: Organization, name: K): UserSettings[K] {
+  return (Object.hasOwn(userDefaults, name) ? userDefaults[name] : USER_SETTINGS[name].default) as UserSettings[K]
+}

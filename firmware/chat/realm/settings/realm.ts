@@ -2,10 +2,11 @@
 
 import * as z from 'zod'
 import { choice, integer, onOff, type Setting, text, type Values, word } from './setting.ts'
+import { language } from './user.ts'
 
 const NAME_CHARACTERS_MAX = 40
 const DESCRIPTION_CHARACTERS_MAX = 1000
-const WELCOME_CHARACTERS_MAX = 8000
+export const WELCOME_CHARACTERS_MAX = 8000
 const LANGUAGE_CHARACTERS_MAX = 40
 const URL_CHARACTERS_MAX = 200
 const DAYS_MAX = 36_500 // a century: above it nothing is meant
@@ -54,7 +55,7 @@ export const REALM_SETTINGS = {
   org_type: row(choice(ORGANIZATION_TYPES, 0)),
   want_advertise_in_communities_directory: row(onOff(false)),
   default_code_block_language: row(text(LANGUAGE_CHARACTERS_MAX)),
-  default_language: row(text(LANGUAGE_CHARACTERS_MAX, 'en')),
+  default_language: row(language),
   allow_message_editing: row(onOff(true), DICT),
   message_content_edit_limit_seconds: row(limit(600), DICT),
   message_content_delete_limit_seconds: row(limit(600)),
@@ -106,7 +107,7 @@ export const REALM_SETTINGS = {
   jitsi_server_url: row({
     schema: z.union([z.literal('default').transform(() => null), z.null(), z.httpUrl().max(URL_CHARACTERS_MAX)]),
     default: null,
-    raw: true,
+    raw: false,
   }),
   new_stream_announcements_stream_id: row(channel),
   signup_announcements_stream_id: row(channel),

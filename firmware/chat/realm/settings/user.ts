@@ -17,7 +17,7 @@ const EMOJI_SETS = [
   { key: 'text', text: 'Plain text' },
 ] as const
 
-const language = {
+export const language = {
   ...text(LANGUAGE_CHARACTERS_MAX, 'en'),
   schema: z
     .string()

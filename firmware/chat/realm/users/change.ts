@@ -3,6 +3,7 @@
 import { badRequest, ChatError, forbidden } from '../../error.ts'
 import { watchSight } from '../channels/sight-events.ts'
 import { subscribe } from '../channels/subscribe.ts'
+import { expectAllowedAddress } from '../domains.ts'
 import { publishMemberships } from '../groups/view.ts'
 import { markUnreadableRead } from '../messages/left.ts'
 import type { Realm } from '../realm.ts'
@@ -26,6 +27,7 @@ export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
 
 /** Within a change: the same for a person, who finds himself in the channels that are for all. */
 export function addPerson(realm: Realm, turn: Turn, given: NewUser): User {
+  expectAllowedAddress(realm, given.email)
   const user = addUser(realm, turn, given)
   const channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived)
   subscribe(
@@ -79,6 +81,7 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
 export function changeAddress(realm: Realm, turn: Turn, user: User, given: string, parameter: string): User {
   const deliveryEmail = freeAddress(realm, given, user.id, parameter)
   if (deliveryEmail === user.deliveryEmail) return user
+  expectAllowedAddress(realm, deliveryEmail)
   return putAddresses(realm, turn, user, { ...user, deliveryEmail })
 }
 

@@ -61,6 +61,12 @@ export function setStatus(realm: Realm, turn: Turn, user: User, { text, emoji }:
   })
 }
 
+/** Within a change. */
+export function clearStatus(realm: Realm, turn: Turn, user: User): void {
+  if (realm.state.userStatus.has(user.id))
+    setStatus(realm, turn, user, { text: '', emoji: { name: '', code: undefined, type: undefined } })
+}
+
 function chosenEmoji(realm: Realm, emoji: NamedEmoji) {
   if (emoji.name === '') return NO_EMOJI
   const { emoji_name, emoji_code, reaction_type } = findEmoji(realm, emoji)

@@ -2,7 +2,7 @@
 
 import { avatarUrl } from '../avatars/url.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { ProfileValue, User } from '../records.ts'
 import { ROLES, roleFlags } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
@@ -45,6 +45,7 @@ const plainObject = (user: User) => ({
   avatar_version: user.avatarVersion,
   bot_type: user.bot?.type ?? null,
   bot_owner_id: user.bot?.ownerId ?? null,
+  ...(user.isDeleted && { is_deleted: true }),
 })
 
 /** One of the bots that the service itself is. */
@@ -71,9 +72,14 @@ export function placeholderObject(realm: Realm, user: User) {
   }
 }
 
-/** `{ field id: { value } }`; what the organisation does not ask for any more is not shown. */
+/** `{ field id: { value, rendered_value } }`; what the organisation does not ask for any more is not shown. */
 const profileData = ({ profileData }: User) =>
-  Object.fromEntries(Object.entries(profileData).map(([field, value]) => [field, { value }]))
+  Object.fromEntries(Object.entries(profileData).map(([field, value]) => [field, profileValue(value)]))
+
+export const profileValue = ({ value, html }: ProfileValue) => ({
+  value,
+  ...(html !== null && { rendered_value: html }),
+})
 
 /** `2026-01-31T09:15:00+00:00` */
 const isoTime = (seconds: number): string => `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`

@@ -1,0 +1,110 @@
+/** What profiles tell: the fields, which administrators make, and one's own values. Contract rows E86 and E117. */
+
+import { z } from 'zod'
+import { boolean, integer, integers, json, text } from '../http/parameters.ts'
+import { addField, changeField, fieldObjects, orderFields, removeField } from '../realm/profile/fields.ts'
+import { FIELD_TYPES, type FieldType } from '../realm/profile/types.ts'
+import { changeProfile, givenValues, removeValues } from '../realm/profile/values.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const ONE = { path: '/realm/profile_fields/:field_id', segments: { field_id: integer() } } as const
+
+const TYPES = Object.values(FIELD_TYPES).map(({ id }) => id)
+
+const properties = {
+  name: text().optional(),
+  hint: text().optional(),
+  field_data: json(z.record(z.string(), z.unknown())).optional(),
+  display_in_profile_summary: boolean().optional(),
+  required: boolean().optional(),
+  editable_by_user: boolean().optional(),
+}
+type Properties = {
+  name: string | undefined
+  hint: string | undefined
+  field_data: unknown
+  display_in_profile_summary: boolean | undefined
+  required: boolean | undefined
+  editable_by_user: boolean | undefined
+}
+
+const fieldOf = (given: Properties) => ({
+  name: given.name,
+  hint: given.hint,
+  fieldData: given.field_data,
+  inSummary: given.display_in_profile_summary,
+  isRequired: given.required,
+  isEditable: given.editable_by_user,
+})
+
+export const profileFieldDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E117',
+    method: 'GET',
+    path: '/realm/profile_fields',
+    who: 'account',
+    handle: ({ realm }) => ({ custom_fields: fieldObjects(realm) }),
+  }),
+  declare({
+    row: 'E117',
+    method: 'POST',
+    path: '/realm/profile_fields',
+    who: 'administrator',
+    parameters: { field_type: json(z.literal(TYPES)), ...properties },
+    handle: ({ realm, given }) => ({ id: addField(realm, given.field_type as FieldType, fieldOf(given)) }),
+  }),
+  declare({
+    row: 'E117',
+    method: 'PATCH',
+    path: '/realm/profile_fields',
+    who: 'administrator',
+    parameters: { order: integers() },
+    handle: ({ realm, given }) => {
+      orderFields(realm, given.order)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E117',
+    method: 'PATCH',
+    ...ONE,
+    who: 'administrator',
+    parameters: properties,
+    handle: ({ realm, path, given }) => {
+      changeField(realm, path.field_id, fieldOf(given))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E117',
+    method: 'DELETE',
+    ...ONE,
+    who: 'administrator',
+    handle: ({ realm, path }) => {
+      removeField(realm, path.field_id)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E86',
+    method: 'PATCH',
+    path: '/users/me/profile_data',
+    who: 'human',
+    parameters: { data: json(givenValues) },
+    handle: ({ realm, me, given }) => {
+      realm.change((turn) => changeProfile(realm, turn, me, me, given.data))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E86',
+    method: 'DELETE',
+    path: '/users/me/profile_data',
+    who: 'human',
+    parameters: { data: integers() },
+    handle: ({ realm, me, given }) => {
+      realm.change((turn) => removeValues(realm, turn, me, given.data))
+      return {}
+    },
+  }),
+]

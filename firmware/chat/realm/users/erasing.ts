@@ -1,0 +1,91 @@
+/**
+ * Deleting what somebody wrote and is, with his account. It may be a hundred thousand messages: they go in slices, other
+ * requests go on between, and what a stop interrupts goes on at the next start. Contract section 3.4.1, level 459.
+ */
+
+import { setImmediate } from 'node:timers/promises'
+import { MESSAGE_COLUMNS, type MessageRow } from '../../store/messages.ts'
+import { removePicture } from '../avatars/pictures.ts'
+import { revokeKeys } from '../keys.ts'
+import { removeMessages } from '../messages/delete.ts'
+import { clearProfile } from '../profile/values.ts'
+import type { Realm } from '../realm.ts'
+import type { Erasure, User } from '../records.ts'
+import { userSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { placeholderAddress } from './addresses.ts'
+import { putAddresses } from './change.ts'
+import { publishPerson } from './events.ts'
+import { clearStatus } from './statuses.ts'
+
+const SLICE = 50 // messages a turn: each may have an audience of its own
+
+export type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
+
+/** Within the change that deactivates the account and its bots, so that they write nothing more: what `erase` does after it. */
+export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased): void {
+  if (!Object.values(erased).includes(true)) return
+  for (const { id } of [...realm.state.botsOf.get(user.id).values(), user]) {
+    const planned = realm.state.erasure.get(id)
+    turn.put('erasure', {
+      userId: id,
+      after: 0,
+      publicMessages: erased.publicMessages || planned?.publicMessages === true,
+      privateMessages: erased.privateMessages || planned?.privateMessages === true,
+      directMessages: erased.directMessages || planned?.directMessages === true,
+      profile: erased.profile || planned?.profile === true,
+    })
+  }
+}
+
+/** Until nothing is left of what was planned, bots first. Those who do the same at once share the work. */
+export async function erase(realm: Realm, isOpen: () => boolean = () => true): Promise<void> {
+  for (const { userId } of [...realm.state.erasure.all()])
+    while (isOpen() && eraseSlice(realm, userId)) await setImmediate()
+}
+
+/** False when all is done. */
+function eraseSlice(realm: Realm, userId: number): boolean {
+  return realm.change((turn) => {
+    const erasure = realm.state.erasure.get(userId)
+    if (erasure === undefined) return false
+    const rows = realm.store.select<MessageRow>(
+      `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE sender = ? AND id > ? ORDER BY id LIMIT ${SLICE}`,
+      [userId, erasure.after],
+    )
+    const last = rows.at(-1)
+    if (last === undefined) {
+      turn.remove('erasure', userId)
+      if (erasure.profile) clearAccount(realm, turn, realm.state.user.get(userId)!)
+      return false
+    }
+    const gone = rows.filter((row) => isMeant(realm, row, erasure))
+    for (const inOnePlace of Map.groupBy(gone, ({ recipient, topic }) => `${recipient}:${topic}`).values())
+      removeMessages(realm, turn, inOnePlace)
+    turn.put('erasure', { ...erasure, after: last.id })
+    return true
+  })
+}
+
+function isMeant({ state }: Realm, { recipient }: MessageRow, erasure: Erasure): boolean {
+  const channel = state.channelByRecipient.get(recipient)
+  if (channel === undefined) return erasure.directMessages
+  return channel.isPrivate ? erasure.privateMessages : erasure.publicMessages
+}
+
+/** Nothing of it tells any more whose it was, and nobody signs in to it. */
+function clearAccount(realm: Realm, turn: Turn, before: User): void {
+  revokeKeys(realm, turn, before)
+  turn.remove('password', before.id)
+  clearStatus(realm, turn, before)
+  const named = { ...before, fullName: `Deleted user ${before.id}`, isDeleted: true }
+  turn.put('user', named)
+  publishPerson(realm, turn, named, { full_name: named.fullName })
+  publishPerson(realm, turn, named, { is_deleted: true })
+  const nameless = clearProfile(realm, turn, named)
+  const deliveryEmail = `deleted-${placeholderAddress(organizationOf(realm.state), before.id)}`
+  const hidden = putAddresses(realm, turn, nameless, { ...nameless, deliveryEmail, settings: {} })
+  if (userSetting(before, 'timezone') !== '') publishPerson(realm, turn, hidden, { email: hidden.email, timezone: '' })
+  removePicture(realm, turn, hidden)
+}
