@@ -5,7 +5,14 @@ import { badRequest, ChatError } from '../error.ts'
 import { raw } from '../http/envelope.ts'
 import { integer, text } from '../http/parameters.ts'
 import { AVATAR_MEDIUM_PX, AVATAR_PX, generatedAvatar } from '../realm/avatars/generated.ts'
-import { AVATAR_BYTES_MAX, pictureOf, readPicture, removePicture, setPicture } from '../realm/avatars/pictures.ts'
+import {
+  AVATAR_BYTES_MAX,
+  PICTURE_HEADERS,
+  pictureOf,
+  readPicture,
+  removePicture,
+  setPicture,
+} from '../realm/avatars/pictures.ts'
 import { avatarSeed, avatarToken, avatarUrl } from '../realm/avatars/url.ts'
 import { imageHeader } from '../realm/images.ts'
 import type { Realm } from '../realm/realm.ts'
@@ -48,12 +55,6 @@ export const avatarDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
-const HEADERS = {
-  'cache-control': 'private, max-age=86400', // the address changes with the picture
-  'x-content-type-options': 'nosniff',
-  'content-security-policy': "default-src 'none'; sandbox",
-}
-
 /** `<user id>-<token>.png`, or `-medium.png`. Clients fetch it without credentials: the token is what they know. */
 const FILE = /^(\d{1,15})-([0-9a-f]{32})(-medium)?\.png$/
 
@@ -73,7 +74,7 @@ export const avatarFileDeclarations: readonly AnyDeclaration[] = [
       const user = realm.state.user.get(id)
       const own = user && pictureOf(realm, user)
       const bytes = own ?? generatedAvatar(avatarSeed(realm, id), medium ? AVATAR_MEDIUM_PX : AVATAR_PX)
-      return raw(bodyReply(200, Uint8Array.from(bytes), `image/${imageHeader(bytes)?.type ?? 'png'}`, HEADERS))
+      return raw(bodyReply(200, Uint8Array.from(bytes), `image/${imageHeader(bytes)?.type ?? 'png'}`, PICTURE_HEADERS))
     },
   }),
 ]

@@ -4,23 +4,32 @@ import { avatarDeclarations, avatarFileDeclarations } from './avatars.ts'
 import { botDeclarations } from './bots.ts'
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
+import { domainDeclarations } from './domains.ts'
 import { draftDeclarations } from './drafts.ts'
-import { emojiDeclarations } from './emoji.ts'
+import { emojiDeclarations, emojiFileDeclarations } from './emoji.ts'
 import { eventDeclarations } from './events.ts'
 import { flagDeclarations } from './flags.ts'
 import { groupDeclarations } from './groups.ts'
 import { keyDeclarations } from './keys.ts'
+import { linkifierDeclarations } from './linkifiers.ts'
 import { messageDeclarations } from './messages.ts'
 import { narrowDeclarations } from './narrow.ts'
 import { navigationViewDeclarations } from './navigation-views.ts'
 import { personalDeclarations } from './personal.ts'
+import { playgroundDeclarations } from './playgrounds.ts'
 import { presenceDeclarations } from './presence.ts'
+import { profileFieldDeclarations } from './profile-fields.ts'
+import { callDeclarations, pushDeclarations } from './push.ts'
 import { reactionDeclarations } from './reactions.ts'
+import { realmDeclarations } from './realm.ts'
+import { realmPictureDeclarations, realmPictureFileDeclarations } from './realm-pictures.ts'
+import { reportDeclarations } from './reports.ts'
 import { savedSnippetDeclarations } from './saved-snippets.ts'
 import { scheduledDeclarations } from './scheduled.ts'
 import { serverDeclarations } from './server.ts'
 import { settingDeclarations } from './settings.ts'
 import { staticDeclarations } from './static.ts'
+import { submessageDeclarations } from './submessages.ts'
 import { subscriptionDeclarations } from './subscriptions.ts'
 import { topicDeclarations } from './topics.ts'
 import { typingDeclarations } from './typing.ts'
@@ -31,23 +40,33 @@ import { userDeclarations } from './users.ts'
 export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...avatarDeclarations,
   ...botDeclarations,
+  ...callDeclarations,
   ...channelDeclarations,
+  ...domainDeclarations,
   ...draftDeclarations,
   ...emojiDeclarations,
   ...eventDeclarations,
   ...flagDeclarations,
   ...groupDeclarations,
   ...keyDeclarations,
+  ...linkifierDeclarations,
   ...messageDeclarations,
   ...narrowDeclarations,
   ...navigationViewDeclarations,
   ...personalDeclarations,
+  ...playgroundDeclarations,
   ...presenceDeclarations,
+  ...profileFieldDeclarations,
+  ...pushDeclarations,
   ...reactionDeclarations,
+  ...realmDeclarations,
+  ...realmPictureDeclarations,
+  ...reportDeclarations,
   ...savedSnippetDeclarations,
   ...scheduledDeclarations,
   ...serverDeclarations,
   ...settingDeclarations,
+  ...submessageDeclarations,
   ...subscriptionDeclarations,
   ...topicDeclarations,
   ...typingDeclarations,
@@ -58,6 +77,8 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
 /** With full paths: files and pages. */
 export const OTHER_DECLARATIONS: readonly AnyDeclaration[] = [
   ...avatarFileDeclarations,
+  ...emojiFileDeclarations,
+  ...realmPictureFileDeclarations,
   ...staticDeclarations,
   ...uploadMediaDeclarations,
 ]

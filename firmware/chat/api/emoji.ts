@@ -1,7 +1,17 @@
-/** Emoji of the organisation's own. Contract section 3.7, row E114. */
+/** Emoji of the organisation's own. Contract section 3.7, rows E114 to E116. */
 
+import { bodyReply } from '../../http/reply.ts'
+import { badRequest, ChatError } from '../error.ts'
+import { raw } from '../http/envelope.ts'
+import { integer, text } from '../http/parameters.ts'
+import { PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
+import { addEmoji, deactivateEmoji, EMOJI_BYTES_MAX, emojiPicture, expectMayAddEmoji } from '../realm/custom-emoji.ts'
 import { emojiObjects } from '../realm/emoji.ts'
-import { type AnyDeclaration, declare } from './declare.ts'
+import { imageHeader } from '../realm/images.ts'
+import { REALM_ID } from '../realm/records.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+
+const ONE = { path: '/realm/emoji/:emoji_name', segments: { emoji_name: text() } } as const
 
 export const emojiDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -10,5 +20,47 @@ export const emojiDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/emoji',
     who: 'account',
     handle: ({ realm }) => ({ emoji: emojiObjects(realm) }),
+  }),
+  declare({
+    row: 'E115',
+    method: 'POST',
+    ...ONE,
+    who: 'account',
+    fileBytesMax: EMOJI_BYTES_MAX,
+    handle: async (request) => {
+      const { realm, path, file } = request
+      expectMayAddEmoji(realm, request.me, path.emoji_name)
+      if (file === undefined) throw badRequest('You must upload exactly one file.')
+      const bytes = await readPicture(file)
+      addEmoji(realm, request.me, path.emoji_name, bytes)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E116',
+    method: 'DELETE',
+    ...ONE,
+    who: 'account',
+    handle: ({ realm, me, path }) => {
+      deactivateEmoji(realm, me, path.emoji_name)
+      return {}
+    },
+  }),
+]
+
+/** Clients fetch them without credentials: the name of the file is what they know. */
+export const emojiFileDeclarations: readonly AnyDeclaration[] = [
+  declareOpen({
+    row: 'E115',
+    method: 'GET',
+    path: '/user_avatars/:realm_id/emoji/images/:file',
+    who: 'nobody',
+    isMedia: true,
+    segments: { realm_id: integer(), file: text() },
+    handle: ({ realm, path }) => {
+      const bytes = path.realm_id === REALM_ID ? emojiPicture(realm, path.file) : undefined
+      if (bytes === undefined) throw new ChatError('NOT_FOUND', 'No such picture')
+      return raw(bodyReply(200, Uint8Array.from(bytes), `image/${imageHeader(bytes)?.type ?? 'png'}`, PICTURE_HEADERS))
+    },
   }),
 ]

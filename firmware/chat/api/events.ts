@@ -1,6 +1,7 @@
 /** Registering for events and getting them. Contract sections 3.1 and 4. */
 
 import { z } from 'zod'
+import { ChatError } from '../error.ts'
 import { CAPABILITIES, type Capability } from '../events/shapes.ts'
 import { withText } from '../http/envelope.ts'
 import { boolean, integer, json, naturalNumber, nullable, oneOf, text, texts } from '../http/parameters.ts'
@@ -67,7 +68,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
       const queue = realm.events.find(given.queue_id, me.id)
       const onGone = (listener: () => void) => exchange.signal().addEventListener('abort', listener, { once: true })
       const events = await realm.events.poll(queue, given.last_event_id, given.dont_block, onGone)
-      check() // nothing is told to whoever lost his account or his key while he waited
+      expectAdmitted(check)
       return withText('events', events, { queue_id: queue.id })
     },
   }),
@@ -83,3 +84,12 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     },
   }),
 ]
+
+/** Nothing is told to whoever lost his account or his key while he waited, but that the organization ends is. */
+function expectAdmitted(check: () => void): void {
+  try {
+    check()
+  } catch (error) {
+    if (!(error instanceof ChatError) || error.code !== 'REALM_DEACTIVATED') throw error
+  }
+}

@@ -1,5 +1,10 @@
 /** What the server is, for whoever has no account yet. Contract section 3.1. */
 
+import { pictureFields } from '../realm/pictures.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { Organization } from '../realm/records.ts'
+import { renderDescription } from '../realm/rendering.ts'
+import { realmSetting } from '../realm/settings/read.ts'
 import { organizationOf } from '../realm/state.ts'
 import { urlOf } from '../realm/url.ts'
 import { VERSION } from '../version.ts'
@@ -25,13 +30,29 @@ export const serverDeclarations: readonly AnyDeclaration[] = [
         realm_url: url,
         realm_uri: url,
         realm_name: organization.name,
-        realm_icon: `${url}/user_avatars/${organization.id}/realm/icon.png`,
-        realm_description: '',
-        realm_web_public_access_enabled: false,
+        realm_icon: URL.parse(pictureFields(organization, 'icon').icon_url!, url)?.href ?? url,
+        realm_description: descriptionOf(realm, organization),
+        realm_web_public_access_enabled: isOpenToAll(realm, organization),
       }
     },
   }),
 ]
+
+/** Asked for by whoever comes by: made once for each text. */
+const descriptions = new WeakMap<Organization, string>()
+
+function descriptionOf(realm: Realm, organization: Organization): string {
+  let html = descriptions.get(organization)
+  if (html === undefined) {
+    html = renderDescription(realm, realmSetting(organization, 'description'))
+    descriptions.set(organization, html)
+  }
+  return html
+}
+
+const isOpenToAll = ({ state }: Realm, organization: Organization): boolean =>
+  realmSetting(organization, 'enable_spectator_access') &&
+  [...state.channel.all()].some(({ isWebPublic, isArchived }) => isWebPublic && !isArchived)
 
 const METHODS = {
   password: true,

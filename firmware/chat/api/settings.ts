@@ -34,7 +34,7 @@ const targetUsers = z
 
 type SettingParameters = { [K in UserSetting]: Parameter<UserSettings[K] | undefined> }
 
-const settingParameters = Object.fromEntries(
+export const settingParameters = Object.fromEntries(
   Object.entries<Setting>(USER_SETTINGS).map(([name, { schema, raw }]) => [
     name,
     (raw ? textOf(schema) : json(schema)).optional(),

@@ -76,6 +76,17 @@ export const textOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
 export const json = <T>(schema: z.ZodType<T>): Parameter<T> =>
   parameter((raw, name) => match(schema, readJson(raw, name), name))
 
+/** JSON or a plain text, whichever the client sends for a value that may be either. */
+export const jsonOrTextOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
+  parameter((raw, name) => {
+    try {
+      return match(schema, readJson(raw, name), name)
+    } catch (error) {
+      if (!(error instanceof ChatError) || error.code !== 'INVALID_JSON') throw error
+      return match(schema, readText(raw, name), name)
+    }
+  })
+
 export const integer = (): Parameter<number> => json(z.int())
 export const naturalNumber = (): Parameter<number> => json(z.int().nonnegative())
 export const boolean = (): Parameter<boolean> => json(z.boolean())

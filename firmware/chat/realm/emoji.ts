@@ -42,7 +42,7 @@ export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji
 }
 
 /** The one that is in use under this name. */
-function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined {
+export function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined {
   for (const emoji of realm.state.realmEmoji.all()) if (emoji.name === name && !emoji.isDeactivated) return emoji
   return undefined
 }

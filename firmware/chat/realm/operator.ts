@@ -90,7 +90,8 @@ function announceTokens(realm: Realm, turn: Turn, areTaken: boolean): void {
 
 /**
  * A new password for an owner who has forgotten his: every key of the account is revoked, and every owner is told, since
- * whoever administers the appliance can get into any owner's account that way. Throws `notFound`.
+ * whoever administers the appliance can get into any owner's account that way. An organization that was deactivated is active
+ * again. Throws `notFound`.
  */
 export async function recoverOwner(realm: Realm, passwords: Passwords, email: string, password: string): Promise<void> {
   const find = () => {
@@ -105,6 +106,8 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
     turn.put('password', digest)
     revokeKeys(realm, turn, user)
+    const organization = organizationOf(realm.state)
+    if (organization.isDeactivated) turn.put('organization', { ...organization, isDeactivated: false })
     const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
     tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
     turn.afterwards(() => realm.events.dropQueuesOf(user.id))

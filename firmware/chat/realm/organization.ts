@@ -4,6 +4,7 @@ import { CofferError } from '../../base/error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import { type Password, REALM_ID, type User } from './records.ts'
 import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGroupName } from './roles.ts'
+import { organizationOf } from './state.ts'
 import { createUser } from './users.ts'
 
 export interface NewOrganization {
@@ -44,6 +45,14 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
     const user = createUser(realm, turn, { ...owner, role: ROLES.owner })
     turn.put('password', { ...password, userId: user.id })
     return user
+  })
+}
+
+/** From now on every call is refused; clients are told why. The administrator of the server undoes it: see operator.ts. */
+export function deactivateOrganization(realm: Realm): void {
+  realm.change((turn) => {
+    turn.put('organization', { ...organizationOf(realm.state), isDeactivated: true })
+    turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'deactivated', realm_id: REALM_ID }) })
   })
 }
 

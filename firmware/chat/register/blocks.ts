@@ -12,25 +12,15 @@ import {
 import { realmEmoji } from './emoji.ts'
 import { realmUserGroups } from './groups.ts'
 import { conversationsBlock, flagsBlock, messageBlock, starredBlock } from './messages.ts'
-import {
-  customProfileFields,
-  giphy,
-  pushDevice,
-  realmBilling,
-  realmDomains,
-  realmFilters,
-  realmLinkifiers,
-  realmPlaygrounds,
-  stopWords,
-  tenor,
-  videoCalls,
-} from './nothing.ts'
+import { giphy, realmBilling, realmFilters, stopWords, tenor, videoCalls } from './nothing.ts'
+import { customProfileFields, realmDomains, realmLinkifiers, realmPlaygrounds } from './organization.ts'
 import {
   alertWords,
   drafts,
   mutedUsers,
   navigationViews,
   onboardingSteps,
+  pushDevice,
   reminders,
   savedSnippets,
   scheduledMessages,

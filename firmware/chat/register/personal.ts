@@ -2,6 +2,7 @@
 
 import { remindersOf } from '../realm/messages/reminders.ts'
 import { scheduledMessagesOf } from '../realm/messages/scheduled.ts'
+import { pushDevices } from '../realm/push.ts'
 import { draftsAtRegister } from '../realm/users/drafts.ts'
 import { navigationViewsOf } from '../realm/users/navigation-views.ts'
 import { remainingSteps } from '../realm/users/onboarding.ts'
@@ -26,3 +27,5 @@ export const navigationViews: Block = ({ realm, me }) => ({ navigation_views: na
 export const scheduledMessages: Block = ({ realm, me }) => ({ scheduled_messages: scheduledMessagesOf(realm, me) })
 
 export const reminders: Block = ({ realm, me }) => ({ reminders: remindersOf(realm, me) })
+
+export const pushDevice: Block = ({ realm, me }) => ({ push_devices: pushDevices(realm, me) })

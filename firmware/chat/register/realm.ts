@@ -1,6 +1,5 @@
 /** The block `realm`: everything that is true of the organisation and of the server. Contract sections 2.6 and 4.2.2. */
 
-import { DEFAULT_ICON_URL } from '../realm/avatars/url.ts'
 import { NEW_SUBSCRIPTION_MESSAGES_MAX } from '../realm/channels/notices.ts'
 import { groupsOf } from '../realm/groups/of-realm.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'
@@ -11,6 +10,9 @@ import {
   SUPPORTED_PERMISSION_SETTINGS,
 } from '../realm/groups/settings.ts'
 import { NOTE_CHARACTERS_MAX } from '../realm/messages/reminders.ts'
+import { REPORT_TYPES } from '../realm/messages/report.ts'
+import { pictureFields, REALM_PICTURES } from '../realm/pictures.ts'
+import { DEFAULT_ACCOUNTS } from '../realm/profile/external-accounts.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Organization, User } from '../realm/records.ts'
 import { realmSetting } from '../realm/settings/read.ts'
@@ -58,16 +60,11 @@ const readOnly = (organization: Organization, url: string) => ({
   },
   bot_domain: addressHost(organization),
   date_created: organization.dateCreated,
-  default_external_accounts: {},
+  default_external_accounts: DEFAULT_ACCOUNTS,
   email_auth_enabled: true,
   password_auth_enabled: true,
   empty_topic_display_name: 'general chat',
-  icon_url: DEFAULT_ICON_URL,
-  icon_source: 'G',
-  logo_url: '/static/logo.svg',
-  logo_source: 'D',
-  night_logo_url: '/static/logo.svg',
-  night_logo_source: 'D',
+  ...Object.assign({}, ...REALM_PICTURES.map((picture) => pictureFields(organization, picture))),
   plan_type: 1,
   presence_disabled: false,
   push_notifications_enabled: false,
@@ -121,13 +118,7 @@ const SERVER = {
   jitsi_server_url: null,
   server_min_deactivated_realm_deletion_days: 14,
   server_max_deactivated_realm_deletion_days: null,
-  server_report_message_types: [
-    { key: 'spam', name: 'Spam' },
-    { key: 'harassment', name: 'Harassment' },
-    { key: 'inappropriate', name: 'Inappropriate content' },
-    { key: 'norms', name: 'Violates community norms' },
-    { key: 'other', name: 'Other reason' },
-  ],
+  server_report_message_types: Object.entries(REPORT_TYPES).map(([key, name]) => ({ key, name })),
   gif_rating_policy_options: {
     disabled: { name: 'GIFs disabled', id: 0 },
     g: { name: 'G', id: 1 },

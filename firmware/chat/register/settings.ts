@@ -1,15 +1,17 @@
 /** Blocks of users' settings, in the three forms in which clients have read them. Contract sections 2.7 and 4.2. */
 
 import type { User } from '../realm/records.ts'
-import { userSettings } from '../realm/settings/read.ts'
+import { userDefault, userSettings } from '../realm/settings/read.ts'
 import {
   LEGACY_DISPLAY_SETTINGS,
   LEGACY_NOTIFICATION_SETTINGS,
   NOT_IN_REALM_DEFAULTS,
   picked,
   READ_ONLY,
-  userSettingDefaults,
+  USER_SETTINGS,
+  type UserSetting,
 } from '../realm/settings/user.ts'
+import { organizationOf } from '../realm/state.ts'
 import type { Block } from './block.ts'
 
 export const userSettingsBlock: Block = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
@@ -29,8 +31,10 @@ export const notificationSettings: Block = ({ me, shape }) =>
 
 const legacy = (me: User, names: Parameters<typeof picked>[1]) => picked(userSettings(me), names)
 
-export const realmDefaults: Block = () => {
-  const names: readonly string[] = NOT_IN_REALM_DEFAULTS
-  const shared = Object.entries(userSettingDefaults()).filter(([name]) => !names.includes(name))
+export const realmDefaults: Block = ({ realm }) => {
+  const organization = organizationOf(realm.state)
+  const left: readonly string[] = NOT_IN_REALM_DEFAULTS
+  const names = (Object.keys(USER_SETTINGS) as UserSetting[]).filter((name) => !left.includes(name))
+  const shared = names.map((name) => [name, userDefault(organization, name)])
   return { realm_user_settings_defaults: { ...Object.fromEntries(shared), ...READ_ONLY } }
 }

@@ -142,6 +142,7 @@ test('every row that changes an account, a role, a key or a bot is told', () => 
     'E91',
     'E92',
     'E93',
+    'E124',
     'E142',
   ]
   assert.deepEqual(new Set(told), new Set(expected))

@@ -14,10 +14,14 @@ const WHO: Record<string, readonly Caller[]> = {
   U: ['guest', 'member', 'moderator', 'administrator', 'owner'],
   M: ['member', 'moderator', 'administrator', 'owner', 'bot'],
   Adm: ['administrator', 'owner'],
+  Own: ['owner'],
 }
 
 // Ids that there are not, so that nothing changes: whoever is let in gets another answer than whoever is not.
 const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, values?: Record<string, unknown>][] = [
+  ['E25', 'POST', '/messages/9999/report', 'U', { report_type: 'spam' }],
+  ['E25', 'POST', '/message/9999/report', 'U', { report_type: 'spam' }],
+  ['E28', 'POST', '/submessage', 'A', { message_id: 9999, msg_type: 'widget', content: '{}' }],
   [
     'E29',
     'POST',
@@ -63,6 +67,8 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E83', 'POST', '/users/me/muted_users/9999', 'A'],
   ['E83', 'DELETE', '/users/me/muted_users/9999', 'A'],
   ['E84', 'PATCH', '/settings', 'A'],
+  ['E86', 'PATCH', '/users/me/profile_data', 'U', { data: [{ id: 9999, value: 'x' }] }],
+  ['E86', 'DELETE', '/users/me/profile_data', 'U', { data: [9999] }],
   ['E87', 'POST', '/users/me/onboarding_steps', 'U', { onboarding_step: 'x' }],
   ['E88', 'PATCH', '/settings/notifications', 'A'],
   ['E88', 'PATCH', '/settings/display', 'A'],
@@ -73,7 +79,59 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E93', 'POST', '/bots/9999/api_key/regenerate', 'U'],
   ['E94', 'GET', '/bot_storage', 'A'],
   ['E95', 'GET', '/user_groups', 'M'],
+  ['E103', 'PATCH', '/realm', 'Adm'],
+  ['E104', 'PATCH', '/realm/user_settings_defaults', 'Adm'],
+  ['E105', 'GET', '/realm/linkifiers', 'A'],
+  ['E106', 'PATCH', '/realm/linkifiers', 'Adm', { ordered_linkifier_ids: [9999] }],
+  ['E107', 'POST', '/realm/filters', 'Adm', { pattern: '(', url_template: '{' }],
+  ['E108', 'PATCH', '/realm/filters/9999', 'Adm', { pattern: 'x', url_template: 'x' }],
+  ['E109', 'DELETE', '/realm/filters/9999', 'Adm'],
+  ['E110', 'GET', '/realm/domains', 'A'],
+  ['E111', 'POST', '/realm/domains', 'Own', { domain: 'x', allow_subdomains: true }],
+  ['E112', 'PATCH', '/realm/domains/x.example', 'Own', { allow_subdomains: true }],
+  ['E112', 'PATCH', '/realm/domains', 'Own', { domain: 'x.example', allow_subdomains: true }],
+  ['E113', 'DELETE', '/realm/domains/x.example', 'Own'],
+  ['E113', 'DELETE', '/realm/domains', 'Own', { domain: 'x.example' }],
   ['E114', 'GET', '/realm/emoji', 'A'],
+  ['E115', 'POST', '/realm/emoji/x', 'A'],
+  ['E116', 'DELETE', '/realm/emoji/x', 'A'],
+  ['E117', 'GET', '/realm/profile_fields', 'A'],
+  ['E117', 'POST', '/realm/profile_fields', 'Adm', { field_type: 1, name: '' }],
+  ['E117', 'PATCH', '/realm/profile_fields', 'Adm', { order: [9999] }],
+  ['E117', 'PATCH', '/realm/profile_fields/9999', 'Adm'],
+  ['E117', 'DELETE', '/realm/profile_fields/9999', 'Adm'],
+  ['E118', 'POST', '/realm/playgrounds', 'Adm', { name: 'x', pygments_language: 'x', url_template: 'x' }],
+  ['E118', 'DELETE', '/realm/playgrounds/9999', 'Adm'],
+  ['E119', 'POST', '/realm/test_welcome_bot_custom_message', 'Adm', { welcome_message_custom_text: ' ' }],
+  ['E120', 'GET', '/realm/icon', 'Adm'],
+  ['E120', 'POST', '/realm/icon', 'Adm'],
+  ['E120', 'DELETE', '/realm/icon', 'Adm'],
+  ['E120', 'GET', '/realm/logo', 'Adm'],
+  ['E120', 'POST', '/realm/logo', 'Adm', { night: false }],
+  ['E120', 'DELETE', '/realm/logo', 'Adm', { night: true }],
+  ['E124', 'POST', '/realm/deactivate', 'Own', { deletion_delay_days: 14 }],
+  [
+    'E134',
+    'POST',
+    '/mobile_push/register',
+    'U',
+    {
+      token_kind: 'fcm',
+      push_account_id: 1,
+      push_key: '-',
+      bouncer_public_key: '-',
+      encrypted_push_registration: '-',
+    },
+  ],
+  ['E135', 'POST', '/mobile_push/test_notification', 'U'],
+  ['E136', 'POST', '/mobile_push/e2ee/test_notification', 'U'],
+  ['E137', 'POST', '/users/me/apns_device_token', 'U', { token: 'x', appid: 'x' }],
+  ['E137', 'DELETE', '/users/me/apns_device_token', 'U', { token: 'x' }],
+  ['E138', 'POST', '/users/me/android_gcm_reg_id', 'U', { token: '' }],
+  ['E138', 'DELETE', '/users/me/android_gcm_reg_id', 'U', { token: 'x' }],
+  ['E139', 'POST', '/calls/zoom/create', 'U'],
+  ['E139', 'POST', '/calls/constructorgroups/create', 'U'],
+  ['E139', 'GET', '/calls/bigbluebutton/create', 'U', { meeting_name: 'x' }],
   ['E141', 'GET', '/users/me/api_keys', 'U'],
   ['E142', 'DELETE', '/users/me/api_keys/9999', 'U'],
 ]
@@ -92,7 +150,7 @@ before(async () => {
 after(() => rig.close())
 
 const REFUSALS =
-  /^(Must be an organization administrator|Not allowed for guest users|This endpoint does not accept bot requests)$/
+  /^(Must be an organization (?:administrator|owner)|Not allowed for guest users|This endpoint does not accept bot requests)$/
 
 for (const [row, method, path, who, values] of ROWS) {
   test(`${row} ${method} ${path} is for ${who}`, async () => {

@@ -17,6 +17,13 @@ const UNTOLD = new Set([
   'server_generation',
   'msg',
   'result',
+  // What follows from settings that are told; nobody is told of it any more.
+  'realm_allow_edit_history',
+  'realm_wildcard_mention_policy',
+  'realm_create_public_stream_policy',
+  'realm_create_private_stream_policy',
+  'realm_create_web_public_stream_policy',
+  'server_web_public_streams_enabled',
 ])
 
 /** Of channels: derived from the time or from how much is written. */
@@ -73,6 +80,12 @@ const HANDLERS: Record<string, Handler> = {
     state.alert_words = alert_words
   },
   attachment: () => {},
+  custom_profile_fields(state, { fields }) {
+    const ids = fields.map(({ id }: Json) => String(id))
+    for (const { profile_data } of [...state.realm_users, ...state.realm_non_active_users])
+      for (const id of Object.keys(profile_data ?? {})) if (!ids.includes(id)) delete profile_data[id]
+    state.custom_profile_fields = fields
+  },
   default_streams: (state, { default_streams }) => {
     state.realm_default_streams = default_streams
   },
@@ -106,10 +119,23 @@ const HANDLERS: Record<string, Handler> = {
     else if (op === 'delete') state.realm_bots = without(state.realm_bots, 'user_id', [bot.user_id])
     else Object.assign(byId(state.realm_bots, 'user_id', bot.user_id) ?? {}, bot)
   },
+  realm_domains(state, { op, realm_domain, domain }) {
+    state.realm_domains = without(state.realm_domains, 'domain', [domain ?? realm_domain.domain])
+    if (op !== 'remove') state.realm_domains.push(realm_domain)
+  },
   realm_emoji: (state, { realm_emoji }) => {
     state.realm_emoji = realm_emoji
   },
+  realm_linkifiers: (state, { realm_linkifiers }) => {
+    state.realm_linkifiers = realm_linkifiers
+  },
+  realm_playgrounds: (state, { realm_playgrounds }) => {
+    state.realm_playgrounds = realm_playgrounds
+  },
   realm_user: changeUser,
+  realm_user_settings_defaults(state, { property, value }) {
+    state.realm_user_settings_defaults[property] = value
+  },
   stream: changeChannel,
   subscription: changeSubscription,
   submessage: () => {},
@@ -165,6 +191,11 @@ function changeUser(state: Json, { op, person }: Json, me: number): void {
     ...changed
   } = person
   Object.assign(known, changed, new_email === undefined ? {} : { email: new_email })
+  if (custom_profile_field !== undefined) {
+    const { id, ...value } = custom_profile_field
+    if (value.value === null) delete known.profile_data[id]
+    else known.profile_data[id] = value
+  }
   if (person.role !== undefined)
     Object.assign(known, {
       is_owner: person.role === 100,

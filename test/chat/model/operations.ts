@@ -52,6 +52,19 @@ const TOPICS = ['', 'plans', 'Plans', 'lunch', '✔ plans', 'a.b']
 const CHANNELS = ['general', 'secret', 'random', 'announce', 'Ünder']
 const EMOJI = ['smile', 'heart', 'tada', '+1']
 
+/** Who may do what; who sees whom is a test of its own. */
+const RIGHTS = [
+  'can_delete_any_message_group',
+  'can_delete_own_message_group',
+  'can_create_public_channel_group',
+  'can_move_messages_between_topics_group',
+  'can_resolve_topics_group',
+  'direct_message_initiator_group',
+]
+
+/** Of system groups. */
+const GROUP_IDS = [1, 2, 3, 4, 5, 6, 7, 8]
+
 const flag = (random: Random) => random.of(['true', 'false'])
 const message = ({ messages }: World, random: Random) => (messages.length === 0 ? 1 : random.of(messages.slice(-40)))
 
@@ -293,6 +306,87 @@ const OPERATIONS: Record<string, [weight: number, Operation]> = {
       ),
   ],
   'deactivate a bot': [1, ({ users }, me, random) => me.call('DELETE', `/bots/${random.of(users)}`)],
+  'delete what somebody wrote': [
+    1,
+    ({ users }, me, random) =>
+      me.call('DELETE', `/users/${random.of(users)}`, {
+        actions: {
+          delete_public_channel_messages: random.chance(0.5),
+          delete_private_channel_messages: random.chance(0.5),
+          delete_direct_messages: random.chance(0.5),
+        },
+      }),
+  ],
+  'set the organization': [
+    3,
+    ({ channels }, me, random) =>
+      me.call(
+        'PATCH',
+        '/realm',
+        random.of<Record<string, unknown>>([
+          { name: `Castle ${random.below(9)}` },
+          { description: random.of(['', 'old']) },
+          { topics_policy: random.of(['allow_empty_topic', 'disable_empty_topic']) },
+          { message_content_edit_limit_seconds: random.of(['unlimited', 60]) },
+          { message_edit_history_visibility_policy: random.of(['all', 'moves', 'none']) },
+          { new_stream_announcements_stream_id: random.of([-1, ...channels]) },
+          { waiting_period_threshold: random.of([0, 3]) },
+          { require_unique_names: flag(random) },
+        ]),
+      ),
+  ],
+  'set a right': [
+    2,
+    ({ users }, me, random) =>
+      me.call('PATCH', '/realm', {
+        [random.of(RIGHTS)]: {
+          new: random.of<unknown>([...GROUP_IDS, { direct_members: random.some(users), direct_subgroups: [] }]),
+        },
+      }),
+  ],
+  'set what others begin with': [
+    1,
+    (_, me, random) => me.call('PATCH', '/realm/user_settings_defaults', { color_scheme: random.of([1, 2, 3]) }),
+  ],
+  'change linkifiers': [
+    1,
+    (_, me, random) =>
+      random.chance(0.6)
+        ? me.call('POST', '/realm/filters', { pattern: `k${random.below(9)}`, url_template: 'https://x.example' })
+        : me.call('DELETE', `/realm/filters/${1 + random.below(9)}`),
+  ],
+  'change domains': [
+    1,
+    (_, me, random) =>
+      me.call(random.of(['POST', 'PATCH', 'DELETE']), '/realm/domains', {
+        domain: random.of(['a.example', 'b.example']),
+        allow_subdomains: flag(random),
+      }),
+  ],
+  'change profile fields': [
+    1,
+    (_, me, random) =>
+      random.chance(0.6)
+        ? me.call('POST', '/realm/profile_fields', { field_type: 1, name: `Field ${random.below(5)}` })
+        : me.call('DELETE', `/realm/profile_fields/${1 + random.below(5)}`),
+  ],
+  'tell of oneself': [
+    2,
+    (_, me, random) =>
+      me.call('PATCH', '/users/me/profile_data', {
+        data: [{ id: 1 + random.below(5), value: random.of(['', 'a', '*b*']) }],
+      }),
+  ],
+  vote: [
+    1,
+    async (world, me, random) => {
+      const message_id = message(world, random)
+      const widget = { widget_type: 'poll', extra_data: { question: 'Lunch?', options: [] } }
+      const vote = { type: 'vote', key: 'canned,0', vote: 1 }
+      const content = JSON.stringify(random.of<unknown>([widget, vote]))
+      return me.call('POST', '/submessage', { message_id, msg_type: 'widget', content })
+    },
+  ],
   type: [
     1,
     ({ users }, me, random) => me.call('POST', '/typing', { op: random.of(['start', 'stop']), to: [random.of(users)] }),

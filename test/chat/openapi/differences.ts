@@ -23,6 +23,8 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/register\.max_bulk_new_subscription_messages: not described$/, '397'],
   [/^POST \/register\.reminders: not described$/, '399'],
   [/^POST \/register\.push_devices: not described$/, '406'],
+  [/^GET \/events\.events\[\]<push_device>\./, '406'],
+  [/<realm\/update_dict>\.data\.can_set_(?:topics|delete_message)_policy_group: not described$/, '392, 407'],
   [/^POST \/register\.realm_can_set_delete_message_policy_group: not described$/, '407'],
   [
     /^POST \/register(?:\.user_settings|\.realm_user_settings_defaults|)\.twenty_four_hour_time: may not be null$/,
@@ -43,4 +45,7 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
     /\.(?:resolved_topic_notice_auto_read_policy|web_inbox_show_channel_folders|web_left_sidebar_show_channel_folders|web_left_sidebar_unreads_count_summary): not described$/,
     'settings of users that came later; contract 2.7',
   ],
+  [/<realm_user\/update>\.person\.is_deleted: not described$/, '459; contract V34'],
+  [/\.is_deleted: not described$/, '433; contract 2.2'],
+  [/<realm_user_settings_defaults\/update>\.value: may not be null$/, '408: twenty_four_hour_time'],
 ]

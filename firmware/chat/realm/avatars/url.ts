@@ -45,5 +45,5 @@ export function avatarUrl(
   return `/user_avatars/${REALM_ID}/${id}-${avatarToken(realm, id)}${medium ? '-medium' : ''}.png?version=${version}`
 }
 
-/** The icon of the organisation, which it has not changed yet: as upstream, and of no address but a fixed one. */
-export const DEFAULT_ICON_URL = `https://secure.gravatar.com/avatar/${createHash('md5').update('coffer').digest('hex')}?d=identicon&version=1`
+/** The icon of an organisation that has none of its own: as upstream, and of no address but a fixed one. */
+export const ICON_URL_UNSET = `https://secure.gravatar.com/avatar/${createHash('md5').update('coffer').digest('hex')}?d=identicon&version=1`

@@ -17,11 +17,12 @@ const UNRESOLVED = ' has marked this topic as unresolved.'
 
 export const notificationBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[0].email)!
 
-/** In a direct message of the Notification Bot. */
-export function noticePerson(realm: Realm, turn: Turn, user: User, text: string): void {
-  const bot = notificationBot(realm)
+export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYSTEM_BOTS[1].email)!
+
+/** In a direct message of one of the service's bots; its id. */
+export function noticePerson(realm: Realm, turn: Turn, user: User, text: string, bot = notificationBot(realm)): number {
   const conversation = ensureConversation(realm, turn, [bot.id, user.id])
-  deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
+  return deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
 }
 
 export interface Moved {

@@ -1,0 +1,64 @@
+/** Where addresses of accounts may be. Contract section 3.7, rows E110 to E113; 11.7 for the two paths. */
+
+import { boolean, text } from '../http/parameters.ts'
+import { addDomain, changeDomain, domainObjects, removeDomain } from '../realm/domains.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const ALL = { path: '/realm/domains', who: 'owner' } as const
+const ONE = { path: '/realm/domains/:domain', who: 'owner', segments: { domain: text() } } as const
+
+export const domainDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E110',
+    method: 'GET',
+    path: '/realm/domains',
+    who: 'account',
+    handle: ({ realm }) => ({ domains: domainObjects(realm) }),
+  }),
+  declare({
+    row: 'E111',
+    method: 'POST',
+    ...ALL,
+    parameters: { domain: text(), allow_subdomains: boolean() },
+    handle: ({ realm, given }) => ({ new_domain: addDomain(realm, given.domain, given.allow_subdomains) }),
+  }),
+  declare({
+    row: 'E112',
+    method: 'PATCH',
+    ...ONE,
+    parameters: { allow_subdomains: boolean() },
+    handle: ({ realm, path, given }) => {
+      changeDomain(realm, path.domain, given.allow_subdomains)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E112',
+    method: 'PATCH',
+    ...ALL,
+    parameters: { domain: text(), allow_subdomains: boolean() },
+    handle: ({ realm, given }) => {
+      changeDomain(realm, given.domain, given.allow_subdomains)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E113',
+    method: 'DELETE',
+    ...ONE,
+    handle: ({ realm, path }) => {
+      removeDomain(realm, path.domain)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E113',
+    method: 'DELETE',
+    ...ALL,
+    parameters: { domain: text() },
+    handle: ({ realm, given }) => {
+      removeDomain(realm, given.domain)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,66 @@
+/** Patterns that become links. Contract section 3.7, rows E105 to E109. */
+
+import { integer, integers, text } from '../http/parameters.ts'
+import {
+  addLinkifier,
+  changeLinkifier,
+  linkifierObjects,
+  orderLinkifiers,
+  removeLinkifier,
+} from '../realm/linkifiers.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const ONE = { path: '/realm/filters/:filter_id', segments: { filter_id: integer() } } as const
+const linkifier = { pattern: text(), url_template: text() }
+
+export const linkifierDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E105',
+    method: 'GET',
+    path: '/realm/linkifiers',
+    who: 'account',
+    handle: ({ realm }) => ({ linkifiers: linkifierObjects(realm) }),
+  }),
+  declare({
+    row: 'E106',
+    method: 'PATCH',
+    path: '/realm/linkifiers',
+    who: 'administrator',
+    parameters: { ordered_linkifier_ids: integers() },
+    handle: ({ realm, given }) => {
+      orderLinkifiers(realm, given.ordered_linkifier_ids)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E107',
+    method: 'POST',
+    path: '/realm/filters',
+    who: 'administrator',
+    parameters: linkifier,
+    handle: ({ realm, given }) => ({
+      id: addLinkifier(realm, { pattern: given.pattern, urlTemplate: given.url_template }),
+    }),
+  }),
+  declare({
+    row: 'E108',
+    method: 'PATCH',
+    ...ONE,
+    who: 'administrator',
+    parameters: linkifier,
+    handle: ({ realm, path, given }) => {
+      changeLinkifier(realm, path.filter_id, { pattern: given.pattern, urlTemplate: given.url_template })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E109',
+    method: 'DELETE',
+    ...ONE,
+    who: 'administrator',
+    handle: ({ realm, path }) => {
+      removeLinkifier(realm, path.filter_id)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,33 @@
+/** Pages that run the code of a message. Contract section 3.7, row E118. */
+
+import { integer, text } from '../http/parameters.ts'
+import { addPlayground, removePlayground } from '../realm/playgrounds.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+export const playgroundDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E118',
+    method: 'POST',
+    path: '/realm/playgrounds',
+    who: 'administrator',
+    parameters: { name: text(), pygments_language: text(), url_template: text() },
+    handle: ({ realm, given }) => ({
+      id: addPlayground(realm, {
+        name: given.name,
+        language: given.pygments_language,
+        urlTemplate: given.url_template,
+      }),
+    }),
+  }),
+  declare({
+    row: 'E118',
+    method: 'DELETE',
+    path: '/realm/playgrounds/:playground_id',
+    who: 'administrator',
+    segments: { playground_id: integer() },
+    handle: ({ realm, path }) => {
+      removePlayground(realm, path.playground_id)
+      return {}
+    },
+  }),
+]

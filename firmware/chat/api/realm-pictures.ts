@@ -1,0 +1,75 @@
+/** The organisation's icon and logos. Contract section 3.7, row E120. */
+
+import { bodyReply } from '../../http/reply.ts'
+import { badRequest, ChatError } from '../error.ts'
+import { raw } from '../http/envelope.ts'
+import { boolean, integer, oneOf, text } from '../http/parameters.ts'
+import { AVATAR_BYTES_MAX, PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
+import { imageHeader } from '../realm/images.ts'
+import { pictureFields, REALM_PICTURES, realmPicture, setRealmPicture } from '../realm/pictures.ts'
+import { REALM_ID, type RealmPicture } from '../realm/records.ts'
+import { organizationOf } from '../realm/state.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+
+const NIGHT = { night: boolean().default(false) }
+const logo = (night: boolean): RealmPicture => (night ? 'night_logo' : 'logo')
+
+/** The answer names it by what it is, not by which of two it is. */
+const answer = (name: 'icon' | 'logo', picture: RealmPicture, fields: Record<string, string>) => ({
+  [`${name}_url`]: fields[`${picture}_url`],
+})
+
+/** Get, set and remove one; `pictureOf` tells from the parameters which. */
+const rows = (name: 'icon' | 'logo'): readonly AnyDeclaration[] => {
+  const pictureOf = ({ night }: { night: boolean }): RealmPicture => (name === 'icon' ? 'icon' : logo(night))
+  const shared = { row: 'E120', path: `/realm/${name}`, who: 'administrator', parameters: NIGHT } as const
+  return [
+    declare({
+      ...shared,
+      method: 'GET',
+      handle: ({ realm, given }) => {
+        const picture = pictureOf(given)
+        return answer(name, picture, pictureFields(organizationOf(realm.state), picture))
+      },
+    }),
+    declare({
+      ...shared,
+      method: 'POST',
+      fileBytesMax: AVATAR_BYTES_MAX,
+      handle: async ({ realm, given, file }) => {
+        if (file === undefined) throw badRequest(`You must upload exactly one ${name}.`)
+        const picture = pictureOf(given)
+        return answer(name, picture, setRealmPicture(realm, picture, await readPicture(file)))
+      },
+    }),
+    declare({
+      ...shared,
+      method: 'DELETE',
+      handle: ({ realm, given }) => {
+        const picture = pictureOf(given)
+        return answer(name, picture, setRealmPicture(realm, picture, null))
+      },
+    }),
+  ]
+}
+
+export const realmPictureDeclarations: readonly AnyDeclaration[] = [...rows('icon'), ...rows('logo')]
+
+/** Whoever has no account yet sees them where he signs in. */
+export const realmPictureFileDeclarations: readonly AnyDeclaration[] = [
+  declareOpen({
+    row: 'E120',
+    method: 'GET',
+    path: '/user_avatars/:realm_id/realm/:file',
+    who: 'nobody',
+    isMedia: true,
+    segments: { realm_id: integer(), file: oneOf(...REALM_PICTURES.map((picture) => `${picture}.png` as const)) },
+    parameters: { version: text().optional() },
+    handle: ({ realm, path }) => {
+      const bytes =
+        path.realm_id === REALM_ID ? realmPicture(realm, path.file.replace(/\.png$/, '') as RealmPicture) : undefined
+      if (bytes === undefined) throw new ChatError('NOT_FOUND', 'No such picture')
+      return raw(bodyReply(200, Uint8Array.from(bytes), `image/${imageHeader(bytes)?.type ?? 'png'}`, PICTURE_HEADERS))
+    },
+  }),
+]

@@ -1,0 +1,139 @@
+/** What is set of the organisation, and ending it. Contract section 3.7, rows E103, E104, E119, E124. */
+
+import { z } from 'zod'
+import { badRequest, forbidden } from '../error.ts'
+import { json, jsonOrTextOf, naturalNumber, nullable, type Parameter, text, textOf } from '../http/parameters.ts'
+import { REALM_GROUP_SETTINGS } from '../realm/groups/settings.ts'
+import { groupValueUpdate } from '../realm/groups/value.ts'
+import { noticePerson, welcomeBot } from '../realm/messages/notices.ts'
+import { deactivateOrganization } from '../realm/organization.ts'
+import type { User } from '../realm/records.ts'
+import { ROLES } from '../realm/roles.ts'
+import {
+  changeRealmGroups,
+  changeRealmSettings,
+  changeUserDefaults,
+  expectChannels,
+  type GivenGroups,
+  type GivenRealmSettings,
+} from '../realm/settings/change.ts'
+import { REALM_SETTINGS, type RealmSetting, WELCOME_CHARACTERS_MAX } from '../realm/settings/realm.ts'
+import { NOT_IN_REALM_DEFAULTS } from '../realm/settings/user.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+import { settingParameters } from './settings.ts'
+
+const changeable = Object.entries<RealmSetting>(REALM_SETTINGS).filter(([, { who }]) => who !== null)
+
+const realmParameters: Record<string, Parameter<unknown>> = Object.fromEntries(
+  changeable.map(([name, { schema, raw }]) => [name, (raw ? textOf(schema) : jsonOrTextOf(schema)).optional()]),
+)
+const groupParameters: Record<string, Parameter<unknown>> = Object.fromEntries(
+  Object.keys(REALM_GROUP_SETTINGS).map((name) => [name, json(groupValueUpdate).optional()]),
+)
+
+/** What owners alone may change: columns Who of contract 2.6 and Own of 7.2. */
+const OF_OWNERS: readonly string[] = [
+  ...changeable.filter(([, { who }]) => who === 'owners').map(([name]) => name),
+  ...Object.entries(REALM_GROUP_SETTINGS)
+    .filter(([, { ownersOnly }]) => ownersOnly)
+    .map(([name]) => name),
+  'authentication_methods',
+  'string_id',
+]
+
+const defaultParameters: Record<string, Parameter<unknown>> = Object.fromEntries(
+  Object.entries(settingParameters).filter(([name]) => !(NOT_IN_REALM_DEFAULTS as readonly string[]).includes(name)),
+)
+
+const pick = (given: Readonly<Record<string, unknown>>, names: object) =>
+  Object.fromEntries(Object.keys(names).map((name) => [name, given[name]]))
+
+export const realmDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E103',
+    method: 'PATCH',
+    path: '/realm',
+    who: 'administrator',
+    parameters: {
+      ...realmParameters,
+      ...groupParameters,
+      authentication_methods: json(z.record(z.string(), z.boolean())).optional(),
+      string_id: text().optional(),
+    },
+    handle: ({ realm, me, given, sent }) => {
+      expectOwnerFor(me, sent)
+      if (given.string_id !== undefined) throw badRequest('Must be a demo organization.')
+      expectSignIn(given.authentication_methods as Record<string, boolean> | undefined)
+      const settings = pick(given, realmParameters) as GivenRealmSettings
+      const groups = pick(given, groupParameters) as GivenGroups
+      return realm.change((turn) => {
+        expectChannels(realm, me, settings)
+        const changed = {
+          ...changeRealmSettings(realm, turn, settings),
+          ...changeRealmGroups(realm, turn, groups),
+        }
+        return Object.fromEntries(
+          Object.entries(changed).map(([name, value]) => [name, typeof value === 'string' ? 'updated' : value]),
+        )
+      })
+    },
+  }),
+  declare({
+    row: 'E104',
+    method: 'PATCH',
+    path: '/realm/user_settings_defaults',
+    who: 'administrator',
+    parameters: defaultParameters,
+    handle: ({ realm, given }) => {
+      realm.change((turn) => changeUserDefaults(realm, turn, given as Parameters<typeof changeUserDefaults>[2]))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E119',
+    method: 'POST',
+    path: '/realm/test_welcome_bot_custom_message',
+    who: 'administrator',
+    parameters: {
+      welcome_message_custom_text: text()
+        .map((given) => given.trim())
+        .where((given) => given !== '', 'cannot be blank')
+        .where(
+          (given) => [...given].length <= WELCOME_CHARACTERS_MAX,
+          `must have at most ${WELCOME_CHARACTERS_MAX} characters`,
+        ),
+    },
+    handle: ({ realm, me, given }) => ({
+      message_id: realm.change((turn) =>
+        noticePerson(realm, turn, me, given.welcome_message_custom_text, welcomeBot(realm)),
+      ),
+    }),
+  }),
+  declare({
+    row: 'E124',
+    method: 'POST',
+    path: '/realm/deactivate',
+    who: 'owner',
+    audit: {},
+    parameters: { deletion_delay_days: nullable(naturalNumber()) },
+    handle: ({ realm, given }) => {
+      if (given.deletion_delay_days !== undefined)
+        throw badRequest('Only the administrator of the server deletes the data of an organization')
+      deactivateOrganization(realm)
+      return {}
+    },
+  }),
+]
+
+function expectOwnerFor(me: User, sent: ReadonlySet<string>): void {
+  if (me.role !== ROLES.owner && OF_OWNERS.some((name) => sent.has(name)))
+    throw forbidden('Must be an organization owner')
+}
+
+/** There is one way to sign in here, and it stays. */
+function expectSignIn(methods: Record<string, boolean> | undefined): void {
+  for (const [name, isEnabled] of Object.entries(methods ?? { Email: true })) {
+    if (name !== 'Email') throw badRequest(`Invalid authentication method: ${name}`)
+    if (!isEnabled) throw badRequest('At least one authentication method must be enabled.')
+  }
+}

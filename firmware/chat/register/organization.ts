@@ -1,0 +1,22 @@
+/** Blocks of what administrators make for everybody. Contract section 4.2. */
+
+import { domainObjects } from '../realm/domains.ts'
+import { linkifierObjects } from '../realm/linkifiers.ts'
+import { playgroundObjects } from '../realm/playgrounds.ts'
+import { fieldObjects } from '../realm/profile/fields.ts'
+import { FIELD_TYPES } from '../realm/profile/types.ts'
+import type { Block } from './block.ts'
+
+export const customProfileFields: Block = ({ realm }) => ({
+  custom_profile_fields: fieldObjects(realm),
+  custom_profile_field_types: FIELD_TYPES,
+})
+
+export const realmDomains: Block = ({ realm }) => ({ realm_domains: domainObjects(realm) })
+
+/** Clients that know no templates get none. */
+export const realmLinkifiers: Block = ({ realm, shape }) => ({
+  realm_linkifiers: shape.can.linkifier_url_template ? linkifierObjects(realm) : [],
+})
+
+export const realmPlaygrounds: Block = ({ realm }) => ({ realm_playgrounds: playgroundObjects(realm) })
