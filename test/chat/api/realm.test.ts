@@ -289,6 +289,36 @@ describe('E119: trying the welcome message', () => {
   })
 })
 
+describe('E71: whoever comes', () => {
+  const come = (name: string) =>
+    admin.post('/users', { email: `${name}@example.com`, password: 'a long password', full_name: `${name} Test` })
+
+  it('is welcomed in the words of the organisation, and told of where it wants that', async () => {
+    const channel = rig.channel('lobby', [admin])
+    const queue = await admin.register({ event_types: ['message'] })
+    await come('osric')
+    assert.deepEqual(await queue.events(), [], 'nothing is said unless it is set')
+    await admin.patch('/realm', {
+      welcome_message_custom_text: 'Mind the *arras*',
+      signup_announcements_stream_id: channel.id,
+    })
+    const { user_id } = await come('ophelia')
+    const [{ message }] = await queue.events()
+    assert.deepEqual(
+      [message.subject, message.sender_full_name, message.content],
+      ['signups', 'Notification Bot', `@_**ophelia Test|${user_id}** joined this organization.`],
+    )
+    const ophelia = rig.clientOf(rig.chat.realm.state.user.get(user_id)!)
+    const { messages } = await ophelia.get('/messages', { anchor: 'newest', num_before: 5, num_after: 0 })
+    const direct = messages.filter(({ type }: { type: string }) => type === 'private')
+    assert.deepEqual(
+      direct.map((one: { sender_full_name: string; content: string }) => [one.sender_full_name, one.content]),
+      [['Welcome Bot', '<p>Mind the <em>arras</em></p>']],
+    )
+    assert.deepEqual((await ophelia.register()).snapshot.unread_msgs.pms[0].unread_message_ids, [direct[0].id])
+  })
+})
+
 describe('E124: ending the organisation', () => {
   it('whoever waits for events is told, every call is refused, and the administrator of the server undoes it', async () => {
     const queue = await admin.register()

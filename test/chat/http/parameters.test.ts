@@ -28,6 +28,9 @@ const SAMPLES = [
   'add',
   'direct',
   'active',
+  'spam',
+  'widget',
+  'fcm',
   '0'.repeat(64),
 ]
 

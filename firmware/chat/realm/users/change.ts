@@ -16,6 +16,7 @@ import { checkedName, createUser, freeAddress, type NewUser } from '../users.ts'
 import { apiAddress } from './addresses.ts'
 import { publishAddresses, publishNewUser, publishPerson } from './events.ts'
 import { publishRoleSight } from './role-events.ts'
+import { welcome } from './welcome.ts'
 
 /** Within a change: an account that everybody hears of. */
 export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
@@ -25,8 +26,16 @@ export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
   return user
 }
 
-/** Within a change: the same for a person, who finds himself in the channels that are for all. */
-export function addPerson(realm: Realm, turn: Turn, given: NewUser): User {
+/**
+ * Within a change: the same for a person, who finds himself in the channels that are for all and is welcomed. Throws
+ * `BAD_REQUEST` for an address that the organization does not take.
+ */
+export function addPerson(
+  realm: Realm,
+  turn: Turn,
+  given: NewUser,
+  welcomeText = realmSetting(organizationOf(realm.state), 'welcome_message_custom_text'),
+): User {
   expectAllowedAddress(realm, given.email)
   const user = addUser(realm, turn, given)
   const channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived)
@@ -35,6 +44,7 @@ export function addPerson(realm: Realm, turn: Turn, given: NewUser): User {
     turn,
     channels.map((channel) => ({ user, channel })),
   )
+  welcome(realm, turn, user, welcomeText)
   return user
 }
 
