@@ -1,13 +1,29 @@
-/** Channels: listing, looking up, archiving. Contract section 3.3, rows E42, E43, E45, E46, E50. */
+/** Channels: making, listing, looking up, changing, archiving. Contract section 3.3, rows E42 to E47, E50, E60. */
 
-import { boolean, integer, text } from '../http/parameters.ts'
+import { z } from 'zod'
+import { boolean, integer, json, text } from '../http/parameters.ts'
 import { archiveChannel } from '../realm/channels/archive.ts'
+import { changeChannel } from '../realm/channels/change.ts'
+import { channelAddress } from '../realm/channels/email-address.ts'
 import { findChannel, findChannelByName } from '../realm/channels/find.ts'
 import { selectChannels } from '../realm/channels/list.ts'
+import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
+import { createWithSubscribers } from '../realm/channels/subscriptions.ts'
 import { channelView, subscriberIds } from '../realm/channels/view.ts'
+import {
+  folderId,
+  givenGroups,
+  groupUpdateParameters,
+  newChannelParameters,
+  newChannelSettings,
+  retentionDays,
+  topicsPolicy,
+} from './channel-parameters.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const channelPath = { stream_id: integer() }
+
+const SUBSCRIBERS_MAX = 20_000
 
 export const channelDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -41,6 +57,42 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ stream: channelView(realm, findChannel(realm, me, path.stream_id)) }),
   }),
   declare({
+    row: 'E44',
+    method: 'PATCH',
+    path: '/streams/:stream_id',
+    who: 'account',
+    segments: channelPath,
+    parameters: {
+      new_name: text().optional(),
+      description: text().optional(),
+      is_private: boolean().optional(),
+      is_web_public: boolean().optional(),
+      history_public_to_subscribers: boolean().optional(),
+      is_default_stream: boolean().optional(),
+      is_archived: boolean().optional(),
+      message_retention_days: retentionDays.optional(),
+      topics_policy: topicsPolicy.optional(),
+      folder_id: folderId.optional(),
+      ...groupUpdateParameters,
+    },
+    handle: ({ realm, me, path, given }) => {
+      changeChannel(realm, me, path.stream_id, {
+        name: given.new_name,
+        description: given.description,
+        isPrivate: given.is_private,
+        isWebPublic: given.is_web_public,
+        historyPublicToSubscribers: given.history_public_to_subscribers,
+        isDefault: given.is_default_stream,
+        isArchived: given.is_archived,
+        messageRetentionDays: given.message_retention_days,
+        topicsPolicy: given.topics_policy,
+        folderId: given.folder_id,
+        groups: givenGroups(given),
+      })
+      return {}
+    },
+  }),
+  declare({
     row: 'E45',
     method: 'DELETE',
     path: '/streams/:stream_id',
@@ -60,11 +112,45 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, path }) => ({ subscribers: subscriberIds(realm, findChannel(realm, me, path.stream_id)) }),
   }),
   declare({
+    row: 'E47',
+    method: 'GET',
+    path: '/streams/:stream_id/email_address',
+    who: 'account',
+    segments: channelPath,
+    parameters: { sender_id: integer().optional() },
+    handle: ({ realm, me, path, given }) => ({
+      email: channelAddress(realm, me, path.stream_id, given.sender_id ?? me.id),
+    }),
+  }),
+  declare({
     row: 'E50',
     method: 'GET',
     path: '/get_stream_id',
     who: 'account',
     parameters: { stream: text() },
     handle: ({ realm, me, given }) => ({ stream_id: findChannelByName(realm, me, given.stream).id }),
+  }),
+  declare({
+    row: 'E60',
+    method: 'POST',
+    path: '/channels/create',
+    who: 'account',
+    parameters: {
+      name: text(),
+      description: text().default(''),
+      subscribers: json(z.array(z.int()).max(SUBSCRIBERS_MAX)),
+      announce: boolean().default(false),
+      ...newChannelParameters,
+      send_new_subscription_messages: boolean().default(true),
+    },
+    handle: ({ realm, me, given }) =>
+      realm.change((turn) => {
+        const { name, description, subscribers } = given
+        const settings = newChannelSettings(given)
+        const { channel, added } = createWithSubscribers(realm, turn, me, { name, description }, subscribers, settings)
+        if (given.announce) announceChannels(realm, turn, me, [channel])
+        const tells = given.send_new_subscription_messages && tellNewSubscribers(realm, turn, me, added)
+        return { id: channel.id, new_subscription_messages_sent: tells }
+      }),
   }),
 ]

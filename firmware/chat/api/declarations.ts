@@ -2,8 +2,10 @@
 
 import { avatarDeclarations, avatarFileDeclarations } from './avatars.ts'
 import { botDeclarations } from './bots.ts'
+import { channelFolderDeclarations } from './channel-folders.ts'
 import { channelDeclarations } from './channels.ts'
 import type { AnyDeclaration } from './declare.ts'
+import { defaultChannelDeclarations } from './default-channels.ts'
 import { domainDeclarations } from './domains.ts'
 import { draftDeclarations } from './drafts.ts'
 import { emojiDeclarations, emojiFileDeclarations } from './emoji.ts'
@@ -43,6 +45,8 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...callDeclarations,
   ...channelDeclarations,
   ...domainDeclarations,
+  ...channelFolderDeclarations,
+  ...defaultChannelDeclarations,
   ...draftDeclarations,
   ...emojiDeclarations,
   ...eventDeclarations,

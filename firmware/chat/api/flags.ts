@@ -1,9 +1,9 @@
-/** Marks of readers. Contract section 3.2, rows E18, E20, E22. */
+/** Marks of readers. Contract section 3.2, rows E18, E20 to E22. */
 
 import { partly } from '../http/envelope.ts'
 import { integer, integers, oneOf, text } from '../http/parameters.ts'
 import { markMessages } from '../realm/messages/mark.ts'
-import { markAllRead, markTopicRead } from '../realm/messages/mark-read.ts'
+import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
 import { asTopic } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -32,6 +32,14 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     handle: async ({ realm, me }) =>
       (await markAllRead(realm, me)) ? { complete: true } : partly({ complete: false }),
+  }),
+  declare({
+    row: 'E21',
+    method: 'POST',
+    path: '/mark_stream_as_read',
+    who: 'account',
+    parameters: { stream_id: integer() },
+    handle: async ({ realm, me, given }) => ((await markChannelRead(realm, me, given.stream_id)) ? {} : partly({})),
   }),
   declare({
     row: 'E22',

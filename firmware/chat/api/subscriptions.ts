@@ -2,8 +2,7 @@
 
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
-import { boolean, integer, json, jsonOrText, oneOf, type Parameter } from '../http/parameters.ts'
-import type { NewChannelSettings } from '../realm/channels/create.ts'
+import { boolean, integer, json, oneOf } from '../http/parameters.ts'
 import { findChannel, visibleChannels } from '../realm/channels/find.ts'
 import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
@@ -11,11 +10,10 @@ import { isSubscribed } from '../realm/channels/rights.ts'
 import type { Pair } from '../realm/channels/subscribe.ts'
 import { type Subscribed, subscribeTo, unsubscribeFrom } from '../realm/channels/subscriptions.ts'
 import { type IncludeSubscribers, subscriptionView } from '../realm/channels/view.ts'
-import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/groups/settings.ts'
-import { type GroupValue, groupValue } from '../realm/groups/value.ts'
 import type { Realm } from '../realm/realm.ts'
-import type { Channel, User } from '../realm/records.ts'
+import type { User } from '../realm/records.ts'
 import { findUser } from '../realm/users/find.ts'
+import { newChannelParameters, newChannelSettings, ORDINARY } from './channel-parameters.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const CHANNELS_MAX = 1000
@@ -24,68 +22,6 @@ const CHANGES_MAX = 1000
 
 const channelNames = () => json(z.array(z.string()).max(CHANNELS_MAX))
 const principals = () => json(z.array(z.union([z.int(), z.string()])).max(PRINCIPALS_MAX)).optional()
-
-const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const
-const topicsPolicy = jsonOrText(z.enum(TOPICS_POLICIES))
-  .where((value) => TOPICS_POLICIES.includes(value as never), `must be one of ${TOPICS_POLICIES.join(', ')}`)
-  .map((value) => value as Channel['topicsPolicy'])
-
-/** Null: as the organisation has it; -1: forever. */
-const retentionDays = jsonOrText(z.union([z.int(), z.string()]))
-  .where(
-    (days) => days === 'realm_default' || days === 'unlimited' || (typeof days === 'number' && days > 0),
-    'must be a number of days, realm_default or unlimited',
-  )
-  .map((days) => (days === 'realm_default' ? null : days === 'unlimited' ? -1 : (days as number)))
-
-const GROUP_NAMES = Object.keys(CHANNEL_GROUP_SETTINGS) as ChannelGroupSetting[]
-
-/** Group settings as parameters; the one that had another name is taken by both. */
-const groupParameters = Object.fromEntries(
-  GROUP_NAMES.map((name) => {
-    const parameter = json(groupValue).optional()
-    return [name, name === 'can_remove_subscribers_group' ? parameter.alias(`${name}_id`) : parameter]
-  }),
-) as Record<ChannelGroupSetting, Parameter<GroupValue | undefined>>
-
-const newChannelParameters = {
-  invite_only: boolean().default(false),
-  is_web_public: boolean().default(false),
-  is_default_stream: boolean().default(false),
-  history_public_to_subscribers: boolean().optional(),
-  message_retention_days: retentionDays.optional(),
-  topics_policy: topicsPolicy.optional(),
-  folder_id: json(z.int().nullable()).optional(),
-  ...groupParameters,
-}
-
-type NewChannelGiven = {
-  [K in keyof typeof newChannelParameters]: (typeof newChannelParameters)[K] extends Parameter<infer T> ? T : never
-}
-
-const newChannelSettings = (given: NewChannelGiven): NewChannelSettings => ({
-  isPrivate: given.invite_only,
-  isWebPublic: given.is_web_public,
-  isDefault: given.is_default_stream,
-  historyPublicToSubscribers: given.history_public_to_subscribers,
-  messageRetentionDays: given.message_retention_days,
-  topicsPolicy: given.topics_policy,
-  folderId: given.folder_id ?? undefined,
-  groups: Object.fromEntries(
-    GROUP_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
-  ),
-})
-
-const ORDINARY: NewChannelSettings = {
-  isPrivate: false,
-  isWebPublic: false,
-  isDefault: false,
-  historyPublicToSubscribers: undefined,
-  messageRetentionDays: undefined,
-  topicsPolicy: undefined,
-  folderId: undefined,
-  groups: {},
-}
 
 export const subscriptionDeclarations: readonly AnyDeclaration[] = [
   declare({

@@ -1,11 +1,13 @@
-/** Topics of channels, and what users think of them. Contract section 3.3, rows E49, E56, E57. */
+/** Topics of channels, and what users think of them. Contract section 3.3, rows E48, E49, E56, E57. */
 
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
+import { partly } from '../http/envelope.ts'
 import { boolean, integer, json, oneOf, text } from '../http/parameters.ts'
 import { findChannel, findChannelByName, findReadableChannel } from '../realm/channels/find.ts'
 import { topicsOf } from '../realm/channels/topics.ts'
 import { setUserTopic, type TopicPolicy } from '../realm/channels/user-topics.ts'
+import { deleteTopic } from '../realm/messages/delete-topic.ts'
 import { asTopic, TOPIC_CHARACTERS_MAX, topicName } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -17,6 +19,18 @@ const topic = text()
   .map(asTopic)
 
 export const topicDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E48',
+    method: 'POST',
+    path: '/streams/:stream_id/delete_topic',
+    who: 'account',
+    segments: { stream_id: integer() },
+    parameters: { topic_name: text() },
+    handle: async ({ realm, me, path, given }) =>
+      (await deleteTopic(realm, me, path.stream_id, asTopic(given.topic_name)))
+        ? { complete: true }
+        : partly({ complete: false }),
+  }),
   declare({
     row: 'E49',
     method: 'GET',

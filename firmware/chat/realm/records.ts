@@ -141,6 +141,27 @@ export interface Channel {
   readonly groupSettings: GroupSettings
 }
 
+/** Contract section 2.5. */
+export interface ChannelFolder {
+  readonly id: number
+  readonly name: string
+  readonly description: string
+  readonly renderedDescription: string
+  readonly dateCreated: number
+  readonly creatorId: number
+  readonly order: number
+  readonly isArchived: boolean
+}
+
+/** Channels that new members may choose together. Contract section 2.5. */
+export interface DefaultChannelGroup {
+  readonly id: number
+  readonly name: string
+  readonly description: string
+  /** Ascending. */
+  readonly channelIds: readonly number[]
+}
+
 /** Of a user who is or was subscribed. Contract section 2.3, set S. */
 export interface Subscription {
   readonly userId: number

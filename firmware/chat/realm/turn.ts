@@ -27,6 +27,8 @@ export type Counter =
   | 'user'
   | 'group'
   | 'channel'
+  | 'channelFolder'
+  | 'defaultChannelGroup'
   | 'recipient'
   | 'apiKey'
   | 'presence'

@@ -1,7 +1,9 @@
 /** Channels in the answer of `POST /register`: blocks stream, subscription, default_streams and kin. Contract section 4.2. */
 
 import { defaultChannelIds } from '../realm/channels/default-channels.ts'
+import { defaultGroupViews } from '../realm/channels/default-groups.ts'
 import { visibleChannels } from '../realm/channels/find.ts'
+import { folderViews } from '../realm/channels/folders.ts'
 import { channelView, subscribersView, subscriptionView } from '../realm/channels/view.ts'
 import { ROLES } from '../realm/roles.ts'
 import type { Block } from './block.ts'
@@ -35,6 +37,8 @@ export const defaultStreamsBlock: Block = ({ realm, me }) => ({
   realm_default_streams: me.role === ROLES.guest ? [] : defaultChannelIds(realm),
 })
 
-export const defaultStreamGroupsBlock: Block = () => ({ realm_default_stream_groups: [] })
+export const defaultStreamGroupsBlock: Block = ({ realm, me }) => ({
+  realm_default_stream_groups: me.role === ROLES.guest ? [] : defaultGroupViews(realm),
+})
 
-export const channelFoldersBlock: Block = () => ({ channel_folders: [] })
+export const channelFoldersBlock: Block = ({ realm, me }) => ({ channel_folders: folderViews(realm, me, true) })

@@ -53,10 +53,12 @@ export interface Messages {
   nextOrdinal(recipient: number): number
   /** Those sent to a recipient under the ordinals from..to, at most the `limit` newest of them. */
   sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
-  /** Those that a user has although he did not receive them, at most the `limit` newest. */
-  heldBy(user: number, limit: number): PlacedRow[]
+  /** Those before `below` that a user has although he did not receive them, at most the `limit` newest, newest first. */
+  heldBy(user: number, limit: number, below?: number): PlacedRow[]
   /** Ascending by id. */
   placedInTopic(topic: number): PlacedRow[]
+  /** Those before `below`, at most the `limit` newest, ascending by id. */
+  newestInTopic(topic: number, below: number, limit: number): PlacedRow[]
   /** Ids in a recipient, ascending. */
   idsOf(recipient: number): number[]
   sendersOf(topic: number): number[]
@@ -101,12 +103,16 @@ export function prepareMessages(database: Database): Messages {
     `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ?
      ORDER BY ordinal DESC LIMIT ?`,
   )
-  const heldBy = database.prepare<[number, number], PlacedRow>(
-    `SELECT id, recipient, topic, birth, ordinal FROM history JOIN messages ON id = message WHERE user = ?
-     ORDER BY message DESC LIMIT ?`,
+  const heldBy = database.prepare<[number, number, number], PlacedRow>(
+    `SELECT id, recipient, topic, birth, ordinal FROM history JOIN messages ON id = message
+     WHERE user = ? AND message < ? ORDER BY message DESC LIMIT ?`,
   )
   const placedInTopic = database.prepare<[number], PlacedRow>(
     'SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 ORDER BY id',
+  )
+  const newestInTopic = database.prepare<[number, number, number], PlacedRow>(
+    `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 AND id < ?
+     ORDER BY id DESC LIMIT ?`,
   )
   const idsOf = database.prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id').pluck()
   const newestOf = database
@@ -137,8 +143,9 @@ export function prepareMessages(database: Database): Messages {
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
     allMaxOrdinals: () => new Map(allMaxOrdinals.all().map(({ name, value }) => [Number(name), value])),
     sentBetween: (birth, from, to, limit) => sentBetween.all(birth, from, to, limit),
-    heldBy: (user, limit) => heldBy.all(user, limit),
+    heldBy: (user, limit, below = Number.MAX_SAFE_INTEGER) => heldBy.all(user, below, limit),
     placedInTopic: (topic) => placedInTopic.all(topic),
+    newestInTopic: (topic, below, limit) => newestInTopic.all(topic, below, limit).reverse(),
     idsOf: (recipient) => idsOf.all(recipient),
     sendersOf: (topic) => sendersOf.all(topic),
     newestOfTopic: (topic) => newestOfTopic.get(topic),

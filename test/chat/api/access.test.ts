@@ -86,6 +86,8 @@ const AT_LARGE: Record<string, Attempt> = {
     caller.call('POST', '/messages', { type: 'channel', to: channelId, topic: 'other', content: 'hello' }),
   E27: (caller, { channelId }) =>
     caller.call('POST', '/typing', { type: 'channel', op: 'start', stream_id: channelId, topic: 'other' }),
+  E21: (caller, { channelId }) => caller.call('POST', '/mark_stream_as_read', { stream_id: channelId }),
+  E47: (caller, { channelId }) => caller.call('GET', `/streams/${channelId}/email_address`),
   E49: (caller, { channelId }) => caller.call('GET', `/users/me/${channelId}/topics`),
 }
 

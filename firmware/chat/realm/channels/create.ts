@@ -15,6 +15,7 @@ import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { publishDefaultChannels } from './default-channels.ts'
 import { viewersOf } from './find.ts'
+import { expectFolder } from './folders.ts'
 import { publishCreation } from './sight-events.ts'
 
 export const CHANNEL_NAME_CHARACTERS_MAX = 60
@@ -29,7 +30,7 @@ export interface NewChannelSettings {
   /** Null: as the organisation has it; -1: forever. */
   messageRetentionDays: number | null | undefined
   topicsPolicy: Channel['topicsPolicy'] | undefined
-  folderId: number | undefined
+  folderId: number | null
   groups: Partial<Record<ChannelGroupSetting, GroupValue>>
 }
 
@@ -56,7 +57,7 @@ export function createChannel(
     isArchived: false,
     messageRetentionDays: settings.messageRetentionDays ?? null,
     topicsPolicy: settings.topicsPolicy ?? 'inherit',
-    folderId: null,
+    folderId: settings.folderId,
     firstMessageId: null,
     isDefault: settings.isDefault,
     groupSettings: settings.groups as GroupSettings,
@@ -85,7 +86,7 @@ function expectMayCreate(realm: Realm, creator: User, settings: NewChannelSettin
     throw forbidden('Must be an organization owner')
   if (settings.topicsPolicy !== undefined && !mayInRealm(realm, 'can_set_topics_policy_group', creator))
     throw forbidden('Insufficient permission')
-  if (settings.folderId !== undefined) throw badRequest('Invalid channel folder ID')
+  if (settings.folderId !== null) expectFolder(realm, settings.folderId)
   if (groups.can_delete_any_message_group !== undefined || groups.can_delete_own_message_group !== undefined) {
     if (!mayInRealm(realm, 'can_set_delete_message_policy_group', creator)) throw forbidden('Insufficient permission')
   }

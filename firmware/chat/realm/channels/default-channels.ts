@@ -1,9 +1,11 @@
-/** Channels that new members are subscribed to. Contract V8, realm_default_streams. */
+/** Channels that new members are subscribed to. Contract row E61, V8, realm_default_streams. */
 
+import { badRequest } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { ROLES } from '../roles.ts'
 import type { Turn } from '../turn.ts'
+import { findChannel } from './find.ts'
 
 /** Ascending. */
 export const defaultChannelIds = (realm: Realm): number[] =>
@@ -11,6 +13,18 @@ export const defaultChannelIds = (realm: Realm): number[] =>
     .filter(({ isDefault, isArchived }) => isDefault && !isArchived)
     .map(({ id }) => id)
     .sort((a, b) => a - b)
+
+/** What is so already is a success without an event. */
+export function setDefault(realm: Realm, me: User, channelId: number, isDefault: boolean): void {
+  realm.change((turn) => {
+    const channel = findChannel(realm, me, channelId)
+    if (channel.isDefault === isDefault) return
+    if (isDefault && channel.isPrivate) throw badRequest('Private channels cannot be made default.')
+    if (isDefault && channel.isArchived) throw badRequest('Archived channels cannot be made default.')
+    turn.put('channel', { ...channel, isDefault })
+    publishDefaultChannels(realm, turn)
+  })
+}
 
 /** Guests have no such list. */
 export function publishDefaultChannels(realm: Realm, turn: Turn, users: Iterable<User> = realm.state.user.all()): void {

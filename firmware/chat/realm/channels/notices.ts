@@ -41,10 +41,11 @@ export function announceChannels(realm: Realm, turn: Turn, me: User, created: re
   deliverNotice(realm, turn, notificationBot(realm), place, `${silently(me)} created ${what} ${names.join(', ')}.`)
 }
 
-/** In the channel itself, where the organisation wants it so. Within a change. */
+/** In the channel itself, where the organisation wants it so; nobody writes in an archived one. Within a change. */
 export function noticeChannelEvent(realm: Realm, turn: Turn, channel: Channel, text: string): void {
-  if (!realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
-  const place = { kind: 'channel', channel, topic: CHANNEL_EVENTS_TOPIC } as const
+  if (channel.isArchived || !realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
+  const topic = channel.topicsPolicy === 'empty_topic_only' ? '' : CHANNEL_EVENTS_TOPIC
+  const place = { kind: 'channel', channel, topic } as const
   deliverNotice(realm, turn, notificationBot(realm), place, text)
 }
 

@@ -3,6 +3,7 @@
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
+import { publishFolderOf } from './folders.ts'
 import { canSee } from './rights.ts'
 import { publishTopicsOf } from './user-topics.ts'
 import { channelView, subscriberIds } from './view.ts'
@@ -24,6 +25,7 @@ export function watchSight(
       const gained = [...after.difference(viewers)]
       const channel = realm.state.channel.get(id)
       if (gained.length > 0 && channel !== undefined) {
+        publishFolderOf(realm, turn, channel, gained)
         publishCreation(realm, turn, channel, gained)
         if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained)
         publishTopicsOf(realm, turn, id, gained)

@@ -1,4 +1,4 @@
-/** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54; contract 7.1. */
+/** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54, E60; contract 7.1. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
 import { fold } from '../names.ts'
@@ -69,9 +69,37 @@ export function subscribeTo(
   const pairs = joined.flatMap((channel) => users.map((user) => ({ user, channel })))
   const already = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
   const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel))
-  for (const channel of created) noticeChannelEvent(realm, turn, channel, `Channel created by ${silently(me)}.`)
+  for (const channel of created) noticeChannelEvent(realm, turn, channel, createdBy(me))
   return { added, already, created, unauthorized }
 }
+
+/** A channel alone, with the people who are to be there. Within a change. Row E60. */
+export function createWithSubscribers(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  { name, description }: { name: string; description: string },
+  userIds: readonly number[],
+  settings: NewChannelSettings,
+): { channel: Channel; added: readonly Pair[] } {
+  const known = realm.state.channelByName.get(fold(name.trim()))
+  if (known !== undefined)
+    throw new ChatError('CHANNEL_ALREADY_EXISTS', `Channel '${name.trim()}' already exists`, {
+      channel_name: name.trim(),
+    })
+  const users = userIds.length === 0 ? [] : findPrincipals(realm, me, userIds)
+  const channel = createChannel(realm, turn, me, { name, description }, settings)
+  expectMayAdd(realm, me, users, channel)
+  const added = subscribe(
+    realm,
+    turn,
+    users.map((user) => ({ user, channel })),
+  )
+  noticeChannelEvent(realm, turn, channel, createdBy(me))
+  return { channel, added }
+}
+
+const createdBy = (me: User): string => `Channel created by ${silently(me)}.`
 
 /** Whether the caller may subscribe himself, or adds others to a channel that he sees: that right is asked for later. */
 function mayJoin(realm: Realm, me: User, users: readonly User[], channel: Channel): boolean {

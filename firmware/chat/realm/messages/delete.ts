@@ -1,7 +1,7 @@
 /** Deleting. Contract sections 3.2 (E13), 7.4, V9. */
 
 import { badRequest } from '../../error.ts'
-import type { MessageRow } from '../../store/messages.ts'
+import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import { mayInChannel, mayInRealm } from '../groups/rights.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -10,9 +10,11 @@ import { organizationOf } from '../state.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { releaseUploads } from '../uploads/claims.ts'
-import { accessMessage, audienceOf } from './access.ts'
-import { type Place, placeOf } from './places.ts'
+import { accessMessage } from './access.ts'
+import { type Place, placeOf, recipientsOf } from './places.ts'
+import { reachOf } from './reach.ts'
 import { setFirstMessage } from './send.ts'
+import { sightOf } from './sight.ts'
 
 /** Added to every limit, for what was on its way. Contract section 9. */
 export const LEEWAY_S = 20
@@ -47,13 +49,16 @@ const has = (
   name: 'can_delete_any_message_group' | 'can_delete_own_message_group',
 ): boolean => mayInRealm(realm, name, me) || (place.kind === 'channel' && mayInChannel(realm, place.channel, name, me))
 
-/** Within a change. `rows` lie in one place. */
-export function removeMessages(realm: Realm, turn: Turn, rows: readonly MessageRow[]): void {
+/** Within a change. `rows` lie in one place, and ascend by id. */
+export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRow[]): void {
   const [first] = rows
   if (first === undefined) return
   const { store } = realm
   const place = placeOf(realm, first)
-  for (const [ids, users] of readersByIds(realm, rows)) publishDeletion(realm, turn, place, ids, users)
+  for (const [seen, users] of readersOf(realm, place, rows)) {
+    const ids = seen.map(({ id }) => id)
+    publishDeletion(realm, turn, place, ids, users)
+  }
   for (const { id } of rows) {
     store.messages.remove(id)
     store.flags.removeMessage(id)
@@ -71,23 +76,26 @@ export function tidyTopic({ store }: Realm, topic: number): void {
   if (!store.messages.isInUse(topic)) store.topics.remove(topic)
 }
 
-/** Users who can see the same of the messages, together. */
-function readersByIds(realm: Realm, rows: readonly MessageRow[]): [ids: number[], users: number[]][] {
-  const idsOf = new Map<number, number[]>()
-  for (const row of rows)
-    for (const { id: userId } of audienceOf(realm, row)) {
-      const ids = idsOf.get(userId)
-      if (ids === undefined) idsOf.set(userId, [row.id])
-      else ids.push(row.id)
-    }
-  const groups = new Map<string, [ids: number[], users: number[]]>()
-  for (const [userId, ids] of idsOf) {
-    const key = ids.join(',')
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [ids.sort((a, b) => a - b), [userId]])
-    else group[1].push(userId)
+/** Of the messages, ascending, what different users can see, with those who see the same. */
+function readersOf(realm: Realm, place: Place, rows: readonly PlacedRow[]): Map<readonly PlacedRow[], number[]> {
+  const users = new Map<readonly PlacedRow[], number[]>()
+  const add = (seen: readonly PlacedRow[], userId: number): void => {
+    const same = users.get(seen)
+    if (same === undefined) users.set(seen, [userId])
+    else same.push(userId)
   }
-  return [...groups.values()]
+  const recipients = recipientsOf(realm, place)
+  if (place.kind === 'conversation') {
+    for (const id of recipients) add(rows, id)
+    return users
+  }
+  const reach = reachOf(realm, rows)
+  for (const id of new Set([...recipients, ...[...reach.users].map((user) => user.id)])) {
+    const extent = sightOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
+    const seen = extent === 'all' && recipients.has(id) ? rows : extent === 'none' ? [] : reach.of(id)
+    if (seen.length > 0) add(seen, id)
+  }
+  return users
 }
 
 /** At once, or one by one to clients that know no more. */

@@ -116,6 +116,7 @@ export function setRead({ store }: Realm, userId: number, { birth, ordinal }: Pl
   store.flags.setRuns(userId, birth, 'read', addRun(store.flags.runs(userId, birth, 'read'), ordinal, ordinal))
 }
 
+/** `isFor`: to some of his clients alone, for which that is so. */
 export function publishFlag(
   realm: Realm,
   turn: Turn,
@@ -123,12 +124,14 @@ export function publishFlag(
   flag: Flag,
   op: FlagOp,
   messages: readonly number[],
-  all = false,
+  { all = false, isFor = () => true }: { all?: boolean; isFor?: (shape: Shape) => boolean } = {},
 ): void {
   const hasDetails = flag === 'read' && op === 'remove'
   turn.publish({ type: 'update_message_flags', to: [user.id], make, ...(all ? {} : { merge: mergeOf(op, flag) }) })
 
-  function make({ can }: Shape): EventBody {
+  function make(shape: Shape): EventBody | null {
+    if (!isFor(shape)) return null
+    const { can } = shape
     const details = hasDetails ? { message_details: detailsOf(realm, user, messages, can.empty_topic_name) } : {}
     return { op, operation: op, flag, messages, all, ...details }
   }

@@ -1,4 +1,4 @@
-/** Marking much as read at once. Contract sections 3.2 (E20, E22), 11.3. */
+/** Marking much as read at once. Contract sections 3.2 (E20 to E22), 11.3. */
 
 import { badRequest } from '../../error.ts'
 import { findReadableChannel } from '../channels/find.ts'
@@ -6,25 +6,42 @@ import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { changeFlag, publishFlag } from './flags.ts'
+import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
-import { unreadOf } from './unread.ts'
+import { newestUnread, unreadOf } from './unread.ts'
 
-const BUDGET_MS = 50_000 // how long one call may work; contract section 9
-const BATCH = 2000 // messages a turn, for other requests go on between; contract section 3.2, E20
-
-/** False when the time was over before all was done: what is done is done. The newest first. */
+/** The newest first. False when the time was over before all was done: what is done is done. */
 export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
-  const endMs = realm.clock.now() + BUDGET_MS
-  for (;;) {
-    const isDone = realm.change((turn) => {
-      const batch = unreadOf(realm, me).rows.slice(-BATCH)
-      if (batch.length === 0) publishFlag(realm, turn, me, 'read', 'add', [], true)
-      else changeFlag(realm, turn, me, 'read', 'add', batch)
-      return batch.length === 0
-    })
-    if (isDone) return true
-    if (realm.clock.now() > endMs) return false
-    await new Promise((resolve) => setImmediate(resolve))
+  let unread = newestUnread(realm, me)
+  return inTurns(realm, (turn, count) => {
+    let rows = [...take(unread, count)]
+    if (rows.length === 0) {
+      unread = newestUnread(realm, me) // what came meanwhile
+      rows = [...take(unread, count)]
+    }
+    if (rows.length === 0) publishFlag(realm, turn, me, 'read', 'add', [], { all: true })
+    else changeFlag(realm, turn, me, 'read', 'add', rows)
+    return rows.length === 0
+  })
+}
+
+/** The same in one channel. */
+export async function markChannelRead(realm: Realm, me: User, channelId: number): Promise<boolean> {
+  const unread = newestUnread(realm, me)
+  return inTurns(realm, (turn, count) => {
+    const { recipientId } = findReadableChannel(realm, me, channelId)
+    const rows = [...take(unread, count)]
+    const meant = rows.filter(({ recipient }) => recipient === recipientId)
+    changeFlag(realm, turn, me, 'read', 'add', meant)
+    return rows.length < count
+  })
+}
+
+function* take<T>(all: Iterator<T>, count: number): Generator<T> {
+  for (let taken = 0; taken < count; taken++) {
+    const { value, done } = all.next()
+    if (done === true) return
+    yield value
   }
 }
 

@@ -38,8 +38,64 @@ export function unreadRows(realm: Realm, user: User): PlacedRow[] {
   return rows
 }
 
+/**
+ * All that is unread, also what he may not read any more, newest first, and looked up as far as it is asked for. What comes
+ * once it has begun is not in it.
+ */
+export function* newestUnread(realm: Realm, user: User): Generator<PlacedRow> {
+  const byBirth = Map.groupBy(unreadRanges(realm, user), ({ birth }) => birth)
+  const sources = [...byBirth.values()].map((ranges) => newestIn(realm, ranges))
+  sources.push(newestHeld(realm, user))
+  // By their newest messages, ascending: the next one is the last source's.
+  const heads: { row: PlacedRow; source: Generator<PlacedRow> }[] = []
+  const advance = (source: Generator<PlacedRow>): void => {
+    const { value: row, done } = source.next()
+    if (done === true) return
+    let [low, high] = [0, heads.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (heads[middle]!.row.id < row.id) low = middle + 1
+      else high = middle
+    }
+    heads.splice(low, 0, { row, source })
+  }
+  for (const source of sources) advance(source)
+  for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
+    yield head.row
+    advance(head.source)
+  }
+}
+
+const ROWS_AT_ONCE = 100
+
+/** `ranges` are of one place, ascending. */
+function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<PlacedRow> {
+  for (const { birth, from, to } of ranges.toReversed())
+    for (let high = to; high >= from; ) {
+      const rows = store.messages.sentBetween(birth, from, high, ROWS_AT_ONCE)
+      yield* rows
+      if (rows.length < ROWS_AT_ONCE) break
+      high = rows.at(-1)!.ordinal - 1
+    }
+}
+
+function* newestHeld(realm: Realm, user: User): Generator<PlacedRow> {
+  for (let below: number | undefined; ; ) {
+    const rows = realm.store.messages.heldBy(user.id, ROWS_AT_ONCE, below)
+    yield* rows.filter((row) => !isRead(realm, user, row))
+    if (rows.length < ROWS_AT_ONCE) return
+    below = rows.at(-1)!.id
+  }
+}
+
+interface UnreadRange {
+  birth: number
+  from: number
+  to: number
+}
+
 /** Ordinals by the place that they were sent to, newest range last. */
-export function* unreadRanges(realm: Realm, user: User): Generator<{ birth: number; from: number; to: number }> {
+export function* unreadRanges(realm: Realm, user: User): Generator<UnreadRange> {
   const { state, store } = realm
   const read = store.flags.allRuns(user.id, 'read')
   const newestOf = store.messages.allMaxOrdinals()

@@ -1,0 +1,48 @@
+/** Folders of channels. Contract section 3.3, rows E63 to E66. */
+
+import { boolean, integer, integers, text } from '../http/parameters.ts'
+import { changeFolder, createFolder, folderViews, orderFolders } from '../realm/channels/folders.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+export const channelFolderDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E63',
+    method: 'GET',
+    path: '/channel_folders',
+    who: 'account',
+    parameters: { include_archived: boolean().default(false) },
+    handle: ({ realm, me, given }) => ({ channel_folders: folderViews(realm, me, given.include_archived) }),
+  }),
+  declare({
+    row: 'E64',
+    method: 'POST',
+    path: '/channel_folders/create',
+    who: 'administrator',
+    parameters: { name: text(), description: text().default('') },
+    handle: ({ realm, me, given }) => ({ channel_folder_id: createFolder(realm, me, given) }),
+  }),
+  declare({
+    row: 'E65',
+    method: 'PATCH',
+    path: '/channel_folders',
+    who: 'administrator',
+    parameters: { order: integers() },
+    handle: ({ realm, given }) => {
+      orderFolders(realm, given.order)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E66',
+    method: 'PATCH',
+    path: '/channel_folders/:channel_folder_id',
+    who: 'administrator',
+    segments: { channel_folder_id: integer() },
+    parameters: { name: text().optional(), description: text().optional(), is_archived: boolean().optional() },
+    handle: ({ realm, path, given }) => {
+      const { name, description, is_archived: isArchived } = given
+      changeFolder(realm, path.channel_folder_id, { name, description, isArchived })
+      return {}
+    },
+  }),
+]

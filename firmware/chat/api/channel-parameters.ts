@@ -1,0 +1,86 @@
+/** What requests say of the settings of a channel: the same for making and for changing one. Contract sections 2.3, 7.2. */
+
+import { z } from 'zod'
+import { boolean, json, jsonOrText, type Parameter } from '../http/parameters.ts'
+import type { NewChannelSettings } from '../realm/channels/create.ts'
+import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/groups/settings.ts'
+import { type GroupValue, type GroupValueUpdate, groupValue, groupValueUpdate } from '../realm/groups/value.ts'
+import type { Channel } from '../realm/records.ts'
+
+const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const
+export const topicsPolicy = jsonOrText(z.enum(TOPICS_POLICIES))
+  .where((value) => TOPICS_POLICIES.includes(value as never), `must be one of ${TOPICS_POLICIES.join(', ')}`)
+  .map((value) => value as Channel['topicsPolicy'])
+
+/** Null: as the organisation has it; -1: forever. */
+export const retentionDays = jsonOrText(z.union([z.int(), z.string()]))
+  .where(
+    (days) => days === 'realm_default' || days === 'unlimited' || (typeof days === 'number' && days > 0),
+    'must be a number of days, realm_default or unlimited',
+  )
+  .map((days) => (days === 'realm_default' ? null : days === 'unlimited' ? -1 : (days as number)))
+
+export const folderId = json(z.int().nullable())
+
+const GROUP_NAMES = Object.keys(CHANNEL_GROUP_SETTINGS) as ChannelGroupSetting[]
+
+/** A parameter for each group setting; the one that had another name is taken by both. */
+const parametersOf = <T>(parameterOf: (name: ChannelGroupSetting) => Parameter<T | undefined>) =>
+  Object.fromEntries(
+    GROUP_NAMES.map((name) => [
+      name,
+      name === 'can_remove_subscribers_group' ? parameterOf(name).alias(`${name}_id`) : parameterOf(name),
+    ]),
+  ) as Record<ChannelGroupSetting, Parameter<T | undefined>>
+
+export const groupParameters = parametersOf<GroupValue>(() => json(groupValue).optional())
+
+/** Under its old name that one was a plain id. */
+const updateOrId = z.union([groupValueUpdate, z.int().transform((id): GroupValueUpdate => ({ new: id }))])
+
+export const groupUpdateParameters = parametersOf<GroupValueUpdate>((name) =>
+  json(name === 'can_remove_subscribers_group' ? updateOrId : groupValueUpdate).optional(),
+)
+
+/** Those of the group settings that were sent. */
+export const givenGroups = <T>(given: Readonly<Record<ChannelGroupSetting, T | undefined>>) =>
+  Object.fromEntries(
+    GROUP_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
+  ) as Partial<Record<ChannelGroupSetting, T>>
+
+export const newChannelParameters = {
+  invite_only: boolean().default(false),
+  is_web_public: boolean().default(false),
+  is_default_stream: boolean().default(false),
+  history_public_to_subscribers: boolean().optional(),
+  message_retention_days: retentionDays.optional(),
+  topics_policy: topicsPolicy.optional(),
+  folder_id: folderId.default(null),
+  ...groupParameters,
+}
+
+type NewChannelGiven = {
+  [K in keyof typeof newChannelParameters]: (typeof newChannelParameters)[K] extends Parameter<infer T> ? T : never
+}
+
+export const newChannelSettings = (given: NewChannelGiven): NewChannelSettings => ({
+  isPrivate: given.invite_only,
+  isWebPublic: given.is_web_public,
+  isDefault: given.is_default_stream,
+  historyPublicToSubscribers: given.history_public_to_subscribers,
+  messageRetentionDays: given.message_retention_days,
+  topicsPolicy: given.topics_policy,
+  folderId: given.folder_id,
+  groups: givenGroups(given),
+})
+
+export const ORDINARY: NewChannelSettings = {
+  isPrivate: false,
+  isWebPublic: false,
+  isDefault: false,
+  historyPublicToSubscribers: undefined,
+  messageRetentionDays: undefined,
+  topicsPolicy: undefined,
+  folderId: null,
+  groups: {},
+}

@@ -1,0 +1,80 @@
+/** Channels for new members. Contract section 3.3, rows E61, E62. */
+
+import { integer, oneOf, text, texts } from '../http/parameters.ts'
+import { setDefault } from '../realm/channels/default-channels.ts'
+import {
+  changeChannelsOfGroup,
+  changeDefaultGroup,
+  createDefaultGroup,
+  removeDefaultGroup,
+} from '../realm/channels/default-groups.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+const CHANNELS_MAX = 1000
+const channelNames = () =>
+  texts().where((names) => names.length <= CHANNELS_MAX, `must have at most ${CHANNELS_MAX} names`)
+
+const groupPath = { group_id: integer() }
+
+export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
+  ...(['POST', 'DELETE'] as const).map((method) =>
+    declare({
+      row: 'E61',
+      method,
+      path: '/default_streams',
+      who: 'administrator',
+      parameters: { stream_id: integer() },
+      handle: ({ realm, me, given }) => {
+        setDefault(realm, me, given.stream_id, method === 'POST')
+        return {}
+      },
+    }),
+  ),
+  declare({
+    row: 'E62',
+    method: 'POST',
+    path: '/default_stream_groups/create',
+    who: 'administrator',
+    parameters: { group_name: text(), description: text(), stream_names: channelNames() },
+    handle: ({ realm, me, given }) => {
+      const { group_name: name, description, stream_names } = given
+      createDefaultGroup(realm, me, { name, description, channelNames: stream_names })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E62',
+    method: 'PATCH',
+    path: '/default_stream_groups/:group_id',
+    who: 'administrator',
+    segments: groupPath,
+    parameters: { new_group_name: text().optional(), new_description: text().optional() },
+    handle: ({ realm, path, given }) => {
+      changeDefaultGroup(realm, path.group_id, { name: given.new_group_name, description: given.new_description })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E62',
+    method: 'PATCH',
+    path: '/default_stream_groups/:group_id/streams',
+    who: 'administrator',
+    segments: groupPath,
+    parameters: { op: oneOf('add', 'remove'), stream_names: channelNames() },
+    handle: ({ realm, me, path, given }) => {
+      changeChannelsOfGroup(realm, me, path.group_id, given.op, given.stream_names)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E62',
+    method: 'DELETE',
+    path: '/default_stream_groups/:group_id',
+    who: 'administrator',
+    segments: groupPath,
+    handle: ({ realm, path }) => {
+      removeDefaultGroup(realm, path.group_id)
+      return {}
+    },
+  }),
+]

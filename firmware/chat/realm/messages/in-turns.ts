@@ -1,0 +1,26 @@
+/**
+ * Work on many messages that one request asks for: done in short turns, so that other requests go on between, and left where
+ * it is when its time is over. Contract sections 9 and 11.3.
+ */
+
+import { createStepSize, threadMs } from '../../../base/step-size.ts'
+import type { Realm } from '../realm.ts'
+import type { Turn } from '../turn.ts'
+
+const BUDGET_MS = 50_000 // how long one call may work; contract section 9
+const TURN_MS = 10
+const FIRST_MESSAGES = 100
+const MESSAGES_MAX = 2000 // in one turn; contract section 3.2, E20
+
+/** `act` has a part of about so many messages done, and tells whether that was all. False: the time was over before. */
+export async function inTurns(realm: Realm, act: (turn: Turn, messages: number) => boolean): Promise<boolean> {
+  const endMs = realm.clock.now() + BUDGET_MS
+  const step = createStepSize({ start: FIRST_MESSAGES, max: MESSAGES_MAX, targetMs: TURN_MS })
+  for (;;) {
+    const beganMs = threadMs()
+    if (realm.change((turn) => act(turn, step.value))) return true
+    if (realm.clock.now() > endMs) return false
+    step.took(threadMs() - beganMs)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}

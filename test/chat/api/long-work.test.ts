@@ -1,0 +1,207 @@
+/** Work on many messages by one request, its time and what others wait meanwhile: contract rows E20, E21, E48, sections 9, 11.3. */
+
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { threadMs } from '../../../firmware/base/step-size.ts'
+import type { Channel } from '../../../firmware/chat/realm/records.ts'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+
+const MESSAGES = process.env.COFFER_SLOW === undefined ? 6000 : 100_000
+const WAIT_MAX_MS = 50
+
+let rig: TestChat
+let hamlet: Client
+let cordelia: Client
+let channel: Channel
+let aside: Channel
+before(async () => {
+  rig = await openTestChat()
+  hamlet = rig.account('hamlet')
+  cordelia = rig.account('cordelia')
+  channel = rig.channel('verona', [rig.owner, hamlet, cordelia])
+  aside = rig.channel('venice', [rig.owner, hamlet])
+})
+after(() => rig.close())
+
+/** As if they had been sent, every fourth one to the other channel. */
+function fill(count: number): void {
+  const { realm } = rig.chat
+  realm.change(() => {
+    const topics = [channel, aside].map(
+      ({ recipientId }) =>
+        realm.store.topics.find(recipientId, 'plans')?.id ?? realm.store.topics.add(recipientId, 'plans', 'plans'),
+    )
+    for (let number = 0; number < count; number++) {
+      const place = number % 4 === 3 ? 1 : 0
+      const { recipientId: recipient } = [channel, aside][place]!
+      realm.store.messages.add({
+        sender: rig.owner.user.id,
+        recipient,
+        topic: topics[place]!,
+        time: Math.floor(rig.now() / 1000),
+        birth: recipient,
+        ordinal: realm.store.messages.nextOrdinal(recipient),
+        bits: 0,
+        client: 'test',
+        content: `message ${number}`,
+        html: `<p>message ${number}</p>`,
+        extra: '{}',
+      })
+    }
+  })
+}
+
+/** What `act` gives, and the longest that this thread has worked without letting others go on. */
+async function watched<T>(act: () => Promise<T>): Promise<{ answer: T; longestMs: number }> {
+  let longestMs = 0
+  let isOver = false
+  const watch = async (): Promise<void> => {
+    while (!isOver) {
+      const before = threadMs()
+      await new Promise((resolve) => setImmediate(resolve))
+      longestMs = Math.max(longestMs, threadMs() - before)
+    }
+  }
+  const watching = watch()
+  const answer = await act()
+  isOver = true
+  await watching
+  return { answer, longestMs }
+}
+
+const unreadOf = async (client: Client): Promise<number[]> => {
+  const { unread_msgs } = (await client.register({ fetch_event_types: ['message', 'update_message_flags'] })).snapshot
+  return unread_msgs.streams
+    .flatMap(({ unread_message_ids }: { unread_message_ids: number[] }) => unread_message_ids)
+    .sort((a: number, b: number) => a - b)
+}
+
+/** Lets the clock jump over the budget once something is done. */
+async function outOfTime<T>(done: () => unknown, act: () => Promise<T>): Promise<T> {
+  const before = JSON.stringify(done())
+  const acting = act()
+  while (JSON.stringify(done()) === before) await new Promise((resolve) => setImmediate(resolve))
+  rig.advance(51)
+  return acting
+}
+
+const readBy = ({ user }: Client) => [...rig.chat.realm.store.flags.allRuns(user.id, 'read')]
+
+describe('Long work', () => {
+  it(`marks ${MESSAGES} messages read, in parts when its time is over, and others go on meanwhile (E20)`, async () => {
+    fill(MESSAGES)
+    const queue = await hamlet.register({ event_types: ['update_message_flags'] })
+    const partly = await outOfTime(
+      () => readBy(hamlet),
+      () => hamlet.call('POST', '/mark_all_as_read'),
+    )
+    assert.deepEqual(partly.body, {
+      result: 'partially_completed',
+      msg: '',
+      code: 'REQUEST_TIMEOUT',
+      complete: false,
+    })
+    const left = await unreadOf(hamlet)
+    assert.ok(left.length > 0 && left.length < MESSAGES, `${left.length} are left`)
+    const newest = rig.chat.realm.store.messages.maxId()
+    const told = (await queue.events()).flatMap(({ messages, all }) => {
+      assert.equal(all, false)
+      return messages as number[]
+    })
+    assert.equal(told.length, MESSAGES - left.length)
+    assert.ok(Math.min(...told) > left.at(-1)! && Math.max(...told) === newest, 'the newest first')
+    const { answer, longestMs } = await watched(() => hamlet.post('/mark_all_as_read'))
+    assert.deepEqual(answer, { result: 'success', msg: '', complete: true })
+    assert.ok(longestMs < WAIT_MAX_MS, `others waited ${longestMs} ms`)
+    assert.deepEqual(await unreadOf(hamlet), [])
+    const events = await queue.events()
+    assert.deepEqual([events.at(-1).all, events.at(-1).messages], [true, []])
+    assert.deepEqual((await hamlet.post('/mark_all_as_read')).complete, true)
+  })
+
+  it('marks a channel read and leaves the others (E21)', async () => {
+    const before = await unreadOf(rig.owner)
+    const inAside = new Set(rig.chat.realm.store.messages.idsOf(aside.recipientId))
+    const partly = await outOfTime(
+      () => readBy(rig.owner),
+      () => rig.owner.call('POST', '/mark_stream_as_read', { stream_id: channel.id }),
+    )
+    assert.equal(partly.body.result, 'partially_completed')
+    const left = await unreadOf(rig.owner)
+    assert.ok(left.length < before.length)
+    assert.equal(left.filter((id) => inAside.has(id)).length, inAside.size)
+    const { longestMs } = await watched(() => rig.owner.post('/mark_stream_as_read', { stream_id: channel.id }))
+    assert.ok(longestMs < WAIT_MAX_MS, `others waited ${longestMs} ms`)
+    assert.deepEqual(await unreadOf(rig.owner), [...inAside])
+    await cordelia.refused('BAD_REQUEST', 'POST', '/mark_stream_as_read', { stream_id: 9999 })
+    const secret = rig.channel('secret', [hamlet], { isPrivate: true })
+    await cordelia.refused('BAD_REQUEST', 'POST', '/mark_stream_as_read', { stream_id: secret.id })
+  })
+
+  it('deletes a topic, in parts when its time is over, and goes on when it is asked again (E48)', async () => {
+    const path = `/streams/${channel.id}/delete_topic`
+    const values = { topic_name: 'Plans' }
+    const ids = rig.chat.realm.store.messages.idsOf(channel.recipientId)
+    const capabilities = { notification_settings_null: true, bulk_message_deletion: true }
+    const queue = await cordelia.register({ event_types: ['delete_message'], client_capabilities: capabilities })
+    await cordelia.refused('BAD_REQUEST', 'POST', path, values)
+    const partly = await outOfTime(
+      () => rig.chat.realm.store.messages.count(),
+      () => rig.owner.call('POST', path, values),
+    )
+    assert.deepEqual(partly.body, {
+      result: 'partially_completed',
+      msg: '',
+      code: 'REQUEST_TIMEOUT',
+      complete: false,
+    })
+    const left = rig.chat.realm.store.messages.idsOf(channel.recipientId)
+    assert.ok(left.length > 0 && left.length < ids.length, `${left.length} are left`)
+    assert.deepEqual(left, ids.slice(0, left.length), 'the newest first')
+    const { answer, longestMs } = await watched(() => rig.owner.post(path, values))
+    assert.equal(answer.complete, true)
+    assert.ok(longestMs < WAIT_MAX_MS, `others waited ${longestMs} ms`)
+    const events = await queue.events()
+    assert.ok(events.length > 1)
+    assert.deepEqual(
+      events.flatMap(({ message_ids }) => message_ids).sort((a, b) => a - b),
+      ids,
+    )
+    for (const { message_type, stream_id, topic, message_ids } of events) {
+      assert.deepEqual([message_type, stream_id, topic], ['stream', channel.id, 'plans'])
+      assert.deepEqual(
+        message_ids,
+        message_ids.toSorted((a: number, b: number) => a - b),
+      )
+    }
+    await rig.owner.refused('BAD_REQUEST', 'POST', path, values)
+    assert.equal(rig.chat.realm.state.channel.get(channel.id)!.firstMessageId, null)
+  })
+
+  it('deletes of a topic what the caller can read, by whoever may delete any message there (E48)', async () => {
+    const members = [rig.owner, hamlet]
+    const secret = rig.channel('shut', members, { isPrivate: true, historyPublicToSubscribers: false })
+    const say = async (content: string): Promise<number> =>
+      (await hamlet.post('/messages', { type: 'stream', to: secret.id, topic: 'plans', content })).id
+    const early = await say('before')
+    const moderator = rig.account('moderator', ROLES.moderator)
+    await rig.owner.post('/users/me/subscriptions', {
+      subscriptions: [{ name: 'shut' }],
+      principals: [moderator.user.id],
+    })
+    await say('after')
+    const path = `/streams/${secret.id}/delete_topic`
+    await moderator.refused('BAD_REQUEST', 'POST', path, { topic_name: 'plans' })
+    rig.chat.realm.change((turn) => {
+      const group = rig.chat.realm.state.groupByName.get('role:moderators')!.id
+      const organization = organizationOf(rig.chat.realm.state)
+      turn.put('organization', { ...organization, groupSettings: { can_delete_any_message_group: group } })
+    })
+    assert.equal((await moderator.post(path, { topic_name: 'plans' })).complete, true)
+    assert.deepEqual(rig.chat.realm.store.messages.idsOf(secret.recipientId), [early])
+    await cordelia.refused('BAD_REQUEST', 'POST', path, { topic_name: 'plans' })
+    await moderator.refused('BAD_REQUEST', 'POST', path, { topic_name: 'unknown' })
+  })
+})
