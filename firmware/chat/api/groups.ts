@@ -1,8 +1,35 @@
-/** User groups. Contract section 3.6, row E95. */
+/** User groups. Contract section 3.6. */
 
-import { boolean } from '../http/parameters.ts'
-import { groupObjects } from '../realm/groups/view.ts'
+import { z } from 'zod'
+import { boolean, integer, json, type Parameter, text } from '../http/parameters.ts'
+import { changeGroup, createGroup, deactivateGroup } from '../realm/groups/change.ts'
+import { findGroup } from '../realm/groups/find.ts'
+import { changeMembers } from '../realm/groups/members.ts'
+import { allMembersOf, isMember, subgroupsOf } from '../realm/groups/nested.ts'
+import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../realm/groups/settings.ts'
+import { groupValue, groupValueUpdate } from '../realm/groups/value.ts'
+import { activeMembers, groupObjects } from '../realm/groups/view.ts'
+import { findUser } from '../realm/users/find.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
+
+const IDS_MAX = 20_000 // of accounts or groups in one request
+
+const ids = () => json(z.array(z.int()).max(IDS_MAX))
+
+const SETTING_NAMES = Object.keys(USER_GROUP_SETTINGS) as UserGroupSetting[]
+
+const settingParameters = <T>(parameter: Parameter<T | undefined>) =>
+  Object.fromEntries(SETTING_NAMES.map((name) => [name, parameter])) as Record<
+    UserGroupSetting,
+    Parameter<T | undefined>
+  >
+
+const givenSettings = <T>(given: Readonly<Record<UserGroupSetting, T | undefined>>) =>
+  Object.fromEntries(
+    SETTING_NAMES.filter((name) => given[name] !== undefined).map((name) => [name, given[name]!]),
+  ) as Partial<Record<UserGroupSetting, T>>
+
+const groupPath = { user_group_id: integer() }
 
 export const groupDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -12,5 +39,136 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'member',
     parameters: { include_deactivated_groups: boolean().default(false) },
     handle: ({ realm, given }) => ({ user_groups: groupObjects(realm, given.include_deactivated_groups) }),
+  }),
+  declare({
+    row: 'E96',
+    method: 'POST',
+    path: '/user_groups/create',
+    who: 'member',
+    parameters: {
+      name: text(),
+      description: text(),
+      members: ids(),
+      subgroups: ids().default([]),
+      ...settingParameters(json(groupValue).optional()),
+    },
+    handle: ({ realm, me, given }) => {
+      const { name, description, members, subgroups } = given
+      const settings = givenSettings(given)
+      return { group_id: createGroup(realm, me, { name, description, members, subgroups, settings }) }
+    },
+  }),
+  declare({
+    row: 'E97',
+    method: 'PATCH',
+    path: '/user_groups/:user_group_id',
+    who: 'account',
+    segments: groupPath,
+    parameters: {
+      name: text().optional(),
+      description: text().optional(),
+      deactivated: json(z.literal(false)).optional(),
+      ...settingParameters(json(groupValueUpdate).optional()),
+    },
+    handle: ({ realm, me, path, given }) => {
+      const { name, description, deactivated: isDeactivated } = given
+      const settings = givenSettings(given)
+      changeGroup(realm, me, path.user_group_id, { name, description, isDeactivated, settings })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E98',
+    method: 'GET',
+    path: '/user_groups/:user_group_id/members',
+    who: 'member',
+    segments: groupPath,
+    parameters: { direct_member_only: boolean().default(false) },
+    handle: ({ realm, path, given }) => {
+      const group = findGroup(realm, path.user_group_id)
+      return { members: given.direct_member_only ? activeMembers(realm, group) : allMembersOf(realm, group) }
+    },
+  }),
+  declare({
+    row: 'E98',
+    method: 'POST',
+    path: '/user_groups/:user_group_id/members',
+    who: 'account',
+    segments: groupPath,
+    parameters: {
+      add: ids().default([]),
+      delete: ids().default([]),
+      add_subgroups: ids().default([]),
+      delete_subgroups: ids().default([]),
+    },
+    handle: ({ realm, me, path, given }) => {
+      const { add, delete: remove, add_subgroups: addSubgroups, delete_subgroups: removeSubgroups } = given
+      changeMembers(realm, me, path.user_group_id, { add, remove, addSubgroups, removeSubgroups })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E99',
+    method: 'GET',
+    path: '/user_groups/:user_group_id/subgroups',
+    who: 'member',
+    segments: groupPath,
+    parameters: { direct_subgroup_only: boolean().default(false) },
+    handle: ({ realm, path, given }) => {
+      const group = findGroup(realm, path.user_group_id)
+      const subgroups = given.direct_subgroup_only ? group.subgroups : subgroupsOf(realm, group)
+      return { subgroups: [...subgroups].sort((a, b) => a - b) }
+    },
+  }),
+  declare({
+    row: 'E99',
+    method: 'POST',
+    path: '/user_groups/:user_group_id/subgroups',
+    who: 'account',
+    segments: groupPath,
+    parameters: { add: ids().default([]), delete: ids().default([]) },
+    handle: ({ realm, me, path, given }) => {
+      const { add: addSubgroups, delete: removeSubgroups } = given
+      changeMembers(realm, me, path.user_group_id, { add: [], remove: [], addSubgroups, removeSubgroups })
+      return {}
+    },
+  }),
+  declare({
+    row: 'E100',
+    method: 'GET',
+    path: '/user_groups/:user_group_id/members/:user_id',
+    who: 'account',
+    segments: { ...groupPath, user_id: integer() },
+    parameters: { direct_member_only: boolean().default(false) },
+    handle: ({ realm, me, path, given }) => {
+      const group = findGroup(realm, path.user_group_id)
+      const user = findUser(realm, me, path.user_id)
+      const isIn = given.direct_member_only
+        ? activeMembers(realm, group).includes(user.id)
+        : isMember(realm, group, user)
+      return { is_user_group_member: isIn }
+    },
+  }),
+  declare({
+    row: 'E101',
+    method: 'POST',
+    path: '/user_groups/:user_group_id/deactivate',
+    who: 'account',
+    segments: groupPath,
+    handle: ({ realm, me, path }) => {
+      deactivateGroup(realm, me, path.user_group_id)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E102',
+    method: 'DELETE',
+    path: '/user_groups/:user_group_id',
+    who: 'account',
+    segments: groupPath,
+    handle: ({ realm, me, path }) => {
+      deactivateGroup(realm, me, path.user_group_id)
+      return {}
+    },
   }),
 ]

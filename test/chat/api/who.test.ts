@@ -1,4 +1,4 @@
-/** Who may call the rows of people at all: contract sections 3.1 and 3.4 to 3.7, column Who. What a caller may do with whom is tested per row. */
+/** Who may call these rows at all: contract sections 3.1 and 3.3 to 3.7, column Who. What a caller may do with whom is tested per row. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -47,6 +47,20 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E41', 'POST', '/navigation_views', 'U', { fragment: 'x', is_pinned: true }],
   ['E41', 'PATCH', '/navigation_views/x', 'U'],
   ['E41', 'DELETE', '/navigation_views/x', 'U'],
+  ['E44', 'PATCH', '/streams/9999', 'A'],
+  ['E47', 'GET', '/streams/9999/email_address', 'A'],
+  ['E48', 'POST', '/streams/9999/delete_topic', 'A', { topic_name: 'x' }],
+  ['E60', 'POST', '/channels/create', 'A', { name: ' ', description: '', subscribers: [] }],
+  ['E61', 'POST', '/default_streams', 'Adm', { stream_id: 9999 }],
+  ['E61', 'DELETE', '/default_streams', 'Adm', { stream_id: 9999 }],
+  ['E62', 'POST', '/default_stream_groups/create', 'Adm', { group_name: ' ', description: '', stream_names: [] }],
+  ['E62', 'PATCH', '/default_stream_groups/9999', 'Adm'],
+  ['E62', 'PATCH', '/default_stream_groups/9999/streams', 'Adm', { op: 'add', stream_names: [] }],
+  ['E62', 'DELETE', '/default_stream_groups/9999', 'Adm'],
+  ['E63', 'GET', '/channel_folders', 'A'],
+  ['E64', 'POST', '/channel_folders/create', 'Adm', { name: ' ' }],
+  ['E65', 'PATCH', '/channel_folders', 'Adm', { order: [9999] }],
+  ['E66', 'PATCH', '/channel_folders/9999', 'Adm'],
   ['E67', 'GET', '/users', 'A'],
   ['E68', 'GET', '/users/9999', 'A'],
   ['E69', 'GET', '/users/nobody@example.com', 'A'],
@@ -79,6 +93,15 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E93', 'POST', '/bots/9999/api_key/regenerate', 'U'],
   ['E94', 'GET', '/bot_storage', 'A'],
   ['E95', 'GET', '/user_groups', 'M'],
+  ['E96', 'POST', '/user_groups/create', 'M', { name: ' ', description: '', members: [] }],
+  ['E97', 'PATCH', '/user_groups/9999', 'A'],
+  ['E98', 'GET', '/user_groups/9999/members', 'M'],
+  ['E98', 'POST', '/user_groups/9999/members', 'A'],
+  ['E99', 'GET', '/user_groups/9999/subgroups', 'M'],
+  ['E99', 'POST', '/user_groups/9999/subgroups', 'A'],
+  ['E100', 'GET', '/user_groups/9999/members/9999', 'A'],
+  ['E101', 'POST', '/user_groups/9999/deactivate', 'A'],
+  ['E102', 'DELETE', '/user_groups/9999', 'A'],
   ['E103', 'PATCH', '/realm', 'Adm'],
   ['E104', 'PATCH', '/realm/user_settings_defaults', 'Adm'],
   ['E105', 'GET', '/realm/linkifiers', 'A'],

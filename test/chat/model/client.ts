@@ -86,6 +86,16 @@ const HANDLERS: Record<string, Handler> = {
       for (const id of Object.keys(profile_data ?? {})) if (!ids.includes(id)) delete profile_data[id]
     state.custom_profile_fields = fields
   },
+  channel_folder(state, { op, channel_folder, channel_folder_id, data, order }) {
+    if (op === 'add') {
+      state.channel_folders = without(state.channel_folders, 'id', [channel_folder.id])
+      state.channel_folders.push(channel_folder)
+    } else if (op === 'update') Object.assign(byId(state.channel_folders, 'id', channel_folder_id) ?? {}, data)
+    else for (const folder of state.channel_folders) folder.order = order.indexOf(folder.id)
+  },
+  default_stream_groups: (state, { default_stream_groups }) => {
+    state.realm_default_stream_groups = default_stream_groups
+  },
   default_streams: (state, { default_streams }) => {
     state.realm_default_streams = default_streams
   },
@@ -260,6 +270,8 @@ function changeChannel(state: Json, event: Json): void {
       channel[event.property] = event.value
       for (const name of ['rendered_description', 'history_public_to_subscribers', 'is_web_public'])
         if (name in event) channel[name] = event[name]
+      // The old name of this one goes with a group that has no id.
+      if (typeof channel.can_remove_subscribers_group !== 'number') delete channel.can_remove_subscribers_group_id
     }
 }
 
@@ -448,6 +460,8 @@ function comparable(snapshot: Json, capabilities: Capabilities): Json {
   delete copy.unsubscribed
   // Deleting the newest message of a conversation is not told there.
   delete copy.recent_private_conversations
+  // A guest keeps the folders of channels that have left his sight.
+  if (copy.is_guest) delete copy.channel_folders
   delete copy.max_message_id
   // Clients ask for it again and again; events only tell who came back.
   delete copy.presences

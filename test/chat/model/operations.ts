@@ -205,6 +205,84 @@ const OPERATIONS: Record<string, [weight: number, Operation]> = {
         visibility_policy: random.below(4),
       }),
   ],
+  'change a channel': [
+    5,
+    ({ channels, users }, me, random) => {
+      const group = random.of([5, 6, 7, { direct_members: random.some(users), direct_subgroups: [] }, 9, 10])
+      const values = random.of<Record<string, unknown>>([
+        { new_name: random.of(CHANNELS) },
+        { new_name: `Name ${random.below(5)}`, description: random.of(['', 'of *all*', 'other']) },
+        { is_private: random.chance(0.5) },
+        { is_private: random.chance(0.5), history_public_to_subscribers: random.chance(0.5) },
+        { is_default_stream: random.chance(0.5) },
+        { is_archived: false },
+        { is_archived: random.chance(0.2) },
+        { folder_id: random.of([null, 1, 2]) },
+        { topics_policy: random.of(['inherit', 'disable_empty_topic']) },
+        { can_subscribe_group: { new: group } },
+        { can_add_subscribers_group: { new: group } },
+        { can_administer_channel_group: { new: group } },
+        { can_send_message_group: { new: group } },
+        { can_remove_subscribers_group: { new: group } },
+        { message_retention_days: random.of(['realm_default', 'unlimited', 5]) },
+      ])
+      return me.call('PATCH', `/streams/${random.of([1, ...channels])}`, values)
+    },
+  ],
+  'change a folder': [
+    2,
+    (_, me, random) => {
+      const name = random.of(['Plays', 'Poems', 'Others'])
+      if (random.chance(0.5)) return me.call('POST', '/channel_folders/create', { name })
+      if (random.chance(0.3))
+        return me.call('PATCH', '/channel_folders', { order: random.of([[1], [2, 1], [1, 2], [2, 3, 1]]) })
+      const changes = random.of([{ name }, { description: name }, { is_archived: random.chance(0.5) }])
+      return me.call('PATCH', `/channel_folders/${random.of([1, 2, 3])}`, changes)
+    },
+  ],
+  'change channels for new people': [
+    2,
+    ({ channels }, me, random) => {
+      const stream_names = random.some(CHANNELS)
+      const path = '/default_stream_groups'
+      if (random.chance(0.3))
+        return me.call(random.of(['POST', 'DELETE']), '/default_streams', { stream_id: random.of([1, ...channels]) })
+      if (random.chance(0.4))
+        return me.call('POST', `${path}/create`, {
+          group_name: `Set ${random.below(4)}`,
+          description: '',
+          stream_names,
+        })
+      if (random.chance(0.2)) return me.call('DELETE', `${path}/${random.of([1, 2, 3])}`)
+      const values = { op: random.of(['add', 'remove']), stream_names }
+      return me.call('PATCH', `${path}/${random.of([1, 2, 3])}/streams`, values)
+    },
+  ],
+  'delete a topic': [
+    1,
+    ({ channels }, me, random) =>
+      me.call('POST', `/streams/${random.of([1, ...channels])}/delete_topic`, { topic_name: random.of(TOPICS) }),
+  ],
+  'mark a channel': [
+    1,
+    ({ channels }, me, random) => me.call('POST', '/mark_stream_as_read', { stream_id: random.of([1, ...channels]) }),
+  ],
+  'change a group': [
+    5,
+    ({ users }, me, random) => {
+      const [id, other] = [random.of([9, 10, 11]), random.of([2, 5, 9, 10, 11])]
+      const name = `Group ${random.below(6)}`
+      return random.of([
+        () => me.call('POST', '/user_groups/create', { name, description: '', members: random.some(users) }),
+        () => me.call('PATCH', `/user_groups/${id}`, { name }),
+        () => me.call('PATCH', `/user_groups/${id}`, { deactivated: false }),
+        () => me.call('PATCH', `/user_groups/${id}`, { can_join_group: { new: other } }),
+        () => me.call('POST', `/user_groups/${id}/members`, { [random.of(['add', 'delete'])]: [random.of(users)] }),
+        () => me.call('POST', `/user_groups/${id}/subgroups`, { [random.of(['add', 'delete'])]: [other] }),
+        () => me.call('POST', `/user_groups/${id}/deactivate`),
+      ])()
+    },
+  ],
   'archive a channel': [1, ({ channels }, me, random) => me.call('DELETE', `/streams/${random.of([1, ...channels])}`)],
   'change a user': [
     2,

@@ -35,6 +35,9 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
     ['GET', '/realm/profile_fields'],
     ['GET', '/users/4/status'],
     ['GET', '/user_groups'],
+    ['GET', '/user_groups/1/members'],
+    ['GET', '/user_groups/1/subgroups'],
+    ['GET', '/user_groups/1/members/4'],
     ['GET', '/attachments'],
     ['GET', '/scheduled_messages'],
     ['GET', '/reminders'],
@@ -44,6 +47,7 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
     ['GET', '/streams', { include_all: true }],
     ['GET', '/streams/1'],
     ['GET', '/streams/1/members'],
+    ['GET', '/streams/1/email_address'],
     ['GET', '/get_stream_id', { stream: 'general' }],
   ]
 }

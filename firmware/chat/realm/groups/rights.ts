@@ -64,3 +64,10 @@ function channelGroupValue(realm: Realm, channel: Channel, name: ChannelGroupSet
 
 export const mayInChannel = (realm: Realm, channel: Channel, name: ChannelGroupSetting, user: User): boolean =>
   holds(groupsOf(realm), CHANNEL_GROUP_SETTINGS[name], channelGroupValue(realm, channel, name), user)
+
+export const mayInGroup = (realm: Realm, group: Group, name: UserGroupSetting, user: User): boolean =>
+  holds(groupsOf(realm), USER_GROUP_SETTINGS[name], userGroupValues(realm, group)[name], user)
+
+/** Who administers all groups, and who administers this one. */
+export const mayManageGroup = (realm: Realm, group: Group, user: User): boolean =>
+  mayInRealm(realm, 'can_manage_all_groups', user) || mayInGroup(realm, group, 'can_manage_group', user)

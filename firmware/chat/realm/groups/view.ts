@@ -8,10 +8,10 @@ import { groupsOf } from './of-realm.ts'
 import { systemGroupId, userGroupValues } from './rights.ts'
 
 /** Accounts whose role a group stands for: the service's own bots are in none. */
-const isCounted = (user: User): boolean => user.isActive && !user.isSystemBot
+export const isCounted = (user: User): boolean => user.isActive && !user.isSystemBot
 
 /** Direct members that are active, ascending. */
-function activeMembers(realm: Realm, group: Group): number[] {
+export function activeMembers(realm: Realm, group: Group): number[] {
   if (!group.isSystem) return group.members.filter((id) => realm.state.user.get(id)?.isActive === true)
   const period = groupsOf(realm).period()
   const members: number[] = []

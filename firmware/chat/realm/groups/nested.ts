@@ -1,0 +1,48 @@
+/** Groups within groups: whom all of one has, and which groups reach another. Contract section 2.1. */
+
+import type { Realm } from '../realm.ts'
+import type { Group, User } from '../records.ts'
+import { inSystemGroup } from '../roles.ts'
+import { inGroup, systemName } from './membership.ts'
+import { groupsOf } from './of-realm.ts'
+import { type GroupValue, groupsOf as groupsIn } from './value.ts'
+import { isCounted } from './view.ts'
+
+/** Its subgroups and theirs, without the group itself. */
+export function subgroupsOf(realm: Realm, group: Group): Set<number> {
+  const found = reached(realm, group.subgroups)
+  found.delete(group.id)
+  return found
+}
+
+/** These groups and all that are in them. */
+function reached({ state }: Realm, ids: readonly number[]): Set<number> {
+  const found = new Set<number>()
+  const open = [...ids]
+  for (let id = open.pop(); id !== undefined; id = open.pop()) {
+    if (found.has(id)) continue
+    found.add(id)
+    open.push(...(state.group.get(id)?.subgroups ?? []))
+  }
+  return found
+}
+
+/** Whether the value gives the right to whoever is in the group. */
+export const reaches = (realm: Realm, value: GroupValue, groupId: number): boolean =>
+  reached(realm, groupsIn(value)).has(groupId)
+
+/** Active members, direct or not, ascending. */
+export function allMembersOf(realm: Realm, group: Group): number[] {
+  const groups = [...reached(realm, [group.id])].map((id) => realm.state.group.get(id)!)
+  const people = new Set(groups.flatMap(({ members }) => members))
+  const roles = groups.map(systemName).filter((name) => name !== null)
+  const period = groupsOf(realm).period()
+  return [...realm.state.user.all()]
+    .filter((user) => isCounted(user))
+    .filter((user) => people.has(user.id) || roles.some((role) => inSystemGroup(role, user, period)))
+    .map(({ id }) => id)
+    .sort((a, b) => a - b)
+}
+
+export const isMember = (realm: Realm, group: Group, user: User): boolean =>
+  isCounted(user) && inGroup(groupsOf(realm), group.id, user)
