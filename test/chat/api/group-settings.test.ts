@@ -1,5 +1,5 @@
 /**
- * Each setting of channels and user groups that gives a right to a group, over the wire: contract section 7.2 with the values
+ * Each setting of the organization, of channels and user groups that gives a right to a group, over the wire: contract section 7.2 with the values
  * that it may have, those that it may not, and `old` that is not what is stored.
  */
 
@@ -8,10 +8,12 @@ import { after, before, describe, it } from 'node:test'
 import {
   CHANNEL_GROUP_SETTINGS,
   type GroupSetting,
+  REALM_GROUP_SETTINGS,
   USER_GROUP_SETTINGS,
 } from '../../../firmware/chat/realm/groups/settings.ts'
 import type { GroupValue } from '../../../firmware/chat/realm/groups/value.ts'
 import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/state.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 
 let rig: TestChat
@@ -53,6 +55,16 @@ interface Kind {
 }
 
 const KINDS: Record<string, Kind> = {
+  realm: {
+    settings: REALM_GROUP_SETTINGS,
+    path: () => '/realm',
+    read: async () => {
+      const { snapshot } = await rig.owner.register({ fetch_event_types: ['realm'], event_types: [] })
+      return Object.fromEntries(
+        Object.entries<GroupValue>(snapshot).map(([name, value]) => [name.replace(/^realm_/, ''), value]),
+      )
+    },
+  },
   channel: {
     settings: CHANNEL_GROUP_SETTINGS,
     path: () => `/streams/${channelId}`,
@@ -67,7 +79,31 @@ const KINDS: Record<string, Kind> = {
 }
 for (const [kind, { settings, path, read }] of Object.entries(KINDS))
   describe(`7.2: settings of a ${kind}`, () => {
-    for (const [name, { nobody, everyone }] of Object.entries(settings))
+    after(() => resetRealm())
+    for (const [name, { only }] of Object.entries(settings)) {
+      if (only === null) continue
+      it(`${name} takes ${only.join(', ')} alone`, async () => {
+        for (const { id, isSystem, name: group } of rig.chat.realm.state.group.all()) {
+          if (!isSystem) continue
+          const { status } = await rig.owner.call('PATCH', path(), { [name]: { new: id } })
+          assert.equal(status, only.includes(group as SystemGroupName) ? 200 : 400, group)
+        }
+        const [first, second] = only.map(idOf)
+        for (const value of [named, unnamed([hamlet.user.id], []), unnamed([hamlet.user.id], [first!])]) {
+          const { body } = await rig.owner.refused('SYSTEM_GROUP_REQUIRED', 'PATCH', path(), { [name]: { new: value } })
+          assert.equal(body.setting_name, name)
+        }
+        await rig.owner.patch(path(), { [name]: { new: unnamed([], [first!]) } })
+        const change = { new: second, old: idOf('role:internet') }
+        await rig.owner.refused('EXPECTATION_MISMATCH', 'PATCH', path(), { [name]: change })
+        assert.equal((await read())[name], first)
+        await rig.owner.patch(path(), { [name]: { new: second, old: first } })
+        await rig.owner.patch(path(), { [name]: { new: first } })
+      })
+    }
+
+    const others = Object.entries(settings).filter(([, { only }]) => only === null)
+    for (const [name, { nobody, everyone }] of others)
       it(`${name} takes groups by id, and people and groups without a name`, async () => {
         const sent: [GroupValue, GroupValue?][] = [
           [idOf('role:moderators')],
@@ -100,7 +136,7 @@ for (const [kind, { settings, path, read }] of Object.entries(KINDS))
           await rig.owner.refused('REQUEST_VARIABLE_INVALID', 'PATCH', path(), { [name]: { new: value } })
       })
 
-    for (const name of Object.keys(settings))
+    for (const [name] of others)
       it(`${name} stays where \`old\` is not what is stored`, async () => {
         const people = unnamed(
           [hamlet.user.id, rig.owner.user.id].sort((a, b) => a - b),
@@ -117,6 +153,12 @@ for (const [kind, { settings, path, read }] of Object.entries(KINDS))
         assert.equal((await read())[name], named)
       })
   })
+
+/** The owner may do everything again. */
+function resetRealm(): void {
+  const { realm } = rig.chat
+  realm.change((turn) => turn.put('organization', { ...organizationOf(realm.state), groupSettings: {} }))
+}
 
 /** As it is stored: ascending, each once. */
 function ordered(value: GroupValue): GroupValue {

@@ -14,14 +14,16 @@ export function updatedGroupValues<K extends string>(
   realm: Realm,
   table: Readonly<Record<K, GroupSetting>>,
   current: Readonly<Record<K, GroupValue>>,
-  updates: Readonly<Partial<Record<K, GroupValueUpdate>>>,
+  updates: Readonly<Partial<Record<K, GroupValueUpdate | undefined>>>,
 ): Partial<Record<K, GroupValue>> {
   const changed: Partial<Record<K, GroupValue>> = {}
-  for (const [name, update] of Object.entries(updates) as [K, GroupValueUpdate][]) {
+  for (const [name, update] of Object.entries(updates) as [K, GroupValueUpdate | undefined][]) {
+    if (update === undefined) continue
     if (update.old !== undefined && !sameGroupValue(update.old, current[name]))
       throw new ChatError('EXPECTATION_MISMATCH', `'old' value of '${name}' does not match the expected value.`)
+    if (sameGroupValue(update.new, current[name])) continue
     expectGroupValue(realm, name, table[name], update.new)
-    if (!sameGroupValue(update.new, current[name])) changed[name] = update.new
+    changed[name] = update.new
   }
   return changed
 }

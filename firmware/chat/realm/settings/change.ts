@@ -1,11 +1,11 @@
 /** Changing what is set of the organisation. Contract section 2.6, rows E103 and E104, V22, V23, V36. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest } from '../../error.ts'
 import { findChannel } from '../channels/find.ts'
-import { expectGroupValue } from '../groups/check.ts'
-import { realmGroupValue } from '../groups/rights.ts'
+import { realmGroupValues } from '../groups/rights.ts'
 import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../groups/settings.ts'
-import { type GroupValue, type GroupValueUpdate, sameGroupValue } from '../groups/value.ts'
+import { updatedGroupValues } from '../groups/update.ts'
+import type { GroupValue, GroupValueUpdate } from '../groups/value.ts'
 import { watchMemberships } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { SettingValue, User } from '../records.ts'
@@ -82,16 +82,7 @@ const publishTogether = (turn: Turn, data: Readonly<Record<string, unknown>>): v
  * it for, `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
  */
 export function changeRealmGroups(realm: Realm, turn: Turn, given: GivenGroups): Record<string, GroupValue> {
-  const changed: Record<string, GroupValue> = {}
-  for (const [name, update] of Object.entries(given) as [RealmGroupSetting, GroupValueUpdate | undefined][]) {
-    if (update === undefined) continue
-    const before = realmGroupValue(realm, name)
-    if (update.old !== undefined && !sameGroupValue(update.old, before))
-      throw new ChatError('EXPECTATION_MISMATCH', "'old' value does not match the expected value.")
-    if (sameGroupValue(update.new, before)) continue
-    expectGroupValue(realm, name, REALM_GROUP_SETTINGS[name], update.new)
-    changed[name] = update.new
-  }
+  const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), given)
   if (Object.keys(changed).length === 0) return {}
   const organization = organizationOf(realm.state)
   turn.put('organization', { ...organization, groupSettings: { ...organization.groupSettings, ...changed } })
