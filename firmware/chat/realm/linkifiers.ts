@@ -1,7 +1,7 @@
 /** Patterns of the organisation that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
 
 import { badRequest } from '../error.ts'
-import { groupNames } from '../render/linkifiers.ts'
+import { type KnownPattern, readPattern } from '../render/linkifiers.ts'
 import { templateVariables } from '../render/url-template.ts'
 import type { Realm } from './realm.ts'
 import type { Linkifier } from './records.ts'
@@ -9,6 +9,7 @@ import type { Turn } from './turn.ts'
 
 const LINKIFIERS_MAX = 100 // each looks through each message
 const PATTERN_CHARACTERS_MAX = 500
+const PATTERN_SIZE_MAX = 200 // instructions: at worst, the longest message takes half a second
 const TEMPLATE_CHARACTERS_MAX = 1000
 
 export interface GivenLinkifier {
@@ -98,9 +99,12 @@ function checked(realm: Realm, given: GivenLinkifier, ownId: number | null): Giv
 
 function namesOf(pattern: string): string[] {
   if (pattern === '') throw badRequest('Bad regular expression: it is empty')
+  let known: KnownPattern
   try {
-    return groupNames(pattern)
+    known = readPattern(pattern)
   } catch (error) {
     throw badRequest(`Bad regular expression: ${(error as Error).message}`)
   }
+  if (known.size > PATTERN_SIZE_MAX) throw badRequest('Bad regular expression: it is too large')
+  return known.groups
 }

@@ -25,8 +25,17 @@ export interface LinkifierMatch {
 const BEFORE = `(^|\\s|\\x{85}|\\pZ|['"(,:<])`
 const AFTER = '($|[^\\pL\\pN])'
 
-/** Names of the groups of a pattern. Throws what says why it is none. */
-export const groupNames = (pattern: string): string[] => Object.keys(RE2JS.compile(pattern).namedGroups())
+export interface KnownPattern {
+  groups: string[]
+  /** In instructions: what a text costs grows with it. */
+  size: number
+}
+
+/** Throws what says why it is no pattern. */
+export function readPattern(pattern: string): KnownPattern {
+  const compiled = RE2JS.compile(pattern)
+  return { groups: Object.keys(compiled.namedGroups()), size: compiled.programSize() }
+}
 
 /** The linkifiers of an organisation in their order. */
 export type Linkifiers = readonly CompiledLinkifier[]

@@ -70,6 +70,7 @@ const WRONG: [pattern: string, template: string, why: RegExp][] = [
   ['(?=a)', 'https://x.example', /regular expression/],
   ['(a)\\1', 'https://x.example', /regular expression/],
   ['((((a{1000}){1000}){1000}){1000})', 'https://x.example', /regular expression/],
+  ['( ?x){300}', 'https://x.example', /too large/],
   ['', 'https://x.example', /regular expression/],
   ['#(?P<id>\\d+)', 'https://x.example/', /not present in URL template/],
   ['#(?P<id>\\d+)', 'https://x.example/{id}{other}', /not present in linkifier pattern/],

@@ -205,6 +205,36 @@ describe('E103: each right of 7.2', () => {
       assert.equal((await set(rig.owner, 9999)).status, 400)
     })
 
+  it('a group that is deactivated is refused, and people in groups within groups hold the right', async () => {
+    const { realm } = rig.chat
+    const [hamlet, horatio] = [rig.account('hamlet'), rig.account('horatio')]
+    const make = (name: string, members: number[], subgroups: number[], isDeactivated = false): number =>
+      realm.change((turn) => {
+        const id = turn.nextId('group')
+        const made = { description: '', dateCreated: 0, creatorId: null, isSystem: false, groupSettings: {} }
+        turn.put('group', { ...made, id, name, members, subgroups, isDeactivated })
+        return id
+      })
+    const inner = make('students', [hamlet.user.id], [])
+    const outer = make('friends', [], [inner])
+    const gone = make('gone', [horatio.user.id], [], true)
+    const set = (value: unknown) => rig.owner.call('PATCH', '/realm', { can_add_custom_emoji_group: { new: value } })
+    for (const value of [gone, { direct_members: [hamlet.user.id], direct_subgroups: [gone] }])
+      assert.equal((await set(value)).body.code, 'BAD_REQUEST')
+    assert.equal((await set(outer)).status, 200)
+    // Whoever may is asked for the picture next.
+    assert.match((await hamlet.call('POST', '/realm/emoji/yorick')).body.msg, /exactly one file/)
+    assert.equal((await horatio.call('POST', '/realm/emoji/yorick')).status, 403)
+    const people = { direct_members: [horatio.user.id], direct_subgroups: [inner] }
+    assert.deepEqual((await set(people)).body.can_add_custom_emoji_group, people)
+    assert.match((await horatio.call('POST', '/realm/emoji/yorick')).body.msg, /exactly one file/)
+    const other = { direct_members: [], direct_subgroups: [inner, outer] }
+    const answer = await rig.owner.call('PATCH', '/realm', { can_add_custom_emoji_group: { new: inner, old: other } })
+    assert.equal(answer.body.code, 'EXPECTATION_MISMATCH')
+    const same = { direct_members: [horatio.user.id, horatio.user.id], direct_subgroups: [inner] }
+    await rig.owner.patch('/realm', { can_add_custom_emoji_group: { new: inner, old: same } })
+  })
+
   it('guests whose sight of others changes begin anew', async () => {
     const guest = rig.account('lucianus', ROLES.guest)
     const queue = await guest.register()

@@ -338,6 +338,19 @@ describe('E73 to E75: deactivating and reactivating', () => {
     await user.get('/users/me')
   })
 
+  it('E73: whoever was there a moment ago is there no longer', async () => {
+    const user = rig.account('marcellus')
+    await user.post('/users/me/presence', { status: 'active' })
+    const capable = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } }
+    const queue = await hamlet.register({ event_types: ['presence'], ...capable })
+    await admin.delete(`/users/${user.user.id}`)
+    const then = Math.floor(rig.now() / 1000) - 205
+    assert.deepEqual(
+      (await queue.events()).map(({ presences }) => presences),
+      [{ [user.user.id]: { active_timestamp: then, idle_timestamp: then } }],
+    )
+  })
+
   it('repeating either changes nothing', async () => {
     const user = rig.account('guildenstern')
     await admin.delete(`/users/${user.user.id}`)

@@ -8,12 +8,14 @@ import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { publishPerson } from './events.ts'
+import { hidePresence } from './presences.ts'
 
 /** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
 export function deactivate(realm: Realm, turn: Turn, user: User): void {
   if (!user.isActive) return
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
   setActive(realm, turn, user, false)
+  hidePresence(realm, turn, user)
   turn.afterwards(() => realm.events.dropQueuesOf(user.id))
 }
 

@@ -7,6 +7,8 @@ import type { Turn } from '../turn.ts'
 import { accessOf, audiencesOf } from './access.ts'
 import { isWithin, legacy, legacyClient, modern, OFFLINE_SECONDS, type PresenceStatus, report } from './presence.ts'
 
+const AWAY_SECONDS = OFFLINE_SECONDS + 5 // beyond doubt
+
 /** `legacy` is by address for the API, `modern` by id. */
 export type PresenceForm = 'legacy' | 'modern'
 
@@ -48,10 +50,17 @@ export function takeReport(realm: Realm, me: User, status: PresenceStatus): void
 /** Within a change, once `presence_enabled` was changed: who turns it off looks away at once, who turns it on is back. */
 export function showPresenceSetting(realm: Realm, turn: Turn, user: User, isEnabled: boolean): void {
   const now = nowOf(realm)
-  const then = now - OFFLINE_SECONDS - 5 // beyond doubt
+  const then = now - AWAY_SECONDS
   const times = isEnabled ? { active: now, idle: now } : { active: then, idle: then }
   putPresence(turn, user, times)
   publishPresence(realm, turn, user)
+}
+
+/** Within a change: whoever goes for good is there no longer, if he seemed to be. */
+export function hidePresence(realm: Realm, turn: Turn, user: User): void {
+  const presence = realm.state.presence.get(user.id)
+  const last = Math.max(presence?.active ?? 0, presence?.idle ?? 0)
+  if (last > nowOf(realm) - AWAY_SECONDS) showPresenceSetting(realm, turn, user, false)
 }
 
 const putPresence = (turn: Turn, user: User, times: { active: number; idle: number }): void =>
