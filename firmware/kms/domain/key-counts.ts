@@ -4,17 +4,28 @@
  * the count of a key is that in its record, what all nodes have stored, and what this one has not. Contract section 6.2.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Change } from './collections.ts'
 import type { Context } from './context.ts'
 import { keyName, type Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'
+import { OPERATIONS_MAX } from './key-record.ts'
 
 const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
 const SLOTS_MAX = 200 // computed in one turn: a millisecond
+const RECOUNT_MS = 500
+const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
 const GROUP = 3 // buckets in a transaction: each is a page or two, and all of them write the same few again
+
+/** The keys whose operations are counted. */
+export interface CountedKeys {
+  /** False of a key that has gone. */
+  keeps(entry: Readonly<KeyEntry>): boolean
+  entries(): Iterable<KeyEntry>
+}
 
 export class KeyCounts {
   readonly #context: Context
@@ -24,7 +35,12 @@ export class KeyCounts {
   readonly #names = Array.from({ length: BUCKETS }, () => new Set<string>())
   /** What of `#unstored` a new value holds. */
   readonly #stores = new WeakMap<Uint8Array, Map<KeyEntry, number>>()
-  #isKept: (entry: KeyEntry) => boolean = () => true
+  /** Values of this node, of which nothing has to be counted anew. */
+  readonly #made = new WeakSet<Uint8Array>()
+  #keys: CountedKeys = { keeps: () => true, entries: () => [] }
+  /** Others have stored what they have counted in these. */
+  readonly #outdated = new Set<number>()
+  #isRecounting = false
   /** By slot, until the keys have come. */
   #found: Map<bigint, number> | null = new Map()
 
@@ -38,6 +54,8 @@ export class KeyCounts {
       if (this.#found !== null) for (const [slot, count] of counts) this.#found.set(slot, this.stored(slot) + count)
       if (after !== null) this.#owe(this.#stores.get(after.value), -1)
       if (before !== null) this.#owe(this.#stores.get(before.value), 1)
+      const isOwn = [before, after].some((record) => record !== null && this.#made.has(record.value))
+      if (this.#found === null && !isOwn) this.recountLater(bucket)
     })
   }
 
@@ -46,10 +64,64 @@ export class KeyCounts {
     return this.#found?.get(slot) ?? 0
   }
 
-  /** All keys have come. `isKept` is false of those that have gone since. */
-  loaded(isKept: (entry: KeyEntry) => boolean): void {
+  /** All keys have come. */
+  loaded(keys: CountedKeys): void {
     this.#found = null
-    this.#isKept = isKept
+    this.#keys = keys
+  }
+
+  /** What is shown of its keys is not what is stored. */
+  recountLater(bucket: number): void {
+    this.#outdated.add(bucket)
+    if (this.#isRecounting) return
+    this.#isRecounting = true
+    void actAlone(() => this.#recount())
+  }
+
+  /** In small pieces: what others have counted is shown within a second or two. */
+  async #recount(): Promise<void> {
+    try {
+      while (this.#outdated.size > 0) {
+        await wait(RECOUNT_MS, undefined, { ref: false }) // those of one node come together
+        const buckets = new Set(this.#outdated)
+        this.#outdated.clear()
+        for (const [bucket, entries] of await this.#keysIn(buckets)) {
+          this.#recountBucket(bucket, entries)
+          await nextTurn()
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof CofferError)) throw error
+      if (error.code !== 'unavailable') this.#context.log.error('keys', `counting anew: ${error.message}`)
+    } finally {
+      this.#isRecounting = false
+    }
+  }
+
+  async #keysIn(buckets: ReadonlySet<number>): Promise<Map<number, KeyEntry[]>> {
+    const found = new Map<number, KeyEntry[]>()
+    let seen = 0
+    for (const entry of this.#keys.entries()) {
+      const bucket = bucketOf(entry)
+      if (buckets.has(bucket)) known(found, bucket).push(entry)
+      if (++seen % SEEN_MAX === 0) await nextTurn()
+    }
+    return found
+  }
+
+  /** In one turn: what is stored of a key, and what is not, change together. */
+  #recountBucket(bucket: number, entries: readonly KeyEntry[]): void {
+    const stored = new Map<bigint, number>()
+    for (const name of this.#names[bucket]!) {
+      const value = this.#value(name)
+      if (value === null) continue
+      for (const [slot, count] of decodeBucket(value).counts) stored.set(slot, (stored.get(slot) ?? 0) + count)
+    }
+    for (const entry of entries) {
+      if (!this.#keys.keeps(entry)) continue
+      const counted = entry.base + (stored.get(this.#slotOf(entry)) ?? 0) + this.unstored(entry)
+      entry.operations = Math.min(counted, OPERATIONS_MAX)
+    }
   }
 
   add(entry: KeyEntry): void {
@@ -106,7 +178,7 @@ export class KeyCounts {
     const { records, member } = this.#context
     return records.change(() => {
       const unstored = this.#unstored[bucket]!
-      for (const entry of unstored.keys()) if (!this.#isKept(entry)) unstored.delete(entry)
+      for (const entry of unstored.keys()) if (!this.#keys.keeps(entry)) unstored.delete(entry)
       const adds = new Map(unstored)
       const name = nameOf(member, bucket)
       const counts = adds.size === 0 ? null : this.#read(name)
@@ -117,6 +189,7 @@ export class KeyCounts {
       }
       const value = encodeBucket({ bucket, member, counts })
       this.#stores.set(value, adds)
+      this.#made.add(value)
       return { changes: [{ collection: 'counts', name, value }], result: undefined }
     })
   }
@@ -137,6 +210,7 @@ export class KeyCounts {
     const removed = slots.filter((slot) => counts.delete(slot))
     if (removed.length === 0) return []
     const rest = counts.size === 0 ? null : encodeBucket({ bucket, member, counts })
+    if (rest !== null) this.#made.add(rest)
     return [{ collection: 'counts', name, value: rest }]
   }
 
@@ -165,6 +239,12 @@ export class KeyCounts {
       this.give(entry, this.take(entry) + sign * count)
     }
   }
+}
+
+function known(found: Map<number, KeyEntry[]>, bucket: number): KeyEntry[] {
+  const entries = found.get(bucket) ?? []
+  found.set(bucket, entries)
+  return entries
 }
 
 /** Any that spreads keys; the slot would have to be computed. */

@@ -5,8 +5,8 @@ import type { KeyType } from '../../crypto/types.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { Context } from './context.ts'
 import type { Namespace } from './identifiers.ts'
-import type { KeyCounts } from './key-counts.ts'
-import { decodeKey, type KeyMetadata, OPERATIONS_MAX, type StoredKey } from './key-record.ts'
+import { bucketOf, type KeyCounts } from './key-counts.ts'
+import { decodeKey, isSameKey, type KeyMetadata, OPERATIONS_MAX, type StoredKey } from './key-record.ts'
 import { ListVersion } from './list-version.ts'
 import type { NamespaceState, Namespaces } from './namespaces.ts'
 import { SortedIds } from './sorted-ids.ts'
@@ -17,6 +17,8 @@ export interface KeyEntry extends KeyMetadata {
   readonly ref: number
   /** The number of the change that wrote its record. */
   version: number
+  /** Operations by its record alone: those that are counted nowhere else. */
+  base: number
 }
 
 /** The keys of one namespace. */
@@ -55,7 +57,7 @@ export class KeyIndex {
     namespaces.onChange((namespace, became) => this.#namespaceBecame(namespace, became))
     context.records.follow('keys', (before, after) => this.#applied(before, after))
     for (const { ids } of this.#namespaces.values()) ids.sort()
-    counts.loaded((entry) => this.keeps(entry))
+    counts.loaded(this)
   }
 
   /** Those of a namespace that exists; empty before its first key. */
@@ -74,6 +76,11 @@ export class KeyIndex {
     return this.#namespaces.get(namespaceKeys.namespace) === namespaceKeys
   }
 
+  /** Those of all namespaces that exist; also while keys come and go. */
+  *entries(): Generator<KeyEntry> {
+    for (const { entries } of this.#namespaces.values()) yield* entries.values()
+  }
+
   /** False of a key that has gone. */
   keeps(entry: Readonly<KeyEntry>): boolean {
     return this.#namespaces.get(entry.namespace)?.entries.get(entry.id) === entry
@@ -82,6 +89,10 @@ export class KeyIndex {
   /** What is left of a namespace that was deleted. */
   doomed(namespace: Namespace): Iterable<KeyEntry> {
     return this.#doomed.get(namespace)?.entries.values() ?? []
+  }
+
+  isDoomed(entry: Readonly<KeyEntry>): boolean {
+    return this.#doomed.get(entry.namespace)?.entries.get(entry.id) === entry
   }
 
   #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
@@ -95,7 +106,7 @@ export class KeyIndex {
   #applied(before: StoredRecord | null, after: StoredRecord | null): void {
     const former = before === null ? null : decodeKey(before.value)
     const next = after === null ? null : decodeKey(after.value)
-    if (former !== null && next !== null) this.#update(former, next, after!.n)
+    if (former !== null && next !== null) this.#replace(former, before!, next, after!)
     else if (former !== null) this.#remove(former, before!)
     else if (next !== null) this.#add(next, after!)
   }
@@ -106,7 +117,7 @@ export class KeyIndex {
     entry.version = record.n
     keys.entries.set(entry.id, entry)
     if (!isKnownToClients(entry)) keys.unknownToClients++
-    if (this.#isDoomed(keys)) return
+    if (this.#areDoomed(keys)) return
     keys.ids.insert(entry.id)
     keys.version.toggle(entry.id, entry.version)
   }
@@ -125,6 +136,7 @@ export class KeyIndex {
       tags: list(tags),
       label: text(label),
       operations: Math.min(operations + this.#counts.stored(record.slot), OPERATIONS_MAX),
+      base: operations,
       certificate,
       ref: ++lastRef,
       version: record.n,
@@ -134,7 +146,7 @@ export class KeyIndex {
   /** The entry that this record had before, or its key under another id. */
   #returned(key: StoredKey, record: StoredRecord): KeyEntry | undefined {
     const returned = this.#gone.get(record)
-    if (returned !== undefined) return this.#renamed(returned, { id: key.id })
+    if (returned !== undefined) return this.#renamed(returned, { id: key.id, base: key.operations })
     const last = this.#lastGone
     if (last === null || key.formerId !== last.id || key.namespace !== last.namespace) return undefined
     return this.#renamed(last, changeable(key))
@@ -147,12 +159,25 @@ export class KeyIndex {
     return entry
   }
 
-  #update(former: StoredKey, key: StoredKey, n: number): void {
+  /** Where several changes come as one, the key of an id may be another one than before. */
+  #replace(former: StoredKey, before: StoredRecord, next: StoredKey, after: StoredRecord): void {
+    if (former.type === next.type && (next.type === 'Generic' || isSameKey(before.value, after.value))) {
+      const entry = this.#update(former, next, after.n)
+      if (next.type === 'Generic') this.#context.pool.forget(entry.ref) // it does not tell
+      return
+    }
+    this.#remove(former, before)
+    this.#add(next, after)
+  }
+
+  #update(former: StoredKey, key: StoredKey, n: number): KeyEntry {
     const keys = this.#keysOf(key.namespace)
     const entry = keys.entries.get(former.id)!
     keys.version.toggle(entry.id, entry.version)
+    if (entry.base !== key.operations) this.#counts.recountLater(bucketOf(entry)) // of a backup
     Object.assign(entry, changeable(key), { version: n })
     keys.version.toggle(entry.id, entry.version)
+    return entry
   }
 
   #remove({ namespace, id }: StoredKey, record: StoredRecord): void {
@@ -160,7 +185,7 @@ export class KeyIndex {
     const entry = keys.entries.get(id)!
     keys.entries.delete(id)
     if (!isKnownToClients(entry)) keys.unknownToClients--
-    if (!this.#isDoomed(keys)) {
+    if (!this.#areDoomed(keys)) {
       keys.ids.remove(id)
       keys.version.toggle(id, entry.version)
     }
@@ -170,7 +195,7 @@ export class KeyIndex {
   }
 
   /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */
-  #isDoomed(keys: NamespaceKeys): boolean {
+  #areDoomed(keys: NamespaceKeys): boolean {
     return this.#doomed.get(keys.namespace) === keys
   }
 
@@ -180,11 +205,12 @@ export class KeyIndex {
 }
 
 /** What of a key a change of its record can change. */
-const changeable = ({ id, mechanisms, tags, label, certificate }: StoredKey) => ({
+const changeable = ({ id, mechanisms, tags, label, operations, certificate }: StoredKey) => ({
   id,
   mechanisms,
   tags,
   label,
+  base: operations,
   certificate,
 })
 

@@ -5,6 +5,7 @@
 
 import { base64 } from '@scure/base'
 import type { KeyTypeName, MechanismName } from '../../crypto/algorithms.ts'
+import { equalBytes } from '../../crypto/seal.ts'
 import type { KeyType, PublicKey } from '../../crypto/types.ts'
 import type { Namespace } from './identifiers.ts'
 
@@ -92,6 +93,13 @@ export function decodePublic(value: Uint8Array): PublicKey {
   const data = value.slice(value.indexOf(END) + 1)
   if (e !== undefined) return { modulus: data, publicExponent: base64.decode(e) }
   return data.length === 0 ? null : { data }
+}
+
+/** Whether both records are of the same private key; those of Generic keys do not tell, which share none of a public one. */
+export function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
+  const [first, other] = [parse(a), parse(b)]
+  const [data, otherData] = [a, b].map((value) => value.subarray(value.indexOf(END) + 1)) as [Uint8Array, Uint8Array]
+  return first.t === other.t && first.e === other.e && data.length > 0 && equalBytes(data, otherData)
 }
 
 /** No JSON text holds a zero byte. */

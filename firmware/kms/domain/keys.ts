@@ -27,6 +27,7 @@ export interface NewKey {
 const RESERVED_ID = 'generate'
 
 const REMOVED_WHOLE_MAX = 100 // keys of a namespace that goes in one change
+const REMOVED_BYTES_MAX = 512 * 1024 // of counts that stay; a change of a cluster may have a megabyte and a half
 const SEEN_MAX = 1000 // entries looked at in one turn: a millisecond or two
 
 export class Keys extends KeyAttributes {
@@ -137,7 +138,10 @@ export class Keys extends KeyAttributes {
   /** What removes every key of a namespace; null when these are too many for one change. */
   removalOfAll(namespace: Namespace): Change[] | null {
     const { entries } = this.index.of(namespace)
-    return entries.size > REMOVED_WHOLE_MAX ? null : this.removalOf([...entries.values()])
+    if (entries.size > REMOVED_WHOLE_MAX) return null
+    const removal = this.removalOf([...entries.values()])
+    const bytes = removal.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
+    return bytes > REMOVED_BYTES_MAX ? null : removal
   }
 
   /** The keys that are left of a namespace that was deleted. Those that share a record of counts come one after the other. */
@@ -151,6 +155,11 @@ export class Keys extends KeyAttributes {
       if (++seen % SEEN_MAX === 0) await nextTurn()
     }
     return oneByOne(buckets.values())
+  }
+
+  /** False of one that has gone. */
+  isLeftOfDoomed(entry: Readonly<KeyEntry>): boolean {
+    return this.index.isDoomed(entry)
   }
 
   /** Throws `conflict` when the target is taken, also by the key itself. */

@@ -5,8 +5,10 @@ import { actAlone } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import { createStepSize, threadMs } from '../../base/step-size.ts'
 import type { StoredRecord } from '../../store/store.ts'
+import type { Change } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
+import type { KeyEntry } from './key-index.ts'
 import type { Keys } from './keys.ts'
 import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
@@ -18,12 +20,16 @@ const PAUSE_MS = 10 // between removals, in which others are served
 /** Keys in one change: what bounds the time in which nothing else is served. */
 const REMOVED = { start: 10, max: 100, targetMs: 8 }
 const RETRY_MS = 60_000 // when the disk fails
+const BUSY_MS = 2000 // while other nodes do not answer
+const ABANDONED_MS = 60_000 // whoever deletes it on another node has ended
 
 export class Namespaces {
   readonly #context: Context
   readonly #states = new Map<Namespace, Exclude<NamespaceState, 'gone'>>()
   readonly #ids = new SortedIds()
   readonly #listeners: ((namespace: Namespace, became: NamespaceState) => void)[] = []
+  /** Those of which this node removes what is left. */
+  readonly #removing = new Set<Namespace>()
 
   constructor(context: Context) {
     this.#context = context
@@ -88,14 +94,23 @@ export class Namespaces {
     if (!isGone) this.#removeRest(id, keys)
   }
 
-  /** Of those that were deleted before the last lock. */
+  /** Of those that were deleted before the last lock, and of those that another node has not removed in a while. */
   goOnRemoving(keys: Keys): void {
     for (const id of this.doomed()) this.#removeRest(id, keys)
+    this.onChange((id, became) => {
+      if (became !== 'doomed') return
+      const takeOver = (): void => {
+        if (this.#states.get(id) === 'doomed') this.#removeRest(id, keys)
+      }
+      actAlone(() => void setTimeout(takeOver, ABANDONED_MS).unref())
+    })
   }
 
   /** In nobody's name: the request that it began with is over. */
   #removeRest(id: Namespace, keys: Keys): void {
-    actAlone(() => void this.#removePieces(id, keys))
+    if (this.#removing.has(id)) return
+    this.#removing.add(id)
+    actAlone(() => void this.#removePieces(id, keys).finally(() => this.#removing.delete(id)))
   }
 
   async #removePieces(id: Namespace, keys: Keys): Promise<void> {
@@ -108,10 +123,7 @@ export class Namespaces {
         let beganMs = 0
         await records.change(() => {
           beganMs = threadMs()
-          const changes = isLast
-            ? [{ collection: 'namespaces', name: id, value: null } as const]
-            : keys.removalOf(piece)
-          return { changes, result: undefined, isBulk: true }
+          return { changes: this.#removalOf(id, piece, keys), result: undefined, isBulk: true }
         })
         if (isLast) break
         size.took(threadMs() - beganMs) // with all that was written in the same transaction
@@ -120,11 +132,22 @@ export class Namespaces {
       } catch (error) {
         if (!(error instanceof CofferError)) throw error
         if (error.code === 'unavailable') return // goes on after the next unlock
+        if (error.code === 'busy') {
+          await wait(BUSY_MS, undefined, { ref: false })
+          continue
+        }
         log.error('namespaces', `what is left of ${id} could not be removed yet: ${error.message}`)
         await wait(RETRY_MS, undefined, { ref: false })
       }
     }
     log.info('namespaces', `removed the last records of ${id}`)
+  }
+
+  /** Without a piece the namespace itself. Another node may have come first, and somebody may have made it anew. */
+  #removalOf(id: Namespace, piece: readonly KeyEntry[], keys: Keys): readonly Change[] {
+    if (this.#states.get(id) !== 'doomed') return []
+    if (piece.length === 0) return [{ collection: 'namespaces', name: id, value: null }]
+    return keys.removalOf(piece.filter((entry) => keys.isLeftOfDoomed(entry)))
   }
 }
 
