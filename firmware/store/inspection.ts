@@ -22,8 +22,12 @@ export interface Inspection {
   assertTrusted(): void
   /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
   begin(): Promise<void>
-  /** Records were found that cannot be opened. */
+  /** Records were found that cannot be opened, or are not those of the last change. */
   readonly isDamaged: boolean
+  /** Why what lies here is not to be believed, or null. */
+  readonly distrust: string | null
+  /** The records lie elsewhere, too: those that are not to be believed are told of and will be replaced. */
+  isCopy: boolean
   /** All that lies there was replaced by what is intact. */
   noteRepair(): void
   /** A change is on disk. */
@@ -48,6 +52,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   let distrust: string | null = null
   let isOpen = true
   let isDamaged = false
+  let isCopy = false
 
   const tableOf = (collection: string): CollectionTable => tables.get(collection)!
 
@@ -71,29 +76,33 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     for (const { slot, sealed, record } of table.rows()) {
       hash.add(set, slot, sealed)
       if (record === null) damaged++
-      else if (stored === null && record.n > 0) throw refused(collection, 'what says which there must be is missing')
-      else load(record)
+      else {
+        if (stored === null && record.n > 0 && distrust === null)
+          refuse(collection, 'what says which there must be is missing')
+        load(record)
+      }
     }
     admitted.add(collection)
     if (stored !== null) judge(collection, setOf(stored, collection), set, damaged)
   }
 
-  /** Throws `storage`. */
+  /** Throws `storage` where these are the only ones. */
   function judge(collection: string, expected: RecordSet, found: RecordSet, damaged: number): void {
     if (isSameSet(expected, found)) return
     if (damaged === 0) {
       const missing = expected.count - found.count
-      throw refused(collection, missing > 0 ? `${missing} of them missing` : 'an older copy was put back')
+      refuse(collection, missing > 0 ? `${missing} of them missing` : 'an older copy was put back')
+      return
     }
     isDamaged = true
     residues.set(collection, differenceOf(found, expected))
     onDamage(`since records of ${collection} are damaged, it cannot be told whether others of them are the latest`)
   }
 
-  function refused(collection: string, why: string): CofferError {
+  function refuse(collection: string, why: string): void {
     distrust = `The stored records of ${collection} are not those of the last change: ${why}`
     onDamage(distrust)
-    return new CofferError('storage', distrust)
+    if (!isCopy) throw new CofferError('storage', distrust)
   }
 
   /** What cannot be told any better is taken as it is from now on, so that changes to it can be followed. */
@@ -140,10 +149,20 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       return inspectRest().catch(noteFailure)
     },
     get isDamaged() {
-      return isDamaged
+      return isDamaged || distrust !== null
+    },
+    get distrust() {
+      return distrust
+    },
+    get isCopy() {
+      return isCopy
+    },
+    set isCopy(is) {
+      isCopy = is
     },
     noteRepair() {
       isDamaged = false
+      distrust = null
       residues.clear()
     },
     note: walk.note,

@@ -51,6 +51,8 @@ export interface SealedTable {
    * `invalid` when it is not intact, or belongs elsewhere. `record`: what it holds, where that is known.
    */
   replace(slot: bigint, sealed: Uint8Array | null, record: StoredRecord | null): Replacement
+  /** What a row holds that lies elsewhere; null when it is not intact, or belongs elsewhere. */
+  opened(row: Row): StoredRecord | null
   slotOf(name: string): bigint
   /** Wipes the keys; every later call throws. */
   close(): void
@@ -136,6 +138,10 @@ export function createSealedTable(
         throw new CofferError('invalid', `A record of ${table} that came is damaged or not in its place`)
       rows.put(slot, sealed)
       return { slot, before, after: { sealed, record: known } }
+    },
+    opened(row) {
+      expectOpen()
+      return openedOf(row)
     },
     slotOf: (name) => slotOf(markOf(name)),
     close() {

@@ -44,17 +44,31 @@ export interface VaultCopy {
   head(): Head
   /** Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. */
   draft(decisions: readonly Decide[]): Draft
-  /** Records that lie here cannot be opened, and what lies here is not what its head says, until all is compared. */
+  /** What lies here is not what its head says, or cannot be opened, until all is compared. */
   readonly isDamaged: boolean
+  /** Why it is not even to be read, or null. */
+  readonly distrust: string | null
   /** Every row of every collection, as it lies here while nothing changes. Throws `storage` at one that is damaged. */
   rows(): Generator<{ collection: string; row: Row }>
+  /** What rows that lie elsewhere come to. */
+  weigh(): Weighing
   /** All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed. */
   adopt(steps: readonly Step[], adoption: Adoption): void
-  /** Begins to compare all that lies here with all that lies elsewhere. Nothing is adopted until it has ended. */
-  compare(): Comparison
+  /**
+   * Begins to compare all that lies here with all that lies elsewhere. Nothing is adopted until it has ended; or, `inPieces`, where
+   * nobody relies on what lies here before it has, some records after others.
+   */
+  compare(inPieces?: boolean): Comparison
 }
 
-/** Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come. */
+export interface Weighing {
+  /** Throws `invalid` for a row that is not intact, and when slots of a collection do not come in their order. */
+  add(collection: string, row: Row): void
+  /** Number of the newest change that has written one of them, and their sets. */
+  readonly head: Head
+}
+
+/** Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come, but for pieces. */
 export interface Comparison {
   /** Throws `invalid` when slots of a collection do not come in their order, or it is unknown. */
   add(collection: string, row: Row): void
@@ -80,6 +94,9 @@ export interface VaultParts {
   /** It is on disk. */
   noteGeneration(generation: string): void
 }
+
+const PIECE_ROWS = 200
+const PIECE_BYTES = 1024 * 1024
 
 const ROLLBACK = Symbol('nothing is to be kept')
 
@@ -115,6 +132,15 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       made.push({ collection, replacement: tableOf(collection).replace(slot, sealed, record, setOf(sets, collection)) })
   }
 
+  /** Their head has number 0: it tells of what lies here, and is older than any of the others. */
+  function putPiece(steps: readonly Step[]): void {
+    change(steps, (made) => {
+      const current = inspection.head()
+      put(steps, made, current)
+      head.put({ ...current, n: 0 })
+    })
+  }
+
   /** Runs this in a transaction; opened records are wiped after it, but for those that this node has decided on. */
   function change(steps: readonly Step[], make: (made: Made[]) => void): void {
     const own = new Set(steps.map(({ record }) => record))
@@ -130,6 +156,9 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
     get isDamaged() {
       return inspection.isDamaged
     },
+    get distrust() {
+      return inspection.distrust
+    },
     draft,
     *rows() {
       for (const [collection, { table }] of tables) {
@@ -137,6 +166,23 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
           if (record === null) throw new CofferError('storage', `A stored record of ${collection} is damaged`)
           yield { collection, row: { slot, sealed } }
         }
+      }
+    },
+    weigh() {
+      const weighed: Head = { n: 0, sets: new Map() }
+      const inOrder = createOrder()
+      return {
+        head: weighed,
+        add(collection, row) {
+          const { table, hash } = tableOf(collection)
+          inOrder(collection, row.slot)
+          const record = table.opened(row)
+          if (record === null)
+            throw new CofferError('invalid', `A record of ${collection} that came is damaged or not in its place`)
+          wipe(record.value)
+          weighed.n = Math.max(weighed.n, record.n)
+          hash.add(setOf(weighed, collection), row.slot, row.sealed)
+        },
       }
     },
     adopt(steps, { head: next, alongside }) {
@@ -148,10 +194,14 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
         alongside()
       })
     },
-    compare() {
+    compare(inPieces = false) {
       const comparison = createComparison(tableOf, [...tables.keys()])
       return {
-        add: comparison.add,
+        add(collection, row) {
+          comparison.add(collection, row)
+          if (inPieces && (comparison.rows >= PIECE_ROWS || comparison.bytes >= PIECE_BYTES))
+            putPiece(comparison.take())
+        },
         adopt({ head: next, generation, alongside }) {
           const { steps, found } = comparison.end()
           expectSets(found.sets, next.sets)
@@ -181,14 +231,27 @@ function expectSets(found: ReadonlyMap<string, RecordSet>, expected: ReadonlyMap
     throw new CofferError('invalid', 'The records that came are not those of their head')
 }
 
+/** Throws `invalid` unless slots of a collection come one after the other. */
+function createOrder(): (collection: string, slot: bigint) => void {
+  const last = new Map<string, bigint>()
+  return (collection, slot) => {
+    const before = last.get(collection)
+    if (before !== undefined && slot <= before)
+      throw new CofferError('invalid', 'The records that came are not in their order')
+    last.set(collection, slot)
+  }
+}
+
 /** Both sides come in the order of their slots. */
 function createComparison(tableOf: (collection: string) => CollectionTable, collections: readonly string[]) {
   const found: Head = { n: 0, sets: new Map() }
-  const steps: Step[] = []
-  const cursors = new Map<string, { next: Row | undefined; last: bigint | null }>()
+  let steps: Step[] = []
+  let bytes = 0
+  const cursors = new Map<string, { next: Row | undefined }>()
+  const inOrder = createOrder()
 
   const cursorOf = (collection: string) => {
-    const cursor = cursors.get(collection) ?? { next: tableOf(collection).table.rowAfter(null), last: null }
+    const cursor = cursors.get(collection) ?? { next: tableOf(collection).table.rowAfter(null) }
     cursors.set(collection, cursor)
     return cursor
   }
@@ -203,18 +266,34 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
     }
   }
 
+  const come = (collection: string, { slot, sealed }: Row): void => {
+    steps.push({ collection, slot, sealed, record: null })
+    bytes += sealed.length
+  }
+
   return {
+    get rows() {
+      return steps.length
+    },
+    get bytes() {
+      return bytes
+    },
+    /** What differs so far. */
+    take(): readonly Step[] {
+      const taken = steps
+      steps = []
+      bytes = 0
+      return taken
+    },
     add(collection: string, { slot, sealed }: Row): void {
       const { hash, table } = tableOf(collection)
       const cursor = cursorOf(collection)
-      if (cursor.last !== null && slot <= cursor.last)
-        throw new CofferError('invalid', 'The records that came are not in their order')
-      cursor.last = slot
+      inOrder(collection, slot)
       hash.add(setOf(found, collection), slot, sealed)
       dropBelow(collection, slot)
-      if (cursor.next?.slot !== slot) steps.push({ collection, slot, sealed, record: null })
+      if (cursor.next?.slot !== slot) come(collection, { slot, sealed })
       else {
-        if (!equalBytes(cursor.next.sealed, sealed)) steps.push({ collection, slot, sealed, record: null })
+        if (!equalBytes(cursor.next.sealed, sealed)) come(collection, { slot, sealed })
         cursor.next = table.rowAfter(slot)
       }
     },

@@ -21,6 +21,8 @@ export interface Vault extends RecordStore {
   settle(): void
   /** From now on changes are made by this, and reach the records through the copy that they are of. */
   replicate(change: <T>(decide: () => Decision<T>) => Promise<T>): VaultCopy
+  /** Undoes `replicate`: changes are made here again. */
+  standAlone(): void
   /**
    * Called once all who follow have been told: looks at the other records, in slices. Where one of those is missing or older than
    * it should be, no change is taken any more. Ends when all of them were seen.
@@ -126,6 +128,7 @@ export function openVault(
     replicate(through) {
       queue.settle()
       change = through
+      inspection.isCopy = true
       return createVaultCopy({
         ...{ store, tables, head, inspection, decideAll, making },
         putGeneration: (next) => adoptGeneration(databaseOf(store), next),
@@ -133,6 +136,10 @@ export function openVault(
           generation = next
         },
       })
+    },
+    standAlone() {
+      change = queue.add
+      inspection.isCopy = false
     },
     watch: inspection.begin,
     close() {

@@ -78,6 +78,8 @@ export interface Etcd {
     timeoutMs?: number,
   ): Promise<{ isDone: boolean; revision: number }>
   put(key: string, value: Uint8Array, timeoutMs?: number): Promise<void>
+  /** All or none, whatever is there. At most WRITES_MAX. */
+  putAll(writes: readonly Write[], timeoutMs?: number): Promise<void>
   /**
    * Each revision that changed anything below a prefix, from this one on, complete and in order. Ends by throwing, `compacted` or
    * `unavailable`; says nothing while the etcd is stopped, or the revision has yet to come.
@@ -85,7 +87,7 @@ export interface Etcd {
   watch(prefix: string, revision: number, signal: AbortSignal): AsyncGenerator<Revision>
   /** Revisions below this one cannot be read or watched any more. */
   compact(revision: number): Promise<void>
-  members(): Promise<Member[]>
+  members(timeoutMs?: number): Promise<Member[]>
   /** Throws `precondition` while there is a learner, or one that was never started. */
   addLearner(urls: readonly string[]): Promise<{ member: Member; members: Member[] }>
   updateMember(id: string, urls: readonly string[]): Promise<void>
@@ -180,11 +182,12 @@ export function connectToEtcd(socketPath: string): Etcd {
       const { header, succeeded } = await gateway.call('kv/txn', { compare, success }, transacted, timeoutMs)
       return { isDone: succeeded, revision: header.revision }
     },
+    putAll: (writes, timeoutMs) => change('kv/txn', { success: writes.map(operationOf) }, timeoutMs),
     put: (key, value, timeoutMs) => change('kv/put', { key: encodeKey(key), value: encodeBase64(value) }, timeoutMs),
     watch,
     compact: (revision) => change('kv/compaction', { revision }),
-    async members() {
-      return (await gateway.call('cluster/member/list', {}, listed, TIMEOUT_MS)).members
+    async members(timeoutMs = TIMEOUT_MS) {
+      return (await gateway.call('cluster/member/list', {}, listed, timeoutMs)).members
     },
     async addLearner(urls) {
       const body = { peerURLs: urls, isLearner: true }

@@ -20,7 +20,12 @@ export interface ClusterHead {
   head: Head
 }
 
+/** Of all that lies in etcd. Whoever writes another one says so in its heads; those who do not know it follow no more. */
+const FORMAT = 1
+
 interface Stored {
+  /** Who knows no newer format than this cannot tell what there is. */
+  minimum: number
   generation: string
   id: string
   member: string
@@ -29,7 +34,7 @@ interface Stored {
 
 export interface HeadSealer {
   seal(head: ClusterHead): Uint8Array
-  /** Throws Refusal; `storage` where newer software has written it. */
+  /** Throws Refusal. */
   open(sealed: Uint8Array): ClusterHead
   /** Wipes the key. */
   close(): void
@@ -39,12 +44,17 @@ export function createHeadSealer(domainKey: Uint8Array, random: Random): HeadSea
   const key = deriveSealKey(domainKey, 'coffer cluster head')
   return {
     seal: ({ head, ...more }) =>
-      seal(key, utf8ToBytes(JSON.stringify({ ...more, head: storedHead(head) } satisfies Stored)), random),
+      seal(
+        key,
+        utf8ToBytes(JSON.stringify({ minimum: FORMAT, ...more, head: storedHead(head) } satisfies Stored)),
+        random,
+      ),
     open(sealed) {
       const opened = unseal(key, sealed)
       if (opened === null) throw new Refusal('its head was not written by a member')
-      const { head, ...more } = JSON.parse(new TextDecoder().decode(opened)) as Stored
-      return { ...more, head: headOf(head) }
+      const { minimum, head, generation, id, member } = JSON.parse(new TextDecoder().decode(opened)) as Stored
+      if (minimum > FORMAT) throw new Refusal('it takes newer software: update this node', undefined, true)
+      return { generation, id, member, head: headOf(head) }
     },
     close: () => wipe(key),
   }

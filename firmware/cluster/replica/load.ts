@@ -5,6 +5,7 @@
 
 import { CofferError } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
+import type { Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
 import { createHeadSealer } from './head.ts'
@@ -34,7 +35,7 @@ export async function loadRecords(options: LoadOptions): Promise<void> {
     if (!isDone) throw new CofferError('conflict', 'There are records of a cluster already')
     return revision
   }
-  for (const batch of batchesOf(copy, generation)) await write(batch)
+  for (const batch of batchesOf(copy.rows(), generation)) await write(batch)
   const heads = createHeadSealer(domainKey, random)
   try {
     const head = copy.head()
@@ -46,10 +47,11 @@ export async function loadRecords(options: LoadOptions): Promise<void> {
   }
 }
 
-function* batchesOf(copy: VaultCopy, generation: string): Generator<Write[]> {
+/** Records for small transactions. */
+export function* batchesOf(rows: Iterable<{ collection: string; row: Row }>, generation: string): Generator<Write[]> {
   let batch: Write[] = []
   let bytes = 0
-  for (const { collection, row } of copy.rows()) {
+  for (const { collection, row } of rows) {
     batch.push({ key: recordKey(generation, collection, row.slot), value: row.sealed })
     bytes += row.sealed.length
     if (batch.length < BATCH_MAX && bytes < BATCH_BYTES) continue

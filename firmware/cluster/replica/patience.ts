@@ -6,6 +6,8 @@ export interface Patience {
   heartbeatMsMax: number
   /** Before it follows once more. */
   retryMs: number
+  /** A node that finds nobody opens with the copy that it has. */
+  openingMsMax: number
   /** A watch that does not tell of a head that was read elsewhere is begun anew. */
   stalledMs: number
   /** What a read may wait for the others. */
@@ -16,15 +18,19 @@ export interface Patience {
   resendPauseMs: number
   /** Then nobody knows whether it was done. */
   outcomeMsMax: number
+  /** The same of records that were all replaced, which this node reads whole. */
+  replacedMsMax: number
 }
 
 export const PATIENCE: Patience = {
   heartbeatMs: 1000,
   heartbeatMsMax: 2000,
   retryMs: 200,
+  openingMsMax: 5000,
   stalledMs: 5000,
   barrierMsMax: 2000,
   resendMs: 1000,
   resendPauseMs: 100,
   outcomeMsMax: 10_000,
+  replacedMsMax: 300_000,
 }

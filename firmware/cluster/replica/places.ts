@@ -6,6 +6,9 @@ export const PREFIX = ROOT
 /** No record lies here: see head.ts. */
 export const HEAD_KEY = `${ROOT}head`
 
+/** Below it the names of generations that were replaced and are to be removed. */
+export const OBSOLETE = `${ROOT}obsolete/`
+
 const RECORD = /^\/coffer\/([0-9A-F]+)\/([A-Za-z]+)\/([0-7][0-9a-f]{15})$/
 
 export const generationPrefix = (generation: string): string => `${ROOT}${generation}/`

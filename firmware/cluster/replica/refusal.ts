@@ -1,7 +1,11 @@
 /** etcd holds what no honest member has written: this node keeps what it has, and follows no more. */
 export class Refusal extends Error {
-  constructor(why: string, cause?: unknown) {
+  /** An honest one has, with newer software: what this node has means something else by now. */
+  readonly isOutdated: boolean
+
+  constructor(why: string, cause?: unknown, isOutdated = false) {
     super(`What the cluster holds is refused: ${why}`, cause === undefined ? undefined : { cause })
     this.name = 'Refusal'
+    this.isOutdated = isOutdated
   }
 }

@@ -6,20 +6,24 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../../base/admission.ts'
-import { CofferError } from '../../base/error.ts'
+import { CofferError, unavailable } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import { equalBytes } from '../../crypto/seal.ts'
-import type { Decision } from '../../store/store.ts'
+import type { Decision, Row } from '../../store/store.ts'
 import type { Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
 import { Contact, type ReplicaState } from './contact.ts'
 import { type ClusterHead, createHeadSealer } from './head.ts'
 import { PATIENCE, type Patience } from './patience.ts'
-import { generationPrefix, HEAD_KEY, PREFIX, parseRecordKey } from './places.ts'
+import { generationPrefix, HEAD_KEY, OBSOLETE, PREFIX, parseRecordKey } from './places.ts'
 import type { Position, PositionRow } from './position.ts'
 import { alongsideOf, createProposals, noQuorum, type Proposal } from './proposals.ts'
 import { Refusal } from './refusal.ts'
+import { type Replacement, removeObsolete, writeReplacement } from './replacement.ts'
+
+const FIGURES_MS_MAX = 500
+const ID_BYTES = 12
 
 export interface ReplicaOptions {
   etcd: Etcd
@@ -32,11 +36,15 @@ export interface ReplicaOptions {
   /** Must never jump. */
   nowMs?: () => number
   patience?: Patience
+  /** What is known of the cluster since before. */
+  contact?: Contact
   position: PositionRow
   /** It follows no more. */
-  onRefusal(why: string): void
+  onRefusal(refusal: Refusal): void
   /** Something failed that will be tried again. */
   onTrouble(what: string): void
+  /** Called after each look at whether the cluster answers. */
+  onBeat?(): void
 }
 
 export interface Replica {
@@ -49,10 +57,24 @@ export interface Replica {
   readonly conflicts: number
   /** The number of the change that was adopted last. */
   readonly n: number
+  /** What this node's etcd says of itself; null where it does not answer. */
+  figures(): Promise<{ members: number; databaseBytes: number; isLeader: boolean } | null>
   /** Ends when this node has got what the others had when it began; throws what ended it before. */
   caughtUp(): Promise<void>
+  /**
+   * Ends when what lies here may be used: it is what the others had, or the cluster does not answer or is refused, and there is a
+   * copy of before. Throws `busy` or `storage` where there is none, or this software cannot know what it means.
+   */
+  usable(): Promise<void>
   /** True when this node has adopted whatever was done before the call; false, at once, while the cluster does not answer. */
   barrier(): Promise<boolean>
+  /** Call when all that lies here was looked at: what is damaged is replaced by what the others have. */
+  repair(): void
+  /**
+   * Puts these records in the place of all, on every node: replacement.ts. Ends when this node has them. Throws `unavailable` where
+   * another domain key has sealed them, `invalid` for damaged ones, `busy`; only with the last it is not known whether it was done.
+   */
+  replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void>
   close(): void
 }
 
@@ -72,6 +94,9 @@ class RunningReplica implements Replica {
   readonly #contact: Contact
   readonly #closing = new AbortController()
   readonly #caughtUp = Promise.withResolvers<void>()
+  /** Caught up, or not any time soon. */
+  readonly #decided = Promise.withResolvers<void>()
+  readonly #beganMs: number
   readonly #waiting = new Set<{ revision: number; resolve: () => void }>()
   #position: Position | null
   #n: number
@@ -90,7 +115,8 @@ class RunningReplica implements Replica {
     const { etcd, domainKey, random, member, position, nowMs = () => performance.now(), patience = PATIENCE } = options
     this.#options = { ...options, nowMs }
     this.#patience = patience
-    this.#contact = new Contact(nowMs)
+    this.#contact = options.contact ?? new Contact(nowMs)
+    this.#beganMs = nowMs()
     this.#heads = createHeadSealer(domainKey, random)
     this.#copy = options.replicate((decide) => this.#proposals.add(decide))
     this.#proposals = createProposals({
@@ -103,6 +129,7 @@ class RunningReplica implements Replica {
     this.#position = position.read()
     this.#n = this.#copy.head().n
     this.#caughtUp.promise.catch(() => {})
+    this.#decided.promise.catch(() => {})
   }
 
   get state(): ReplicaState {
@@ -131,6 +158,28 @@ class RunningReplica implements Replica {
     return this.#caughtUp.promise
   }
 
+  async figures(): Promise<{ members: number; databaseBytes: number; isLeader: boolean } | null> {
+    const { etcd } = this.#options
+    try {
+      const [{ databaseBytes, leader, memberId }, members] = await Promise.all([
+        etcd.status(FIGURES_MS_MAX),
+        etcd.members(FIGURES_MS_MAX),
+      ])
+      return { members: members.length, databaseBytes, isLeader: leader === memberId }
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      return null
+    }
+  }
+
+  async usable(): Promise<void> {
+    await this.#decided.promise
+    const { distrust } = this.#copy
+    if (distrust !== null && !this.#isRunning) throw new CofferError('storage', distrust)
+    if (this.#position === null || distrust !== null || this.#refusal?.isOutdated)
+      throw this.#changeRefusal() ?? notCaughtUp()
+  }
+
   async barrier(): Promise<boolean> {
     if (this.state !== 'following') return false
     try {
@@ -141,12 +190,55 @@ class RunningReplica implements Replica {
     }
   }
 
+  repair(): void {
+    if (!this.#copy.isDamaged) return
+    this.#mustReadAll = true
+    this.#watching.abort()
+  }
+
+  async replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void> {
+    const why = this.#changeRefusal()
+    if (why !== null) throw why
+    const { etcd, random } = this.#options
+    const replacement = await writeReplacement({ etcd, copy: this.#copy, random }, rows)
+    const id = Buffer.from(random(ID_BYTES)).toString('hex')
+    const endMs = this.#options.nowMs!() + this.#patience.replacedMsMax
+    while (this.#isRunning && this.#options.nowMs!() < endMs) {
+      await this.#moveTo(replacement, id)
+      const newest = await this.#newest().catch(() => 0)
+      await this.#adopted(newest, endMs - this.#options.nowMs!())
+      if (this.#position!.generation === replacement.generation) return this.#removeObsolete()
+      await this.#pause(this.#patience.retryMs)
+    }
+    throw new CofferError('busy', 'It is not known whether this was done')
+  }
+
+  /** If nothing comes between. */
+  async #moveTo({ generation, head }: Replacement, id: string): Promise<void> {
+    const { etcd, member } = this.#options
+    const { generation: former, revision } = this.#position!
+    const next = { n: Math.max(this.#n, head.n) + 1, sets: head.sets }
+    const value = this.#heads.seal({ generation, id, member, head: next })
+    const writes = [
+      { key: HEAD_KEY, value },
+      { key: OBSOLETE + former, value: new Uint8Array() },
+    ]
+    await etcd.changeIf(HEAD_KEY, revision, writes, this.#patience.resendMs).catch((error) => {
+      if (!(error instanceof EtcdError)) throw error // what came of it is seen
+    })
+  }
+
+  #removeObsolete(): void {
+    void actAlone(() => removeObsolete(this.#options.etcd, () => this.#position!.generation))
+  }
+
   close(): void {
     this.#closing.abort()
     this.#watching.abort()
     this.#proposals.close()
     this.#release(Number.POSITIVE_INFINITY)
-    this.#caughtUp.reject(new CofferError('unavailable', 'Service not available'))
+    this.#caughtUp.reject(unavailable())
+    this.#decided.reject(unavailable())
     this.#heads.close()
   }
 
@@ -176,6 +268,7 @@ class RunningReplica implements Replica {
         if (error instanceof EtcdError) this.#lose()
         else this.#fail(error)
       }
+      if (this.#isRunning) this.#options.onBeat?.()
       await this.#pause(this.#patience.heartbeatMs)
     }
   }
@@ -204,8 +297,10 @@ class RunningReplica implements Replica {
   }
 
   #start(): void {
+    if (this.#isStarting) this.#removeObsolete()
     this.#isStarting = false
     this.#caughtUp.resolve()
+    this.#decided.resolve()
   }
 
   /** Throws Refusal where this node has what the cluster has not. */
@@ -223,7 +318,7 @@ class RunningReplica implements Replica {
   /** All records as they were when the head was read, in the place of those that are here. */
   async #readAll(revision: number, entry: Entry, newest: ClusterHead): Promise<void> {
     const { etcd, position } = this.#options
-    const comparison = this.#copy.compare()
+    const comparison = this.#copy.compare(position.read() === null)
     for await (const page of etcd.pages(generationPrefix(newest.generation), revision)) {
       if (!this.#isRunning) return
       for (const { key, value } of page) {
@@ -270,16 +365,27 @@ class RunningReplica implements Replica {
     const own = this.#ownOf(next)
     const steps = own === null ? records : ownSteps(own, records)
     const at = { generation, revision, id: next.id }
-    refusing(() =>
+    const adopt = () =>
       this.#copy.adopt(steps, {
         head: next.head,
         alongside: () => {
           if (own !== null) alongsideOf(own.draft)?.()
           position.put(at)
         },
-      }),
-    )
+      })
+    if (this.#copy.isDamaged) this.#orReadAll(adopt)
+    else refusing(adopt)
     this.#note(at, next, true)
+  }
+
+  /** What does not fit may be what lies here. */
+  #orReadAll(adopt: () => void): void {
+    try {
+      adopt()
+    } catch (error) {
+      this.#mustReadAll = true
+      throw new EtcdError('compacted', 'What lies here is damaged', error)
+    }
   }
 
   #note(position: Position, { id, head }: ClusterHead, isAlone: boolean): void {
@@ -308,6 +414,7 @@ class RunningReplica implements Replica {
   #lose(): void {
     this.#contact.note(false)
     this.#proposals.refuse(noQuorum())
+    if (this.#options.nowMs!() - this.#beganMs >= this.#patience.openingMsMax) this.#decided.resolve()
   }
 
   #fail(error: unknown): void {
@@ -330,12 +437,13 @@ class RunningReplica implements Replica {
     this.#proposals.giveUp(this.#changeRefusal()!)
     this.#release(Number.POSITIVE_INFINITY)
     this.#caughtUp.reject(refusal)
-    this.#options.onRefusal(refusal.message)
+    this.#decided.resolve()
+    this.#options.onRefusal(refusal)
   }
 
   #changeRefusal(): CofferError | null {
     if (this.#refusal !== null) return new CofferError('storage', this.#refusal.message)
-    if (this.#isStarting) return new CofferError('busy', 'This node has not got yet what the others have, try again')
+    if (this.#isStarting) return notCaughtUp()
     return this.#contact.isThere ? null : noQuorum()
   }
 
@@ -386,6 +494,9 @@ class RunningReplica implements Replica {
     return wait(ms, undefined, { signal: this.#closing.signal }).catch(() => {})
   }
 }
+
+const notCaughtUp = (): CofferError =>
+  new CofferError('busy', 'This node has not got yet what the others have, try again')
 
 function expectHead<T>(head: T | null): T {
   if (head === null) throw new Refusal('its head is missing')

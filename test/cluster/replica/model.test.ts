@@ -18,11 +18,13 @@ const HASTE: Patience = {
   heartbeatMs: 20,
   heartbeatMsMax: 1000,
   retryMs: 2,
+  openingMsMax: 1000,
   stalledMs: 200,
   barrierMsMax: 1000,
   resendMs: 1000,
   resendPauseMs: 2,
   outcomeMsMax: 150,
+  replacedMsMax: 1000,
 }
 
 interface Seen {

@@ -141,7 +141,7 @@ export function start(node: Node): void {
     nowMs: () => performance.now() + node.laterMs,
     position: node.position,
     ...(node.patience && { patience: node.patience }),
-    onRefusal: (why) => node.refusals.push(why),
+    onRefusal: ({ message }) => node.refusals.push(message),
     onTrouble: (what) => node.troubles.push(what),
   })
 }

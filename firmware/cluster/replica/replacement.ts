@@ -1,0 +1,85 @@
+/**
+ * Other records in the place of all, as those of a backup: they are written where nobody looks, in many small transactions, and then one
+ * change makes them the cluster's. Each node reads them whole, this one, too. What they replace is removed afterwards.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { CofferError } from '../../base/error.ts'
+import type { Random } from '../../crypto/random.ts'
+import type { Head } from '../../store/head.ts'
+import type { Row } from '../../store/store.ts'
+import type { VaultCopy } from '../../store/vault-copy.ts'
+import { EtcdError } from '../etcd/error.ts'
+import type { Etcd, Write } from '../etcd/etcd.ts'
+import { batchesOf } from './load.ts'
+import { generationPrefix, OBSOLETE } from './places.ts'
+
+const GENERATION_BYTES = 12
+const RETRY_MS = 500
+const TRIES_MAX = 20
+
+export interface Replacement {
+  generation: string
+  /** With the number of the newest change that has written one of them. */
+  head: Head
+}
+
+/** Throws `unavailable` for records that another domain key has sealed, `invalid` for damaged ones, `busy`. */
+export async function writeReplacement(
+  { etcd, copy, random }: { etcd: Etcd; copy: VaultCopy; random: Random },
+  rows: Iterable<{ collection: string; row: Row }>,
+): Promise<Replacement> {
+  const generation = Buffer.from(random(GENERATION_BYTES)).toString('hex').toUpperCase()
+  const weighing = copy.weigh()
+  function* weighed() {
+    let isFirst = true
+    for (const one of rows) {
+      try {
+        weighing.add(one.collection, one.row)
+      } catch (error) {
+        throw isFirst ? otherKey(error) : error
+      }
+      isFirst = false
+      yield one
+    }
+  }
+  for (const batch of batchesOf(weighed(), generation)) await putAll(etcd, batch)
+  return { generation, head: weighing.head }
+}
+
+const otherKey = (cause: unknown): CofferError =>
+  new CofferError('unavailable', 'The records of a cluster cannot be replaced by those of another domain key', cause)
+
+async function putAll(etcd: Etcd, writes: readonly Write[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await etcd.putAll(writes)
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (error.code === 'full') throw new CofferError('storage', 'The disk of the cluster is full', error)
+      if (tries === TRIES_MAX) throw new CofferError('busy', 'The cluster does not answer', error)
+      await wait(RETRY_MS, undefined, { ref: false })
+    }
+  }
+}
+
+/** Removes what was replaced, as far as it is still there. Ends early where the cluster does not answer: the next unlock goes on. */
+export async function removeObsolete(etcd: Etcd, current: () => string): Promise<void> {
+  try {
+    const { revision } = await etcd.get(OBSOLETE)
+    for await (const page of etcd.pages(OBSOLETE, revision))
+      for (const { key } of page) {
+        const generation = key.slice(OBSOLETE.length)
+        if (generation !== current()) await removeGeneration(etcd, generation, revision)
+        await etcd.putAll([{ key, value: null }])
+      }
+  } catch (error) {
+    if (!(error instanceof EtcdError)) throw error
+  }
+}
+
+async function removeGeneration(etcd: Etcd, generation: string, revision: number): Promise<void> {
+  if (!/^[0-9A-F]+$/.test(generation)) return
+  for await (const page of etcd.pages(generationPrefix(generation), revision))
+    await etcd.putAll(page.map(({ key }) => ({ key, value: null })))
+}
