@@ -124,6 +124,7 @@ export function createApp(options: AppOptions): Api {
     onEra: (listener) => appliance.onEra(listener),
     isCurrent: (caller) => appliance.open().users.isCurrent(caller),
     admit: ({ namespace }) => appliance.open().namespaces.exists(namespace),
+    nodes: () => appliance.replica,
     limiter: appliance.limiter,
     log,
     audit: options.auditor ?? auditorOf(appliance),

@@ -114,7 +114,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
       clearTimeout(poolStart)
       await closeServers()
       await chat?.close()
-      appliance.close()
+      await appliance.close()
       await pool.close()
       await syslog.close()
     },

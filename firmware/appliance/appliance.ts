@@ -4,13 +4,16 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import { Backups } from '../backup/backups.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
-import { type Clock, createClock } from '../base/clock.ts'
+import { type Clock, createClock, formatTime } from '../base/clock.ts'
 import { CofferError, unavailable } from '../base/error.ts'
 import { ANYBODY, createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
 import type { State } from '../base/states.ts'
 import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
+import type { Etcd } from '../cluster/etcd/etcd.ts'
+import type { Refusal } from '../cluster/replica/refusal.ts'
+import type { Replica } from '../cluster/replica/replica.ts'
 import { Configuration } from '../configuration/configuration.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import { systemRandom } from '../crypto/random.ts'
@@ -18,13 +21,14 @@ import { deriveSealKey } from '../crypto/seal.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
-import { ATTENDED, UNATTENDED } from '../store/device-area.ts'
+import { ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
 import { UNLOCK_COST } from '../store/key-slots.ts'
 import { holdsRecords } from '../store/vault.ts'
 import { deviceIdOf } from './device-id.ts'
 import { DeviceStore } from './device-store.ts'
 import type { Disk } from './disk.ts'
 import { DomainKeySlot } from './domain-key.ts'
+import { createFollowing } from './following.ts'
 import { Opening, type Provisioning } from './opening.ts'
 import type { ApplianceOptions, DomainServices, OpenDomain } from './options.ts'
 import { Sessions } from './sessions.ts'
@@ -83,9 +87,20 @@ export class Appliance<D extends OpenDomain = Operational> {
       tolerance,
       assertOperational: () => this.#sessions.expect(),
     })
+    const isolatedMsMax = options.cluster?.isolatedMaxMs ?? Number.POSITIVE_INFINITY
     this.#sessions = new Sessions({
       openDomain: options.openDomain,
       services,
+      following: createFollowing({
+        link: options.cluster,
+        services,
+        onContact: (lostMs) => {
+          if (lostMs > isolatedMsMax)
+            this.#states.suspend('The other nodes of the cluster have not answered for too long')
+          else this.#states.resume()
+        },
+        onRefusal: (refusal) => this.#noteRefusal(refusal),
+      }),
       tolerance,
       onEnd: () => {
         this.#states.endEra()
@@ -106,6 +121,7 @@ export class Appliance<D extends OpenDomain = Operational> {
         return { ...disk, session: this.#sessions.current ?? null }
       },
       restart: (domainKey) => this.#restart(domainKey),
+      setTime: (timeMs) => this.setTime(timeMs),
     })
     this.#opening = new Opening({
       services,
@@ -205,13 +221,15 @@ export class Appliance<D extends OpenDomain = Operational> {
     return from === undefined ? this.#opening.withPassphrase(passphrase, ANYBODY) : this.#unlockFrom(passphrase, from)
   }
 
-  lock(): void {
+  /** Locked when it returns. In a cluster keys are wiped when what it returns has ended: the others get the last counts first. */
+  lock(): Promise<void> | void {
     assertAdmitted()
     this.#states.expect('lock')
     const { audit } = this.#store.expect()
     this.#tolerance.attempt('writing the audit log', () => audit.flush())
-    this.#sessions.end()
+    const ending = this.#sessions.end()
     this.#states.enter(TRANSITIONS.lock.to)
+    return ending
   }
 
   /** Throws `forbidden` when the current passphrase is wrong. */
@@ -259,18 +277,44 @@ export class Appliance<D extends OpenDomain = Operational> {
     return this.#store.keepStart(start)
   }
 
-  /** Counters flushed, log checkpointed, keys wiped. The appliance cannot be used afterwards; a second call does nothing. */
-  close(): void {
+  /**
+   * Counters flushed, log checkpointed, keys wiped; at once for an appliance that is alone. It cannot be used afterwards; a second
+   * call does nothing.
+   */
+  close(): Promise<void> | void {
     this.#sessions.stopFlushing()
-    this.#sessions.end()
+    const ending = this.#sessions.end()
+    if (ending !== undefined) return ending.then(() => this.#store.close())
     this.#store.close()
+  }
+
+  /** This appliance as a node of a cluster; null while it is alone, or its records are not open. */
+  get replica(): Replica | null {
+    return this.#sessions.current?.node?.replica ?? null
+  }
+
+  /**
+   * Puts the records of an appliance that is alone into an etcd that holds none, and goes on as the first node of a cluster. Meanwhile
+   * nothing can be changed. `alongside` is called in the transaction that makes it a node. Throws what that fails with, and is alone then.
+   */
+  foundCluster(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
+    assertAdmitted()
+    return this.#sessions.found(etcd, alongside)
+  }
+
+  /** What is open is closed, and nothing but a restart leads out of Failed: this node is no member of its cluster any more. */
+  leaveFailed(reason: string): void {
+    this.#sessions.drop()
+    this.#states.fail(reason)
+    this.#log.error('general', `failed: ${reason}`)
   }
 
   async #boot(disk: Disk): Promise<void> {
     const { store, device } = disk
     if (device.has(ATTENDED)) {
       this.#states.begin('Locked')
-      await this.#opening.unattended(disk)
+      const opened = this.#opening.unattended(disk)
+      if (!this.#sessions.isComing) await opened // it waits for others, who may need this start to end
     } else if (device.has(UNATTENDED) || holdsRecords(store, this.#options.collections ?? COLLECTION_NAMES)) {
       throw new CofferError('storage', 'The store is damaged: its sealed domain key is missing')
     } else this.#states.begin('Unprovisioned')
@@ -302,12 +346,23 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#log.error('general', `failed: ${describe(error)}`)
   }
 
+  /** What the cluster holds is followed no more. Keys are used as before, but where this software cannot know what it means. */
+  #noteRefusal({ message, isOutdated }: Refusal): void {
+    this.#log.error('cluster', message)
+    const time = formatTime(this.clock.now())
+    const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result: 500 }
+    void this.audit?.record({ ...event, facts: { refused: message } }, 'refusal')
+    if (isOutdated) this.#states.suspend(message)
+    else this.#states.resume()
+  }
+
   /** Where one algorithm does not give its known answer, none is used any more. */
   #judge(wrong: readonly string[]): void {
-    if (wrong.length === 0 || this.#states.current === 'Failed') return
+    if (wrong.length === 0 || (this.#states.current === 'Failed' && !this.#states.isSuspended)) return
     const failure = `Signatures come out wrong (${wrong.join('; ')}): this computer or this software is broken`
     this.#log.error('general', `failed: ${failure}`)
-    this.#sessions.end()
+    void this.#sessions.end()
+    this.#sessions.abandon()
     this.#store.close()
     this.#options.pool.close().catch((error) => this.#tolerance.note('ending the crypto threads', error))
     this.#states.fail(failure)

@@ -87,11 +87,12 @@ export class Opening<D extends OpenDomain> {
       if (states.current === 'Locked' && states.failure !== undefined) throw new CofferError('storage', states.failure)
       const { domainKey, beside } = await slot.open(this.#expect('unlock').device, passphrase)
       try {
+        if (sessions.ending !== undefined) await sessions.ending
         const disk = this.#expect('unlock')
         tolerance.attempt('keeping the domain key for backups', () => slot.keepBeside(disk, beside))
         const vault = this.#openVault(disk, domainKey)
         await this.#importRecords(disk, vault)
-        this.#admit('unlock', vault)
+        await this.#admit('unlock', vault)
       } finally {
         if (sessions.current === undefined) wipe(domainKey)
       }
@@ -157,16 +158,34 @@ export class Opening<D extends OpenDomain> {
     return openVault(store, domainKey, services.random, onDamage, collections)
   }
 
-  /** Opens the domain; without it the appliance is Locked. */
-  #admit(trigger: Trigger, vault: Vault): void {
+  /** Opens the domain; without it the appliance is Locked. At once for one that is alone. */
+  #admit(trigger: Trigger, vault: Vault): Promise<void> | void {
     const { sessions, store, states } = this.#options
     try {
-      sessions.begin(store.disk!, vault)
+      const begun = sessions.begin(store.disk!, vault)
+      if (begun !== undefined) return begun.then(() => this.#enter(trigger), this.#noteFailure)
     } catch (error) {
-      states.stayLocked(describe(error))
+      this.#noteFailure(error)
+    }
+    states.enter(TRANSITIONS[trigger].to)
+  }
+
+  /** It took a while, in which much may have happened. */
+  #enter(trigger: Trigger): void {
+    const { sessions, states } = this.#options
+    try {
+      this.#expect(trigger)
+    } catch (error) {
+      sessions.drop()
       throw error
     }
     states.enter(TRANSITIONS[trigger].to)
+  }
+
+  readonly #noteFailure = (error: unknown): never => {
+    const isPassing = error instanceof CofferError && (error.code === 'busy' || error.code === 'unavailable')
+    if (!isPassing) this.#options.states.stayLocked(describe(error))
+    throw error
   }
 
   /** Throws `unavailable` where the request that asks is admitted no longer, or the state is not that of the trigger. */

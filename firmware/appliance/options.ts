@@ -8,6 +8,7 @@ import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import type { Change, RecordStore } from '../store/store.ts'
+import type { ClusterLink } from './cluster-link.ts'
 
 /** What the appliance must know of the domain it opens. */
 export interface OpenDomain {
@@ -49,6 +50,8 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   unlockCost?: ScryptCost
   /** On failed attempts, of those who log in as of those who unlock. */
   limiter?: AttemptLimiter
+  /** Absent where there are no clusters. */
+  cluster?: ClusterLink | undefined
   /** Where SQLite's native code lies, when not in its package. */
   nativeBinding?: string
 }

@@ -1,22 +1,29 @@
 /** What is open while Operational: the vault and the domain over it, from an unlock to the next lock. */
 
 import { actAlone } from '../base/admission.ts'
-import { unavailable } from '../base/error.ts'
+import { CofferError, unavailable } from '../base/error.ts'
+import type { Etcd } from '../cluster/etcd/etcd.ts'
+import type { DeviceArea } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
 import type { Disk } from './disk.ts'
+import type { Following, Node } from './following.ts'
 import type { DomainServices, OpenDomain } from './options.ts'
 import type { Tolerance } from './tolerance.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
+const FLUSH_MS_MAX = 2000 // what a lock, or a stop, waits for the others of a cluster
 
 export interface Session<D> extends Disk {
   vault: Vault
   domain: D
+  /** Null while the appliance is alone. */
+  node: Node | null
 }
 
 export interface SessionsOptions<D> {
   openDomain: (records: Vault, services: DomainServices) => D
   services: DomainServices
+  following: Following
   tolerance: Tolerance
   /** Called when one is over, before what it remembers is wiped. */
   onEnd: () => void
@@ -25,6 +32,10 @@ export interface SessionsOptions<D> {
 export class Sessions<D extends OpenDomain> {
   readonly #options: SessionsOptions<D>
   #current: Session<D> | undefined
+  /** One that has yet to get what the others have. */
+  #coming: Session<D> | undefined
+  /** One whose counters the others have yet to get. */
+  #ending: { promise: Promise<void>; close: () => void } | undefined
   #flushTimer: NodeJS.Timeout | undefined
 
   constructor(options: SessionsOptions<D>) {
@@ -35,41 +46,111 @@ export class Sessions<D extends OpenDomain> {
     return this.#current
   }
 
+  /** There is one on its way, which waits for others. */
+  get isComing(): boolean {
+    return this.#coming !== undefined
+  }
+
+  /** That of before is still open; nothing may be opened until this has ended. */
+  get ending(): Promise<void> | undefined {
+    return this.#ending?.promise
+  }
+
   /** Throws `unavailable` unless Operational. */
   expect(): Session<D> {
     if (this.#current === undefined) throw unavailable()
     return this.#current
   }
 
-  /** Throws what opening the domain throws; the vault is closed then. */
-  begin(disk: Disk, vault: Vault): void {
+  /** At once for an appliance that is alone. Throws what opening the domain throws; the vault is closed then. */
+  begin(disk: Disk, vault: Vault): Promise<void> | void {
+    const session = this.#open(disk, vault)
+    if (session.node !== null) return this.#catchUp(session, session.node)
+    this.#enter(session)
+  }
+
+  #open(disk: Disk, vault: Vault): Session<D> {
+    const { openDomain, services, following } = this.#options
+    let node: Node | null = null
     try {
-      const { openDomain, services } = this.#options
-      this.#current = { ...disk, vault, domain: openDomain(vault, services) }
-      void actAlone(() => vault.watch())
+      node = following.open({ ...disk, vault }) // before anybody changes anything; others do in another turn
+      return { ...disk, vault, domain: openDomain(vault, services), node }
     } catch (error) {
+      node?.close()
       vault.close()
       throw error
     }
   }
 
-  /** What was asked for before the end is done before it. */
-  end(): void {
-    if (this.#current === undefined) return
-    this.#flush()
-    this.#current.vault.settle()
-    this.drop()
+  async #catchUp(session: Session<D>, node: Node): Promise<void> {
+    this.#coming = session
+    try {
+      await node.replica.usable()
+      if (this.#coming !== session) throw unavailable()
+    } catch (error) {
+      session.domain.close()
+      this.#close(session)
+      throw error
+    } finally {
+      if (this.#coming === session) this.#coming = undefined
+    }
+    this.#enter(session)
+  }
+
+  #enter(session: Session<D>): void {
+    this.#current = session
+    void actAlone(() => session.vault.watch().then(() => session.node?.replica.repair()))
+  }
+
+  /** What was asked for before the end is done before it. In a cluster that takes a while, in which nobody has the session any more. */
+  end(): Promise<void> | void {
+    this.#forgetComing()
+    const session = this.#current
+    if (session === undefined) return this.#ending?.promise
+    const stored = this.#flush()
+    session.vault.settle()
+    if (session.node === null) return this.drop()
+    this.#leave(session)
+    this.#options.services.pool.forgetAll()
+    return this.#endLater(session, stored)
+  }
+
+  #endLater(session: Session<D>, stored: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const close = (): void => {
+      if (this.#ending?.close !== close) return
+      this.#ending = undefined
+      this.#close(session)
+      resolve()
+    }
+    this.#ending = { promise, close }
+    void stored.then(close)
+    setTimeout(close, FLUSH_MS_MAX)
+    return promise
+  }
+
+  /** What `end` waits for is not waited for any longer. */
+  abandon(): void {
+    this.#ending?.close()
   }
 
   /** Without storing the counters: the records they belong to were replaced. */
   drop(): void {
-    if (this.#current === undefined) return
-    const { vault, domain } = this.#current
-    this.#current = undefined
-    this.#options.onEnd()
-    domain.close()
-    vault.close()
+    this.#forgetComing()
+    const session = this.#current
+    if (session === undefined) return
+    this.#leave(session)
+    this.#close(session)
     this.#options.services.pool.forgetAll()
+  }
+
+  /** See following.ts. */
+  async found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
+    const session = this.expect()
+    if (session.node !== null) throw new CofferError('conflict', 'This node is in a cluster already')
+    const node = await this.#options.following.found(session, etcd, alongside)
+    if (this.#current === session) session.node = node
+    else node.close()
   }
 
   startFlushing(): void {
@@ -80,10 +161,26 @@ export class Sessions<D extends OpenDomain> {
     clearInterval(this.#flushTimer)
   }
 
-  #flush(slowly = false): void {
-    const what = 'persisting counters'
-    const { tolerance } = this.#options
-    const stored = tolerance.attempt(what, () => this.#current?.domain.flush(slowly))
-    stored?.catch((error) => tolerance.note(what, error))
+  #forgetComing(): void {
+    const session = this.#coming
+    this.#coming = undefined
+    session?.node?.close() // whoever waits for it closes the rest
+  }
+
+  #leave({ domain }: Session<D>): void {
+    this.#current = undefined
+    this.#options.onEnd()
+    domain.close()
+  }
+
+  #close({ node, vault }: Session<D>): void {
+    node?.close()
+    vault.close()
+  }
+
+  /** Ends when they are stored, or could not be. A request that locks is over by then. */
+  #flush(slowly = false): Promise<void> {
+    const store = () => this.#current?.domain.flush(slowly)
+    return actAlone(() => this.#options.tolerance.attemptSlowly('persisting counters', store))
   }
 }

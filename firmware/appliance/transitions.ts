@@ -6,7 +6,7 @@ import type { State } from '../base/states.ts'
 
 /**
  * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
- * to Failed, and out of Failed only a restart.
+ * to Failed, and out of Failed only a restart; or the others of a cluster, where it was that they did not answer.
  */
 export const TRANSITIONS = {
   provision: { from: 'Unprovisioned', to: 'Operational' },
@@ -23,6 +23,7 @@ export class States {
   #current: State = 'Failed'
   #failure: string | undefined
   #openFailure: string | undefined
+  #isSuspended = false
 
   constructor(log: Log) {
     this.#log = log
@@ -76,8 +77,28 @@ export class States {
   }
 
   fail(reason: string): void {
+    this.#isSuspended = false
     this.#failure = reason
     this.enter('Failed')
+  }
+
+  /** Failed for as long as something lasts, with everything still open. */
+  get isSuspended(): boolean {
+    return this.#isSuspended
+  }
+
+  suspend(reason: string): void {
+    if (this.#isSuspended) this.#failure = reason
+    if (this.#current !== 'Operational') return
+    this.fail(reason)
+    this.#isSuspended = true
+  }
+
+  resume(): void {
+    if (!this.#isSuspended) return
+    this.#isSuspended = false
+    this.#failure = undefined
+    this.enter('Operational')
   }
 
   /** The right key did not open the records. */

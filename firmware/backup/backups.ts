@@ -1,6 +1,6 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
-import { actAlone } from '../base/admission.ts'
+import { actAlone, assertAdmitted } from '../base/admission.ts'
 import type { Clock } from '../base/clock.ts'
 import { CofferError, unavailable } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
@@ -11,7 +11,7 @@ import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
-import type { StoreFile } from '../store/store.ts'
+import type { Row, StoreFile } from '../store/store.ts'
 import type { Vault } from '../store/vault.ts'
 import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import type { ChatBackups, ChatCopy } from './chat.ts'
@@ -25,7 +25,12 @@ import { writeBackup } from './writer.ts'
 export interface OpenStore {
   store: StoreFile
   device: DeviceArea
-  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void } } | null
+  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void }; node: Shared | null } | null
+}
+
+/** What an appliance of a cluster has: whatever replaces the records does so on every node. */
+interface Shared {
+  readonly replica: { replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void> }
 }
 
 /** What backups need of the appliance. */
@@ -48,6 +53,7 @@ export interface BackupServices {
    * it is as after a start.
    */
   restart(domainKey: Uint8Array | null): Promise<void>
+  setTime(timeMs: number): void
 }
 
 /** A NetHSM's, which its tools read, or our own, which holds everything. Contract section 8.2. */
@@ -173,11 +179,14 @@ export class Backups {
   }
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
-  restore(spool: Spool, { passphrase, requestedAtMs, systemTimeMs }: Restoration): Promise<void> {
+  restore(spool: Spool, restoration: Restoration): Promise<void> {
+    const { passphrase, requestedAtMs, systemTimeMs } = restoration
     const { inTurn, clock, pool, cost, log } = this.#services
     return inTurn(async () => {
       const before = this.#services.openStore()
       const { store, device, session } = before
+      if (session !== null && session.node !== null)
+        return this.#restoreOnAll(spool, session.vault, session.node, restoration)
       const current = session === null ? null : readBackupKey(session.vault)
       const claim = store.claim()
       try {
@@ -215,6 +224,33 @@ export class Backups {
         if (current !== null) wipe(current.key)
       }
     })
+  }
+
+  /** The records of every node; settings and slots of the domain key stay what they are on each. */
+  async #restoreOnAll(
+    spool: Spool,
+    vault: Vault,
+    { replica }: Shared,
+    { passphrase, requestedAtMs, systemTimeMs }: Restoration,
+  ): Promise<void> {
+    const { clock, pool, cost, log } = this.#services
+    const warn = (message: string) => log.warning('general', message)
+    const current = readBackupKey(vault)
+    try {
+      const backup = await verifyBackup(spool.source, { passphrase, current, pool, cost, warn })
+      try {
+        if (backup.rows === null)
+          throw new CofferError('unavailable', 'In a cluster backups can be restored that were made with format=coffer')
+        if (backup.chatPieces !== null) warn('the chat of the backup was left out: it is no matter of the cluster')
+        assertAdmitted()
+        await replica.replaceAll(backup.rows())
+      } finally {
+        backup.close()
+      }
+      if (systemTimeMs !== null) this.#services.setTime(systemTimeMs + clock.now() - requestedAtMs)
+    } finally {
+      if (current !== null) wipe(current.key)
+    }
   }
 
   /** Throws `unavailable` unless Operational, and when that is another session than `expected`. */

@@ -13,7 +13,7 @@ import {
   TLS_IDENTITY,
   UNATTENDED,
 } from '../store/device-area.ts'
-import type { Rows } from '../store/store.ts'
+import { HEADS, type Row, type Rows } from '../store/store.ts'
 import type { ChatPiece } from './chat.ts'
 import { BACKUP_COLLECTIONS, type BackupRecord, type Header } from './container.ts'
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
@@ -54,6 +54,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
           backup.close()
         }
       },
+      rows: () => rowsOf(reopen()),
       chatPieces: hasChat ? () => chatPiecesOf(reopen()) : null,
       close: () => wipe(backupKey),
     }
@@ -66,6 +67,15 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
 function* chatPiecesOf(backup: OpenBackup): Generator<ChatPiece> {
   try {
     for (const record of backup.records()) if ('file' in record) yield record
+  } finally {
+    backup.close()
+  }
+}
+
+function* rowsOf(backup: OpenBackup): Generator<{ collection: string; row: Row }> {
+  try {
+    for (const record of backup.records())
+      if ('slot' in record && record.collection !== HEADS) yield { collection: record.collection, row: record }
   } finally {
     backup.close()
   }

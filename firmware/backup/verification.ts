@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { CofferError } from '../base/error.ts'
 import { equalBytes } from '../crypto/seal.ts'
 import type { DeviceArea } from '../store/device-area.ts'
-import type { Rows } from '../store/store.ts'
+import type { Row, Rows } from '../store/store.ts'
 import type { BackupKey, Derivation } from './backup-key.ts'
 import type { ChatPiece } from './chat.ts'
 
@@ -19,6 +19,8 @@ export interface VerifiedBackup {
    * become those of the backup, and what it has not is gone. `full` adds all that belongs to the device.
    */
   replace(rows: Rows, device: DeviceArea, extent: 'full' | 'partial'): void
+  /** What lies in its collections, as it lies on disk; null where none of it is sealed as in a store. */
+  readonly rows: (() => Iterable<{ collection: string; row: Row }>) | null
   /** The chat's files, to be read once; null where it holds none. */
   readonly chatPieces: (() => Iterable<ChatPiece>) | null
   /** Wipes the keys. */

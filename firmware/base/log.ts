@@ -3,7 +3,7 @@
 /** Syslog severities the appliance uses, contract 4.7. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
-export type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general' | 'chat'
+export type LogSource = 'access' | 'users' | 'keys' | 'namespaces' | 'general' | 'cluster' | 'chat'
 
 export interface Entry {
   level: LogLevel

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AppOptions, createApp } from '../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
+import type { ClusterLink } from '../../firmware/appliance/cluster-link.ts'
 import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
 import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
@@ -64,7 +65,7 @@ export class Rig {
     this.dataDirectory = dataDirectory
     this.close = async () => {
       await pool.close()
-      appliance.close()
+      await appliance.close()
       rmSync(dataDirectory, { recursive: true })
     }
     const info = { vendor: 'Coffer', product: 'Coffer', version: '1.2.3' }
@@ -133,12 +134,12 @@ export class Rig {
 export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
-/** A fresh appliance, Unprovisioned. */
-async function makeRig(
+/** A fresh appliance, Unprovisioned; or whatever lies in `dataDirectory`. */
+export async function makeRig(
   deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY,
   more: Partial<AppOptions> = {},
+  { dataDirectory = newDirectory(), cluster }: { dataDirectory?: string; cluster?: ClusterLink } = {},
 ): Promise<Rig> {
-  const dataDirectory = mkdtempSync(join(tmpdir(), 'coffer-api-'))
   const pool = await openPool()
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
@@ -152,17 +153,25 @@ async function makeRig(
     firstAdministrator: (passphrase, deps) => firstAdministrator(passphrase, { ...deps, passphraseCost: CHEAP }),
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
+    cluster,
     limiter: createAttemptLimiter(() => limitClock.nowMs),
   })
   return new Rig(pool, appliance, log, entries, dataDirectory, more, limitClock)
 }
 
-/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
-export async function makeOperationalRig(more: Partial<AppOptions> = {}): Promise<Rig> {
-  const rig = await makeRig(DEVICE_KEY, more)
+export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'coffer-api-'))
+
+/** Makes it Operational. */
+export async function provision(rig: Rig): Promise<void> {
   const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
   const { status, text } = await rig.call('POST /provision', { as: null, json })
   if (status !== 204) throw new Error(`provision: ${status} ${text}`)
+}
+
+/** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
+export async function makeOperationalRig(more: Partial<AppOptions> = {}): Promise<Rig> {
+  const rig = await makeRig(DEVICE_KEY, more)
+  await provision(rig)
   await rig.user('operator', 'Operator')
   await rig.user('metrics', 'Metrics')
   await rig.user('backup', 'Backup')

@@ -52,6 +52,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
     const fits = (device: DeviceArea): boolean => hasSame(device, domainKey, access)
     return {
       chatPieces: null,
+      rows: null,
       fits,
       replace: (rows, device, extent) => {
         const stays = fits(device)

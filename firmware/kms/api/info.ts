@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
+import type { Replica } from '../../cluster/replica/replica.ts'
 import { declare } from './services.ts'
 
 const info = z.object({ vendor: z.string(), product: z.string() }).meta({ id: 'Info' })
@@ -12,6 +13,15 @@ const diagnose = z
     clusterState: z.object({ running: z.boolean() }),
   })
   .meta({ id: 'Diagnose' })
+
+function clusterLines(replica: Replica | null): { level: string; msg: string }[] {
+  if (replica === null) return [{ level: 'info', msg: 'A single node: there is no cluster process' }]
+  const { refusal, state, lostMs } = replica
+  if (refusal !== null) return [{ level: 'error', msg: refusal }]
+  if (lostMs > 0)
+    return [{ level: 'warning', msg: `The other nodes have not answered for ${Math.round(lostMs / 1000)} seconds` }]
+  return [{ level: 'info', msg: `This node is ${state === 'following' ? 'following the others' : 'catching up'}` }]
+}
 
 export const infoDeclarations = [
   declare({
@@ -66,10 +76,10 @@ export const infoDeclarations = [
       status: 200,
       json: {
         clusterLogs: [
-          { level: 'info', msg: 'A single node: there is no cluster process' },
+          ...clusterLines(appliance.replica),
           ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
         ],
-        clusterState: { running: false },
+        clusterState: { running: appliance.replica !== null },
       },
     }),
   }),

@@ -76,8 +76,8 @@ export const lifecycleDeclarations = [
     access: ROOT_ADMINISTRATORS,
     noCache: true,
     answers: EMPTY,
-    handle: ({ services, caller }) => {
-      services.appliance.lock()
+    handle: async ({ services, caller }) => {
+      await services.appliance.lock()
       services.log.info('general', `locked by ${caller.userId}`)
       return { status: 204 }
     },

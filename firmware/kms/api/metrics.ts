@@ -25,6 +25,18 @@ const KEYS = family('keys', 'gauge', "Keys; for users of a namespace, the namesp
 const USERS = family('users', 'gauge', "Users; for users of a namespace, the namespace's.")
 const CERTIFICATE_END = family('tls_certificate_end_timestamp_seconds', 'gauge', 'End of the TLS certificate.')
 const LAST_BACKUP = family('last_backup_timestamp_seconds', 'gauge', 'When the last backup was made; 0 for never.')
+const CLUSTER_MEMBERS = family('cluster_members', 'gauge', 'Members of the cluster, learners and witnesses among them.')
+const CLUSTER_QUORUM = family('cluster_quorum', 'gauge', 'Whether the other nodes of the cluster answer.')
+const CLUSTER_LEADER = family('cluster_leader', 'gauge', "Whether this node's etcd leads.")
+const CLUSTER_APPLIED = family('cluster_applied', 'gauge', 'Number of the change that this node has adopted last.')
+const CLUSTER_BEHIND = family(
+  'cluster_behind_seconds',
+  'gauge',
+  'Time since the others answered last, 0 while they do.',
+)
+const CLUSTER_CONFLICTS = family('cluster_conflicts_total', 'counter', 'Changes that another node came before.')
+const CLUSTER_REFUSED = family('cluster_refused_total', 'counter', 'Whether what the cluster holds was refused.')
+const CLUSTER_BYTES = family('cluster_etcd_bytes', 'gauge', "Size of the database of this node's etcd.")
 const DURATIONS = family('http_response_duration_seconds', 'histogram', 'Times of responses.')
 
 /** One of the JSON, under its name there. */
@@ -72,6 +84,27 @@ function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Met
   ]
 }
 
+/** Nothing of a node that is alone, and nothing to users of a namespace. */
+async function clusterFigures({ appliance }: Services, { namespace }: Caller): Promise<Metric[]> {
+  const { replica } = appliance
+  if (replica === null || namespace !== '') return []
+  const told = await replica.figures()
+  return [
+    { value: Number(replica.state === 'following'), family: CLUSTER_QUORUM },
+    { value: replica.n, family: CLUSTER_APPLIED },
+    { value: replica.lostMs / 1000, family: CLUSTER_BEHIND },
+    { value: replica.conflicts, family: CLUSTER_CONFLICTS },
+    { value: Number(replica.refusal !== null), family: CLUSTER_REFUSED },
+    ...(told === null
+      ? []
+      : [
+          { value: told.members, family: CLUSTER_MEMBERS },
+          { value: Number(told.isLeader), family: CLUSTER_LEADER },
+          { value: told.databaseBytes, family: CLUSTER_BYTES },
+        ]),
+  ]
+}
+
 /** Each bucket counts those of the ones before, too. */
 function histogramOf({ durations, total, totalSeconds }: Traffic): Metric[] {
   let sum = 0
@@ -107,10 +140,11 @@ export const metricsDeclarations = [
     handle: async ({ services, caller }) => {
       // Before all else: the appliance may be locked while the chat is asked. Of no concern to users of a namespace.
       const chat = services.chat !== undefined && caller.namespace === '' ? await chatMetrics(services.chat) : []
+      const cluster = await clusterFigures(services, caller)
       const metrics = metricsOf(services)
       const figures = figuresOf(services, caller)
       const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
-      return { status: 200, json, text: () => prometheusText([...metrics, ...figures, ...chat]) }
+      return { status: 200, json, text: () => prometheusText([...metrics, ...figures, ...cluster, ...chat]) }
     },
   }),
 ]

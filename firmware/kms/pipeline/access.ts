@@ -8,6 +8,7 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Attempt as Audited } from './auditor.ts'
 import { readBasic } from './basic-credentials.ts'
+import type { Confirmation, Nodes } from './confirmation.ts'
 import type { Access, Declaration, Request } from './endpoint.ts'
 
 export interface AccessOptions {
@@ -21,6 +22,8 @@ export interface AccessOptions {
   isCurrent?: (caller: Caller) => boolean
   /** False for callers whose namespace does not exist: they are refused everything (contract 7.3). */
   admit?: (caller: Caller) => boolean
+  /** What other nodes have changed; null while there are none. */
+  nodes?: () => Nodes | null
   limiter: AttemptLimiter
   log: Log
 }
@@ -37,14 +40,15 @@ export interface AccessChecks<S> {
   ): void
 }
 
-export function createAccess<S>(options: AccessOptions): AccessChecks<S> {
+export function createAccess<S>(options: AccessOptions, confirm: Confirmation): AccessChecks<S> {
   async function authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller> {
     const { address } = exchange
     const credentials = readBasic(exchange.header('authorization'))
     if (credentials === null) throw new CofferError('unauthenticated', 'Credentials are missing or malformed')
     const { userId, withPassphrase } = credentials
     attempt.claimedUserId = userId
-    const verify = (place: Place) => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place))
+    const verify = (place: Place) =>
+      confirm.null(() => withPassphrase((passphrase) => options.authenticate(userId, passphrase, place)))
     const recall = () => withPassphrase((passphrase) => options.recall?.(userId, passphrase) ?? null)
     const caller = await options.limiter.attempt(address, userId, verify, recall)
     if (caller !== null) {

@@ -21,6 +21,7 @@ import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
 import { checkType, createBodies } from './bodies.ts'
+import { createConfirmation } from './confirmation.ts'
 import { type Access, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
 import { allowed, createEndpointTable, isAvailable } from './endpoint-table.ts'
 import { meetResource } from './preconditions.ts'
@@ -51,7 +52,8 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   const bodyReader = createBodyReader(bodyLimits)
   const bodies = createBodies(bodyReader)
   options.onEra?.(bodyReader.recheck)
-  const { authenticate, assertAdmitted } = createAccess<S>(options)
+  const confirm = createConfirmation(options.nodes ?? (() => null))
+  const { authenticate, assertAdmitted } = createAccess<S>(options, confirm)
   const match = createEndpointTable(options)
 
   const app: Api = new Hono()
@@ -116,22 +118,26 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       },
     }
     const check = () => assertAdmitted(declaration, access, request, era)
-    check()
-    attempt.isAdmitted = true
-
-    // 8 to 10
     const bytesMax = bodyBytesMax(declaration.body, access)
-    const type = mediaType(exchange.header('content-type'))
-    if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
-    if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
-    const types = answerTypes(declaration, exchange.header('accept'))
+    const meet = () => {
+      check()
+      attempt.isAdmitted = true
 
-    // 11 to 13
-    if (malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
-    const { params, query } = declaration
-    if (params !== undefined) request.params = matchSchema(params, pathParams, 'path')
-    if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
-    const early = meetResource(exchange, declaration, request)
+      // 8 to 10
+      const type = mediaType(exchange.header('content-type'))
+      if (declaration.creates && declaration.body !== undefined) checkType(declaration.body, type)
+      if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+      const types = answerTypes(declaration, exchange.header('accept'))
+
+      // 11 to 13
+      if (malformed) throw new CofferError('invalid', 'The path contains an invalid ID')
+      const { params, query } = declaration
+      if (params !== undefined) request.params = matchSchema(params, pathParams, 'path')
+      if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
+      return { types, early: meetResource(exchange, declaration, request) }
+    }
+    const met = confirm.refusal(meet)
+    const { types, early } = met instanceof Promise ? await met : met
     if ('status' in early) return early
 
     // 14 and 15

@@ -1,0 +1,16 @@
+/** How an appliance finds the others that it shares its records with. Without it, or while there are none, it is alone. */
+
+import type { Etcd } from '../cluster/etcd/etcd.ts'
+import type { Patience } from '../cluster/replica/patience.ts'
+import type { DeviceArea } from '../store/device-area.ts'
+
+export interface ClusterLink {
+  /**
+   * A client of this node's etcd, which whoever gives the link has started and which need not answer yet; null where the node is
+   * alone. Asked whenever the records come open, in that turn. The client is closed with them.
+   */
+  connect(device: DeviceArea): Etcd | null
+  /** A node that the others have not answered for longer is Failed until they do. Absent: it goes on for ever. */
+  readonly isolatedMaxMs?: number
+  readonly patience?: Patience
+}

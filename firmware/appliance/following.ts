@@ -1,0 +1,107 @@
+/**
+ * An appliance as a node of a cluster: while its records are open, they are a copy of those that all nodes share, which follows the
+ * others. One that is alone has none of this.
+ */
+
+import { CofferError } from '../base/error.ts'
+import type { Etcd } from '../cluster/etcd/etcd.ts'
+import { Contact } from '../cluster/replica/contact.ts'
+import { loadRecords } from '../cluster/replica/load.ts'
+import { openPosition } from '../cluster/replica/position.ts'
+import type { Refusal } from '../cluster/replica/refusal.ts'
+import { type Replica, startReplica } from '../cluster/replica/replica.ts'
+import type { DeviceArea } from '../store/device-area.ts'
+import type { Vault } from '../store/vault.ts'
+import type { ClusterLink } from './cluster-link.ts'
+import type { Disk } from './disk.ts'
+import type { DomainServices } from './options.ts'
+
+export interface OpenRecords extends Disk {
+  vault: Vault
+}
+
+/** From the moment in which the records come open to the end of the session. */
+export interface Node {
+  readonly replica: Replica
+  close(): void
+}
+
+export interface Following {
+  /** Null where the appliance is alone. From then on changes are made by all nodes together. */
+  open(records: OpenRecords): Node | null
+  /**
+   * Puts all records into an etcd that holds none; meanwhile nothing can be changed. `alongside` is called in the transaction that
+   * makes this a node. Throws what that fails with, and is alone then.
+   */
+  found(records: OpenRecords, etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<Node>
+}
+
+export interface FollowingOptions {
+  link: ClusterLink | undefined
+  services: DomainServices
+  /** Called again and again with the time since the others answered last. */
+  onContact: (lostMs: number) => void
+  /** Nothing is followed any more. */
+  onRefusal: (refusal: Refusal) => void
+}
+
+export function createFollowing({ link, services, onContact, onRefusal }: FollowingOptions): Following {
+  const { random, log, member } = services
+  const nowMs = () => performance.now()
+  let contact: Contact | undefined // what is known of the others outlives a lock
+
+  function start({ vault, device }: OpenRecords, etcd: Etcd): Node {
+    contact ??= new Contact(nowMs)
+    const replica = startReplica({
+      ...{ etcd, member, random, nowMs, contact, onRefusal },
+      ...(link?.patience && { patience: link.patience }),
+      domainKey: vault.domainKey,
+      replicate: vault.replicate,
+      position: openPosition(device),
+      onTrouble: (what) => log.error('cluster', `following the others: ${what}`),
+      onBeat: () => onContact(replica.lostMs),
+    })
+    return {
+      replica,
+      close() {
+        replica.close()
+        etcd.close()
+      },
+    }
+  }
+
+  return {
+    open(records) {
+      const etcd = link?.connect(records.device) ?? null
+      return etcd === null ? null : start(records, etcd)
+    },
+    async found(records, etcd, alongside) {
+      const { vault, device, store } = records
+      const { domainKey, generation } = vault
+      const position = openPosition(device)
+      const claim = store.claim() // nothing is restored meanwhile
+      const copy = vault.replicate(() =>
+        Promise.reject(new CofferError('busy', 'A cluster is being founded, try again')),
+      )
+      try {
+        await loadRecords({
+          ...{ etcd, domainKey, copy, generation, member, random },
+          position: {
+            read: position.read,
+            put(at) {
+              position.put(at)
+              alongside(device)
+            },
+          },
+        })
+        store.checkpoint() // on disk, before anybody hears of it
+      } catch (error) {
+        vault.standAlone()
+        throw error
+      } finally {
+        claim.release()
+      }
+      return start(records, etcd)
+    },
+  }
+}

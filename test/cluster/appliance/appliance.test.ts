@@ -1,0 +1,314 @@
+/** Whole appliances that share their records: what is told to one is known to all, and each goes on without the others. */
+
+import assert from 'node:assert/strict'
+import { verify } from 'node:crypto'
+import test from 'node:test'
+import { EtcdError } from '../../../firmware/cluster/etcd/error.ts'
+import { startEtcd } from '../../support/etcd.ts'
+import { UNLOCK } from '../../support/in-process.ts'
+import { fileNeeds } from '../../support/tools.ts'
+import { failsWith, until } from '../replica/rig.ts'
+import { expectSame, found, joinNode, lock, type Node, openFirst, openNodes, sign, unlock } from './rig.ts'
+
+await fileNeeds('etcd')
+
+const KEYS = Number(process.env.COFFER_SLOW ? 10_000 : 300)
+
+test('what was there before is there on all; what one is told it knows at once, and the others when they are asked', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), { before: (rig) => rig.key('old') })
+  for (const node of nodes) assert.equal((await sign(node, 'old')).status, 200)
+  for (let n = 0; n < KEYS; n++) {
+    const [maker, user] = [nodes[n % 3]!, nodes[(n + 1 + (n % 2)) % 3]!]
+    await maker.rig.key(`key${n}`)
+    assert.equal((await sign(user, `key${n}`)).status, 200, `${maker.name} made it, ${user.name} is to use it`)
+    if (n % 10 === 0) assert.equal((await sign(maker, `key${n}`)).status, 200)
+  }
+  await expectSame(nodes)
+  const lists = await Promise.all(nodes.map(({ rig }) => rig.call('GET /keys')))
+  for (const { json, headers } of lists) {
+    assert.equal(json.length, KEYS + 1)
+    assert.equal(headers.get('etag'), lists[0]!.headers.get('etag'))
+  }
+})
+
+test('a passphrase, a tag and a user are right on every node once one of them has said so', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), {
+    before: (rig) => rig.key('tagged', { restrictions: { tags: ['berlin'] } }),
+  })
+  for (let n = 0; n < 10; n++) {
+    const [first, other] = [nodes[n % 3]!, nodes[(n + 1) % 3]!]
+    await first.rig.user(`user${n}`, 'Operator')
+    other.rig.use(`user${n}`, `passphrase of user${n}`)
+    assert.equal((await sign(other, 'tagged', `user${n}`)).status, 403)
+    assert.equal(await first.rig.status(`PUT /users/user${n}/tags/berlin`), 204)
+    assert.equal((await sign(other, 'tagged', `user${n}`)).status, 200)
+
+    const passphrase = `another passphrase ${n}`
+    assert.equal(await other.rig.status(`POST /users/user${n}/passphrase`, { json: { passphrase } }), 204)
+    first.rig.use(`user${n}`, passphrase)
+    assert.equal((await sign(first, 'tagged', `user${n}`)).status, 200)
+    assert.equal(await first.rig.status(`DELETE /users/user${n}`), 204)
+  }
+  const [a, b] = nodes as [Node, Node, Node]
+  assert.equal(await a.rig.status('PUT /keys/tagged/cert', { body: 'cert', headers: PEM }), 201)
+  const etag = (await a.rig.call('GET /keys/tagged/cert')).headers.get('etag')!
+  assert.equal(await b.rig.status('DELETE /keys/tagged/cert', { headers: { 'if-match': etag } }), 204)
+})
+
+const PEM = { 'content-type': 'application/x-pem-file' }
+
+test('a key that another node has replaced is not used any more, also where it was open', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), { before: (rig) => rig.key('x') })
+  const [a, b] = nodes as [Node, Node, Node]
+  assert.ok(await signsWith(b, 'x'))
+  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  await until('it is gone', async () => (await sign(b, 'x')).status === 404)
+  await a.rig.key('x')
+  assert.ok(await signsWith(b, 'x'))
+
+  // Both changes come as one to a node that was away.
+  await lock(b)
+  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  await a.rig.key('x')
+  await unlock(b)
+  assert.ok(await signsWith(b, 'x'))
+  // And to one that was there, and reads everything anew.
+  await b.member.kill()
+  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  await a.rig.key('x')
+  const etcd = a.member.connect()
+  await etcd.compact((await etcd.get('/coffer/head')).revision)
+  b.member.start()
+  await until('it has the newest', async () => b.rig.appliance.replica?.n === a.rig.appliance.replica?.n)
+  assert.ok(await signsWith(b, 'x'))
+})
+
+async function signsWith(node: Node, id: string): Promise<boolean> {
+  const { json, status, text } = await sign(node, id)
+  assert.equal(status, 200, text)
+  const { text: pem } = await node.rig.call(`GET /keys/${id}/public.pem`)
+  return verify(null, Buffer.from('AAAA', 'base64'), pem, Buffer.from(json.signature, 'base64'))
+}
+
+test('a node that was locked has what the others have before it is unlocked', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'))
+  const [a, b] = nodes as [Node, Node, Node]
+  await lock(b)
+  assert.equal(b.rig.appliance.state, 'Locked')
+  for (let n = 0; n < 20; n++) await a.rig.key(`key${n}`)
+  await unlock(b)
+  const { json } = await b.rig.call('GET /keys')
+  assert.equal(json.length, 20)
+  await expectSame(nodes)
+})
+
+test('operations are counted on all nodes together, and what one has counted the others have when it is locked', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
+    before: async (rig) => {
+      await rig.key('x')
+      await sign({ rig }, 'x')
+    },
+  })
+  const [a, b] = nodes as [Node, Node]
+  const counted = async ({ rig }: Node, id = 'x'): Promise<number> =>
+    (await rig.call(`GET /keys/${id}`)).json.operations
+  for (let n = 0; n < 5; n++) assert.equal((await sign(b, 'x')).status, 200)
+  for (let n = 0; n < 2; n++) assert.equal((await sign(a, 'x')).status, 200)
+  assert.deepEqual([await counted(a), await counted(b)], [3, 5])
+  await lock(b)
+  await until('the counts of the other have come', async () => (await counted(a)) === 8)
+  await unlock(b)
+  assert.equal(await counted(b), 5)
+  assert.equal(await a.rig.status('POST /keys/x/move', { json: { newId: 'y' } }), 200)
+  await until('it has moved', async () => (await b.rig.status('GET /keys/y')) === 200)
+  assert.deepEqual([await counted(a, 'y'), await counted(b, 'y')], [8, 5])
+  await a.rig.appliance.open().flush()
+  await until('all of it has come', async () => (await counted(b, 'y')) === 8)
+  assert.equal((await sign(b, 'y')).status, 200)
+  assert.equal(await counted(b, 'y'), 9)
+})
+
+test('without the others keys are used and read, and changes are refused; afterwards all goes on', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), { before: (rig) => rig.key('x') })
+  const [a, b, c] = nodes as [Node, Node, Node]
+  await Promise.all([b.member.kill(), c.member.kill()])
+  await until('it is noticed', () => a.rig.appliance.replica?.state === 'isolated')
+  assert.equal((await sign(a, 'x')).status, 200)
+  assert.equal(await a.rig.status('GET /keys/x'), 200)
+  assert.equal(await a.rig.status('GET /keys/y'), 404)
+  assert.equal(await a.rig.status('GET /health/ready', { as: null }), 200)
+  const json = { id: 'y', type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+  const refused = await a.rig.call('POST /keys/generate', { json })
+  assert.equal(refused.status, 503)
+  assert.equal(refused.headers.get('retry-after'), '1')
+  await lock(a)
+  await unlock(a) // with the copy it has
+  assert.equal((await sign(a, 'x')).status, 200)
+  b.member.start()
+  await until('they are back', async () => (await a.rig.status('POST /keys/generate', { json })) === 201)
+  assert.equal((await sign(b, 'y')).status, 200)
+  c.member.start()
+  await until('all are back', () => nodes.every(({ rig }) => rig.appliance.replica?.state === 'following'))
+  await expectSame(nodes)
+})
+
+test('who has not heard of the others for too long is Failed, until it has', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
+    before: (rig) => rig.key('x'),
+    link: { isolatedMaxMs: 700 },
+  })
+  const [a, b] = nodes as [Node, Node]
+  await b.member.kill()
+  await until('it is Failed', () => a.rig.appliance.state === 'Failed')
+  assert.match(a.rig.appliance.failure!, /not answered for too long/)
+  assert.equal((await sign(a, 'x')).status, 412)
+  const { json } = await a.rig.call('GET /health/diagnose', { as: null })
+  assert.match(JSON.stringify(json), /not answered for too long/)
+  b.member.start()
+  await until('it is not', () => a.rig.appliance.state === 'Operational')
+  assert.equal((await sign(a, 'x')).status, 200)
+  assert.equal(a.rig.appliance.failure, undefined)
+})
+
+test('what no member has written is refused by all of them, who go on with what they have', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), { before: (rig) => rig.key('x') })
+  const [a, b] = nodes as [Node, Node]
+  await a.member.connect().put('/coffer/head', new Uint8Array(80))
+  for (const node of nodes) {
+    await until('it refuses', () => node.rig.appliance.replica?.state === 'refused')
+    assert.equal((await sign(node, 'x')).status, 200)
+    assert.equal(await node.rig.status('GET /keys/x'), 200)
+    assert.equal(await node.rig.status('DELETE /keys/x'), 500)
+    assert.ok(node.rig.entries.some(({ message }) => /not written by a member/.test(message)))
+  }
+  await lock(b)
+  await unlock(b)
+  assert.equal((await sign(b, 'x')).status, 200)
+})
+
+test('a node that has nothing yet is not opened without the others', async (t) => {
+  const cluster = await startEtcd(t, 'a', 'b', 'c')
+  const [first, second, third] = cluster.members
+  const a = await openFirst(t, first!)
+  await a.rig.key('x')
+  await found(a)
+  const b = await joinNode(t, [a], second!)
+  await second!.kill()
+  const { status, headers } = await b.rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
+  assert.equal(status, 503)
+  assert.equal(headers.get('retry-after'), '1')
+  assert.equal(b.rig.appliance.state, 'Locked')
+  await third!.kill()
+  second!.start()
+  await unlock(b)
+  assert.equal((await sign(b, 'x')).status, 200)
+})
+
+test('who cannot found a cluster stays alone, and what it has changes as before', async (t) => {
+  const { members } = await startEtcd(t, 'a')
+  const etcd = members[0]!.connect()
+  await etcd.put('/coffer/head', new Uint8Array(8))
+  const a = await openFirst(t, members[0]!)
+  await assert.rejects(found(a), failsWith('conflict', /cluster already/))
+  assert.equal(a.isMember, false)
+  await a.rig.key('x')
+  await members[0]!.kill()
+  await assert.rejects(found(a), (error) => error instanceof EtcdError && error.code === 'unavailable')
+  await a.rig.key('y')
+  await lock(a)
+  await unlock(a)
+  assert.equal((await sign(a, 'y')).status, 200)
+  assert.equal(a.rig.appliance.replica, null)
+})
+
+test('an appliance founds one cluster', async (t) => {
+  const [a] = await openNodes(t, await startEtcd(t, 'a'))
+  await assert.rejects(found(a!), failsWith('conflict', /in a cluster already/))
+  await a!.rig.key('x')
+})
+
+test('a backup that is restored on one node is there on all of them; one of another domain key is not restored', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), {
+    before: async (rig) => {
+      await rig.key('old')
+      await rig.user('backup', 'Backup')
+      const json = { newPassphrase: PASSPHRASE, currentPassphrase: '' }
+      assert.equal(await rig.status('PUT /config/backup-passphrase', { json }), 204)
+    },
+  })
+  const [a, b, c] = nodes as [Node, Node, Node]
+  assert.equal((await sign(a, 'old')).status, 200)
+  await a.rig.appliance.open().flush()
+  const backup = await backupOf(a)
+  await a.rig.key('new')
+  assert.equal(await a.rig.status('DELETE /keys/old'), 204)
+  await until('others have it', async () => (await sign(c, 'new')).status === 200)
+  await lock(c)
+
+  const former = (await b.rig.call('GET /keys')).headers.get('etag')
+  assert.equal(await restore(b, backup), 204)
+  assert.equal((await sign(b, 'old')).status, 200)
+  assert.equal(await b.rig.status('GET /keys/new'), 404)
+  assert.notEqual((await b.rig.call('GET /keys')).headers.get('etag'), former)
+  await until('the others have it', async () => (await sign(a, 'old')).status === 200)
+  assert.equal(await a.rig.status('GET /keys/new'), 404)
+  await unlock(c)
+  assert.equal((await sign(c, 'old')).status, 200)
+  assert.equal(await c.rig.status('GET /keys/new'), 404)
+  await a.rig.key('newer')
+  assert.equal((await sign(c, 'newer')).status, 200)
+  await expectSame(nodes)
+  const etcd = a.member.connect()
+  await until('what was replaced is gone', async () => {
+    const places = new Set<string>()
+    for await (const page of etcd.pages('/coffer/', (await etcd.get('/coffer/head')).revision))
+      for (const { key } of page) places.add(key.split('/')[2]!)
+    return places.size === 2 // the head, and what there is
+  })
+
+  const other = await openFirst(t, a.member)
+  await other.rig.user('backup', 'Backup')
+  const json = { newPassphrase: PASSPHRASE, currentPassphrase: '' }
+  assert.equal(await other.rig.status('PUT /config/backup-passphrase', { json }), 204)
+  const foreign = await backupOf(other)
+  assert.equal(await restore(b, foreign), 412)
+  assert.equal(await restore(b, foreign.subarray(0, foreign.length - 9)), 400)
+  assert.equal((await sign(b, 'newer')).status, 200)
+  await a.rig.key('newest')
+  assert.equal((await sign(b, 'newest')).status, 200)
+})
+
+const PASSPHRASE = 'words that open a backup'
+
+async function backupOf({ rig }: Node): Promise<Uint8Array<ArrayBuffer>> {
+  const { status, bytes } = await rig.call('POST /system/backup?format=coffer', { as: 'backup' })
+  assert.equal(status, 200)
+  return bytes
+}
+
+const restore = ({ rig }: Node, backup: Uint8Array<ArrayBuffer>): Promise<number> =>
+  rig.status(`POST /system/restore?backupPassphrase=${encodeURIComponent(PASSPHRASE)}`, {
+    body: backup,
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+
+test('what is left of a namespace that was deleted goes, whoever has deleted it, and nothing of one made anew', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
+    before: async (rig) => {
+      await rig.user('many~admin', 'Administrator')
+      assert.equal(await rig.status('PUT /namespaces/many'), 204)
+      for (let n = 0; n < 150; n++) await rig.key(`key${n}`, {}, 'many~admin')
+    },
+  })
+  const [a, b] = nodes as [Node, Node]
+  assert.equal(await a.rig.status('DELETE /namespaces/many'), 204)
+  await until('it is gone on the other', async () => (await b.rig.call('GET /namespaces')).json.length === 0)
+  await lock(b) // which goes on with it, too
+  await unlock(b)
+  await until('it can be made anew', async () => (await b.rig.status('PUT /namespaces/many')) === 204)
+  b.rig.use('many~admin', 'passphrase of many~admin')
+  await b.rig.key('key0', {}, 'many~admin')
+  await expectSame(nodes)
+  assert.equal(await a.rig.status('GET /keys/key0', { as: 'many~admin' }), 200)
+  assert.equal((await a.rig.call('GET /keys', { as: 'many~admin' })).json.length, 1)
+})
