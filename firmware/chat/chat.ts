@@ -103,9 +103,9 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   removeOrphans(realm, () => isOpen).catch((error) =>
     log.error('chat', `files that were not whole stay: ${error.name}`),
   )
-  erase(realm, () => isOpen).catch((error) =>
-    log.error('chat', `what was to be deleted with an account is not gone: ${error.message}`),
-  )
+  erase(realm).catch((error) => {
+    if (isOpen) log.error('chat', `what was to be deleted with an account is not gone: ${error.message}`)
+  })
 
   const deliveries = startDeliveries(realm, log)
 

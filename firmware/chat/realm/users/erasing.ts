@@ -1,13 +1,13 @@
 /**
- * Deleting what somebody wrote and is, with his account. It may be a hundred thousand messages: they go in slices, other
- * requests go on between, and what a stop interrupts goes on at the next start. Contract section 3.4.1, level 459.
+ * Deleting what somebody wrote and is, with his account. It may be a hundred thousand messages: they go in short turns,
+ * other requests go on between, and what a stop interrupts goes on at the next start. Contract section 3.4.1, level 459.
  */
 
-import { setImmediate } from 'node:timers/promises'
 import { MESSAGE_COLUMNS, type MessageRow } from '../../store/messages.ts'
 import { removePicture } from '../avatars/pictures.ts'
 import { revokeKeys } from '../keys.ts'
 import { removeMessages } from '../messages/delete.ts'
+import { inTurns } from '../messages/in-turns.ts'
 import { clearProfile } from '../profile/values.ts'
 import type { Realm } from '../realm.ts'
 import type { Erasure, User } from '../records.ts'
@@ -18,8 +18,6 @@ import { placeholderAddress } from './addresses.ts'
 import { putAddresses } from './change.ts'
 import { publishPerson } from './events.ts'
 import { clearStatus } from './statuses.ts'
-
-const SLICE = 50 // messages a turn: each may have an audience of its own
 
 export type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
 
@@ -40,32 +38,32 @@ export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased
 }
 
 /** Until nothing is left of what was planned, bots first. Those who do the same at once share the work. */
-export async function erase(realm: Realm, isOpen: () => boolean = () => true): Promise<void> {
+export async function erase(realm: Realm): Promise<void> {
   for (const { userId } of [...realm.state.erasure.all()])
-    while (isOpen() && eraseSlice(realm, userId)) await setImmediate()
+    while (!(await inTurns(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
+      // It is to go, however long that takes.
+    }
 }
 
-/** False when all is done. */
-function eraseSlice(realm: Realm, userId: number): boolean {
-  return realm.change((turn) => {
-    const erasure = realm.state.erasure.get(userId)
-    if (erasure === undefined) return false
-    const rows = realm.store.select<MessageRow>(
-      `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE sender = ? AND id > ? ORDER BY id LIMIT ${SLICE}`,
-      [userId, erasure.after],
-    )
-    const last = rows.at(-1)
-    if (last === undefined) {
-      turn.remove('erasure', userId)
-      if (erasure.profile) clearAccount(realm, turn, realm.state.user.get(userId)!)
-      return false
-    }
-    const gone = rows.filter((row) => isMeant(realm, row, erasure))
-    for (const inOnePlace of Map.groupBy(gone, ({ recipient, topic }) => `${recipient}:${topic}`).values())
-      removeMessages(realm, turn, inOnePlace)
-    turn.put('erasure', { ...erasure, after: last.id })
+/** True when all is done. */
+function erasePart(realm: Realm, turn: Turn, userId: number, count: number): boolean {
+  const erasure = realm.state.erasure.get(userId)
+  if (erasure === undefined) return true
+  const rows = realm.store.select<MessageRow>(
+    `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE sender = ? AND id > ? ORDER BY id LIMIT ?`,
+    [userId, erasure.after, count],
+  )
+  const last = rows.at(-1)
+  if (last === undefined) {
+    turn.remove('erasure', userId)
+    if (erasure.profile) clearAccount(realm, turn, realm.state.user.get(userId)!)
     return true
-  })
+  }
+  const gone = rows.filter((row) => isMeant(realm, row, erasure))
+  for (const inOnePlace of Map.groupBy(gone, ({ recipient, topic }) => `${recipient}:${topic}`).values())
+    removeMessages(realm, turn, inOnePlace)
+  turn.put('erasure', { ...erasure, after: last.id })
+  return false
 }
 
 function isMeant({ state }: Realm, { recipient }: MessageRow, erasure: Erasure): boolean {
