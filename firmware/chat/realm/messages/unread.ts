@@ -22,10 +22,13 @@ export interface Unread {
 
 export function unreadOf(realm: Realm, user: User): Unread {
   const sight = sightOf(realm, user)
-  const readable = unreadRows(realm, user)
-    .filter((row) => sight.canRead(row))
-    .sort((a, b) => a.id - b.id)
-  return { rows: readable.slice(-UNREAD_MAX), isCut: readable.length > UNREAD_MAX }
+  const rows: PlacedRow[] = []
+  for (const row of newestUnread(realm, user)) {
+    if (!sight.canRead(row)) continue
+    if (rows.length === UNREAD_MAX) return { rows: rows.reverse(), isCut: true }
+    rows.push(row)
+  }
+  return { rows: rows.reverse(), isCut: false }
 }
 
 /** Also what he may not read any more, in no order. */
