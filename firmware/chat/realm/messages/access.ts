@@ -14,6 +14,13 @@ export function accessMessage(realm: Realm, user: User, id: number): MessageRow 
   return row
 }
 
+/** As well for one that lies in an archived channel, where everything stays as it is. */
+export function accessMessageToChange(realm: Realm, user: User, id: number): MessageRow {
+  const row = accessMessage(realm, user, id)
+  if (realm.state.channelByRecipient.get(row.recipient)?.isArchived === true) throw badRequest('Invalid message(s)')
+  return row
+}
+
 /**
  * Whose clients may have a message: whoever is subscribed to its channel, or in the conversation, and whoever has it for
  * another reason; of these all who may read it.

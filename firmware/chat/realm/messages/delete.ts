@@ -10,7 +10,7 @@ import { organizationOf } from '../state.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { releaseUploads } from '../uploads/claims.ts'
-import { accessMessage } from './access.ts'
+import { accessMessageToChange } from './access.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
 import { reachOf } from './reach.ts'
 import { setFirstMessage } from './send.ts'
@@ -21,7 +21,7 @@ export const LEEWAY_S = 20
 
 export function deleteMessage(realm: Realm, me: User, id: number): void {
   realm.change((turn) => {
-    const row = accessMessage(realm, me, id)
+    const row = accessMessageToChange(realm, me, id)
     expectMayDelete(realm, me, row)
     removeMessages(realm, turn, [row])
   })

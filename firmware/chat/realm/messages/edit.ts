@@ -9,7 +9,7 @@ import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { type Attachment, claimUploads } from '../uploads/claims.ts'
-import { accessMessage, audienceOf } from './access.ts'
+import { accessMessageToChange, audienceOf } from './access.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from './bits.ts'
 import { LEEWAY_S } from './delete.ts'
 import { readerOf } from './flags.ts'
@@ -37,7 +37,7 @@ const orDeleted = (content: string): string => (content.trim() === '' ? DELETED 
 export function editMessage(realm: Realm, me: User, id: number, request: EditRequest): Attachment[] {
   const draft = request.content === undefined ? null : draftOf(realm, me, orDeleted(request.content))
   return realm.change((turn) => {
-    const row = accessMessage(realm, me, id)
+    const row = accessMessageToChange(realm, me, id)
     const { content, channelId, topic, propagateMode } = request
     if (content === undefined && topic === undefined && channelId === undefined) throw badRequest('Nothing to change')
     if (content !== undefined && channelId !== undefined)

@@ -89,8 +89,6 @@ function expectMayMove(realm: Realm, me: User, from: InChannel, to: InChannel): 
       administers
     if (!may) throw badRequest("You don't have permission to move this message")
     expectMaySend(realm, me, to.channel, to.topic)
-  } else if (from.channel.isArchived) {
-    throw badRequest('This channel has been archived')
   } else if (fold(from.topic) !== fold(to.topic)) {
     expectTopicAllowed(realm, me, to.channel, to.topic, isMove)
   }

@@ -5,7 +5,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import { type Emoji, findEmoji, type NamedEmoji } from '../emoji.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { accessMessage, audienceOf } from './access.ts'
+import { accessMessageToChange, audienceOf } from './access.ts'
 import { HAS_REACTION } from './bits.ts'
 import { extraOf, type Reaction } from './extra.ts'
 
@@ -13,7 +13,7 @@ const REACTIONS_MAX = 2000 // of one message: each is sent with it
 
 export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
   realm.change((turn) => {
-    const row = accessMessage(realm, me, messageId)
+    const row = accessMessageToChange(realm, me, messageId)
     const before = extraOf(row).reactions ?? []
     const added = vote(before, emoji) ?? findEmoji(realm, emoji)
     if (before.some((one) => one.user_id === me.id && isSame(one, added)))
@@ -28,7 +28,7 @@ export function removeReaction(realm: Realm, me: User, messageId: number, emoji:
   if (emoji.name === undefined && emoji.code === undefined)
     throw badRequest('At least one of the following arguments must be present: emoji_name, emoji_code')
   realm.change((turn) => {
-    const row = accessMessage(realm, me, messageId)
+    const row = accessMessageToChange(realm, me, messageId)
     const before = extraOf(row).reactions ?? []
     const removed = before.find((one) => one.user_id === me.id && isMeant(one, emoji))
     if (removed === undefined) throw new ChatError('REACTION_DOES_NOT_EXIST', "Reaction doesn't exist.")

@@ -5,7 +5,7 @@ import { badRequest, invalidParameter } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { accessMessage, audienceOf } from './access.ts'
+import { accessMessageToChange, audienceOf } from './access.ts'
 import { IS_WIDGET } from './bits.ts'
 import { extraOf, type Submessage } from './extra.ts'
 import { CHOICES, OPTIONS_MAX, type Widget } from './widgets.ts'
@@ -55,7 +55,7 @@ const OF_AUTHOR: ReadonlySet<string> = new Set(['question', 'new_task_list_title
 export function addSubmessage(realm: Realm, me: User, messageId: number, content: string): void {
   const data = parsed(content)
   realm.change((turn) => {
-    const row = accessMessage(realm, me, messageId)
+    const row = accessMessageToChange(realm, me, messageId)
     const extra = extraOf(row)
     const before = extra.submessages ?? []
     expectMeaning(me, row, before, data)

@@ -6,7 +6,7 @@ import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
 import { asTopic } from '../topic-names.ts'
-import { accessMessage } from './access.ts'
+import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
 
@@ -46,7 +46,7 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
 
 /** Of a message that he wrote. */
 export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number): void {
-  const row = accessMessage(realm, me, messageId)
+  const row = accessMessageToChange(realm, me, messageId)
   if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
   const place = placeOf(realm, row)
   expectSends(me, place.kind === 'channel' ? 'stream' : 'direct')
