@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CAPABILITIES } from '../../../firmware/chat/events/shapes.ts'
+import { sightOf } from '../../../firmware/chat/realm/messages/sight.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 import { type Capabilities, ModelClient } from './client.ts'
@@ -44,7 +45,7 @@ SETS.forEach(([name, capabilities], index) => {
         log: [],
       }
       const found: string[] = []
-      const watch = (client: Client) => watchAs(client, capabilities)
+      const watch = (client: Client) => watchAs(client, capabilities, readableBy(rig, client))
       for (const name of ['general', 'random'])
         await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name }] })
       await learnChannels(world)
@@ -78,7 +79,17 @@ interface Watcher {
   differences(): Promise<string[]>
 }
 
-async function watchAs(client: Client, capabilities: Capabilities): Promise<Watcher> {
+/** Null of a message that is not there. */
+type Readable = (id: number) => boolean | null
+
+function readableBy({ chat: { realm } }: TestChat, { user }: Client): Readable {
+  return (id) => {
+    const row = realm.store.messages.get(id)
+    return row === undefined ? null : sightOf(realm, realm.state.user.get(user.id)!).canRead(row)
+  }
+}
+
+async function watchAs(client: Client, capabilities: Capabilities, isReadable: Readable): Promise<Watcher> {
   const register = () =>
     client.call('POST', '/register', {
       client_capabilities: capabilities,
@@ -89,6 +100,8 @@ async function watchAs(client: Client, capabilities: Capabilities): Promise<Watc
   // A deactivated account cannot register; it is watched again once it is reactivated.
   if (status === 401) return { differences: async () => [] }
   assert.equal(status, 200, JSON.stringify(before))
+  // Of what somebody starred and cannot read nothing is told, not even its deletion.
+  before.starred_messages = before.starred_messages.filter(isReadable)
   const model = new ModelClient(before, capabilities)
   return {
     async differences() {
@@ -102,6 +115,8 @@ async function watchAs(client: Client, capabilities: Capabilities): Promise<Watc
       const { body: now, status } = await register()
       if (status === 401) return []
       for (const event of answer.body.events) model.apply(event)
+      now.starred_messages = now.starred_messages.filter(isReadable)
+      model.state.starred_messages = model.state.starred_messages.filter((id: number) => isReadable(id) !== false)
       await client.call('DELETE', '/events', { queue_id: before.queue_id })
       await client.call('DELETE', '/events', { queue_id: now.queue_id })
       return model.differences(now).map((text) => `${client.user.fullName} ${text}`)
