@@ -95,6 +95,30 @@ test('E10: what cannot be sent is refused with the code that says why', async ()
   await hamlet.refused('REQUEST_CONFUSING_VAR', 'POST', '/messages', { ...values, to: quiet.id, subject: 'z' })
 })
 
+test('E12, E13, E16, E17: what lies in an archived channel stays as it is, and is read', async () => {
+  const [channel, other] = [rig.channel('Old', [hamlet]), rig.channel('New', [hamlet])]
+  const { id } = await send(hamlet, channel.id, 'To be', 'Plays')
+  await hamlet.post(`/messages/${id}/reactions`, { emoji_name: 'tada' })
+  await rig.owner.delete(`/streams/${channel.id}`)
+  const tries: [string, string, Record<string, unknown>][] = [
+    ['PATCH', `/messages/${id}`, { content: 'or not' }],
+    ['PATCH', `/messages/${id}`, { topic: 'Games' }],
+    ['PATCH', `/messages/${id}`, { stream_id: other.id }],
+    ['DELETE', `/messages/${id}`, {}],
+    ['POST', `/messages/${id}/reactions`, { emoji_name: 'heart' }],
+    ['DELETE', `/messages/${id}/reactions`, { emoji_name: 'tada' }],
+    ['POST', `/messages/${id}/typing`, { op: 'start' }],
+  ]
+  for (const client of [hamlet, rig.owner])
+    for (const [method, path, values] of tries) {
+      const { body } = await client.refused('BAD_REQUEST', method, path, values)
+      assert.equal(body.msg, 'Invalid message(s)', `${method} ${path} ${JSON.stringify(values)}`)
+    }
+  const { message } = await hamlet.get(`/messages/${id}`, { apply_markdown: false })
+  assert.equal(message.content, 'To be')
+  assert.equal(message.reactions.length, 1)
+})
+
 test('E10: long contents and topics are cut, and say so', async () => {
   const channel = rig.channel('Denmark', [hamlet])
   const { id } = await send(hamlet, channel.id, '🙂'.repeat(10_001), 't'.repeat(70))
