@@ -147,7 +147,7 @@ ct: node_modules/.package-lock.json
 	$(NODE) tools/ct/main.ts --samples 100000 --engine plain --log tools/ct/log.txt
 
 clean:
-	rm -rf dist node_modules coverage .venv .zulip-js .nodes
+	rm -rf dist node_modules coverage .venv .zulip-js .nodes .openssl .vectors
 
 dist/firmware.js: node_modules/.package-lock.json $(SOURCES)
 	$(NODE) tools/build.ts

@@ -5,6 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { VECTORS } from '../support/tools.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'coffer-crypto-'))
 after(() => rmSync(directory, { recursive: true, force: true }))
@@ -28,18 +29,16 @@ export const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text
 export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
 
-/** A file of the shared Wycheproof vectors, or null where they are not installed; with CI=true they must be. */
+/** A file of the shared Wycheproof vectors, or of those that `.ci/vectors` gets, or null where there are none; with CI=true there must be. */
 export function wycheproof<T>(name: string): T | null {
   const path = vectorPath(name)
   if (!existsSync(path) && process.env.CI !== 'true') return null
   return JSON.parse(readFileSync(path, 'utf8')) as T
 }
 
-/** The same for files that not every collection of vectors has. */
-export const wycheproofIfThere = <T>(name: string): T | null =>
-  existsSync(vectorPath(name)) ? wycheproof<T>(name) : null
-
 function vectorPath(name: string): string {
+  const fetched = join(VECTORS, 'wycheproof', name)
+  if (existsSync(fetched)) return fetched
   const root = process.env.COFFER_VECTORS ?? new URL('../../../shared/vectors', import.meta.url).pathname
   return join(root, 'wycheproof', name)
 }

@@ -98,6 +98,14 @@ export const needsOpenssl35 = (): { skip: string | false } => ({
     'to run this: OpenSSL 3.5 or later; .ci/openssl gets one, on Debian',
 })
 
+/** Vectors of ML-DSA that come as packages, which `.ci/vectors` gets. */
+export const VECTORS = join(root, '.vectors')
+export const NO_VECTORS = 'to run this: .ci/vectors, which needs Go and bzip2'
+
+export const needsVectors = (): { skip: string | false } => ({
+  skip: process.env.CI !== 'true' && !existsSync(VECTORS) && NO_VECTORS,
+})
+
 /** Options of a test that runs the published JavaScript client. */
 export const needsZulipJs = (): { skip: string | false } => ({
   skip:

@@ -5,7 +5,6 @@
 
 import { newSecret } from '../../base/secret.ts'
 import { balance, defineConstantsDefect } from './constants.ts'
-import type { Pair } from './engine.ts'
 import { Fault } from './fault.ts'
 import { type Code, i32, i64, i64x2, ifThen, type Local, type NewLocal, repeatWhile, v128, WasmModule } from './wasm.ts'
 
@@ -22,63 +21,38 @@ export const SHA3_512: Variant = { rateBytes: 72, suffix: 0x06 }
 
 /** So many bytes of the hash of the parts, one after the other. */
 export function keccak(variant: Variant, bytes: number, ...parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  return inMemory((opened) => {
-    const { code, memory } = opened
-    const { rateBytes } = variant
-    const chunkBytes = CHUNK_BLOCKS * rateBytes
+  opened ??= open()
+  const { code, memory } = opened
+  const { rateBytes } = variant
+  const chunkBytes = CHUNK_BLOCKS * rateBytes
+  try {
     let used = 0
     for (const part of parts) {
       for (let at = 0; at < part.length; ) {
         const taken = part.subarray(at, at + chunkBytes - used)
-        memory.set(taken, FIRST + used)
+        memory.set(taken, MESSAGE + used)
         at += taken.length
         used += taken.length
-        opened.end = Math.max(opened.end, FIRST + used)
         if (used < chunkBytes) continue
-        code.absorb(STATE, FIRST, CHUNK_BLOCKS, rateBytes / 8)
+        code.absorb(STATE, MESSAGE, CHUNK_BLOCKS, rateBytes / 8)
         used = 0
       }
     }
-    const blocks = pad(memory, FIRST, used, variant)
-    opened.end = Math.max(opened.end, FIRST + blocks * rateBytes)
-    code.absorb(STATE, FIRST, blocks, rateBytes / 8)
+    code.absorb(STATE, MESSAGE, pad(memory, MESSAGE, used, variant), rateBytes / 8)
     const hash = newSecret(bytes)
     for (let at = 0; at < bytes; at += rateBytes) {
       if (at > 0) code.permute(STATE)
       hash.set(memory.subarray(STATE, STATE + Math.min(rateBytes, bytes - at)), at)
     }
     return hash
-  })
-}
-
-/** Of two short messages of the same length. */
-export function keccakPair(variant: Variant, bytes: number, a: Uint8Array, b: Uint8Array): Pair<Uint8Array> {
-  const { rateBytes } = variant
-  const messageBlocks = Math.floor(a.length / rateBytes) + 1
-  if (a.length !== b.length || messageBlocks > CHUNK_BLOCKS) throw new RangeError('not a pair of short messages')
-  return inMemory((opened) => {
-    const { code, memory } = opened
-    opened.end = PAGES * PAGE_BYTES
-    for (const [message, at] of [[a, FIRST] as const, [b, SECOND] as const]) {
-      memory.set(message, at)
-      pad(memory, at, message.length, variant)
-    }
-    code.absorbPair(STATE, FIRST, SECOND, messageBlocks, rateBytes / 8)
-    const hashes = [newSecret(bytes), newSecret(bytes)] as const
-    for (let at = 0; at < bytes; at += CHUNK_BLOCKS * rateBytes) {
-      if (at > 0) code.permutePair(STATE)
-      const taken = Math.min(CHUNK_BLOCKS * rateBytes, bytes - at)
-      code.squeezePair(STATE, FIRST, SECOND, Math.ceil(taken / rateBytes), rateBytes / 8)
-      hashes[0].set(memory.subarray(FIRST, FIRST + taken), at)
-      hashes[1].set(memory.subarray(SECOND, SECOND + taken), at)
-    }
-    return hashes
-  })
+  } finally {
+    memory.fill(0, STATE, END)
+  }
 }
 
 /** Throws when the constants are not what they were when this was first used. */
 export function expectKeccakConstants(): void {
-  if (kept !== undefined && kept.code.constantsDefect() !== 0) throw new Fault('a constant has changed in memory')
+  if (opened !== undefined && opened.code.constantsDefect() !== 0) throw new Fault('a constant has changed in memory')
 }
 
 /** Ends a message of so many bytes in memory, and says how many blocks it has now. */
@@ -126,18 +100,8 @@ export const roundConstants = (): BigUint64Array<ArrayBuffer> => {
   return constants
 }
 
-/** How far the word at x + 5 y is rotated. */
-const ROTATIONS = rotations()
-
-function rotations(): number[] {
-  const found = new Array<number>(WORDS).fill(0)
-  let [x, y] = [1, 0]
-  for (let t = 0; t < ROUNDS; t++) {
-    found[x + 5 * y] = (((t + 1) * (t + 2)) / 2) % 64
-    ;[x, y] = [y, (2 * x + 3 * y) % 5]
-  }
-  return found
-}
+/** How far the word at x + 5 y is rotated: FIPS 202, table 2, modulo 64. */
+const ROTATIONS = [0, 1, 62, 28, 27, 36, 44, 6, 55, 20, 3, 10, 43, 25, 39, 41, 45, 15, 21, 8, 18, 2, 61, 56, 14]
 
 /** The same word of one state, or of two. */
 interface Width {
@@ -256,36 +220,22 @@ function rounds(width: Width, local: NewLocal) {
   ]
 }
 
-/** The memory: round constants and their balance, then what is secret: the state, and a part of each message. */
+/** The memory: round constants and their balance, then what is secret: the state, and a part of the message. */
 const STATE = 8 * ROUNDS + 16
-const FIRST = STATE + PAIR_BYTES
-const PAGE_BYTES = 65_536
-const PAGES = 1
-const SECOND = PAGE_BYTES / 2
-const CHUNK_BLOCKS = 190 // of 168 bytes: two messages have room
+const MESSAGE = STATE + STATE_BYTES
+const CHUNK_BLOCKS = 32
+const END = MESSAGE + CHUNK_BLOCKS * SHAKE128.rateBytes
 
 interface Opened {
   code: KeccakCode & { constantsDefect(): number }
   memory: Uint8Array
-  /** Up to where the memory has been written. */
-  end: number
 }
 
-let kept: Opened | undefined
+let opened: Opened | undefined
 
-/** Wipes the memory after the work. Emitted at the first use. */
-function inMemory<T>(work: (opened: Opened) => T): T {
-  kept ??= open()
-  try {
-    return work(kept)
-  } finally {
-    kept.memory.fill(0, STATE, kept.end)
-    kept.end = FIRST
-  }
-}
-
+/** At the first use. */
 function open(): Opened {
-  const module = new WasmModule(PAGES)
+  const module = new WasmModule(1)
   defineKeccak(module, 0)
   defineConstantsDefect(module, STATE)
   const exports = module.instantiate()
@@ -293,5 +243,5 @@ function open(): Opened {
   const constants = new Uint8Array(roundConstants().buffer)
   memory.set(constants)
   memory.set(balance(constants), constants.length)
-  return { code: exports as unknown as Opened['code'], memory, end: FIRST }
+  return { code: exports as unknown as Opened['code'], memory }
 }

@@ -5,12 +5,12 @@ import { copySecret, wipe } from '../../base/secret.ts'
 import { decryptAesCbc, encryptAesCbc } from '../aes.ts'
 import { checkBits, isMlDsaKeyType } from '../algorithms.ts'
 import { generateCurveKey, importCurveKey, openCurveKey } from '../ec/private-key.ts'
-import { generateMlDsa, importMlDsa, isMlDsaMode, type MlDsaPair, openMlDsa } from '../ml-dsa/private-key.ts'
+import { generateMlDsa, importMlDsa, openMlDsa } from '../ml-dsa/private-key.ts'
 import { type Random, systemRandom } from '../random.ts'
 import { wipeRsaKey } from '../rsa/encoding.ts'
 import type { OpenedRsa, RsaClaims, RsaPrivateKey } from '../rsa/private-key.ts'
 import { decodeRsaPrivateKey, encodeRsaPrivateKey, generateRsa, openRsa, rsaFromPrimes } from '../rsa/private-key.ts'
-import type { DecryptMode, EncryptMode, KeyPair, KeyType, MlDsaKeyType, SignMode } from '../types.ts'
+import type { DecryptMode, EncryptMode, KeyPair, KeyType, SignMode } from '../types.ts'
 
 export interface OpenedKey {
   /** Throws CofferError `invalid` when the key cannot do that; what is returned belongs to the caller. */
@@ -29,20 +29,8 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
     const key = openStoredRsa(privateKey, random)
     return { sign: key.sign, decrypt: key.decrypt, wipe: key.wipe, encrypt: unfit('encrypt') }
   }
-  if (isMlDsaKeyType(type)) {
-    const key = openMlDsa(type, privateKey, random)
-    return {
-      sign: (mode, message, context) => {
-        if (!isMlDsaMode(mode)) throw new CofferError('invalid', `mode: ${mode} does not fit ${type} keys`)
-        return key.sign(mode, message, context)
-      },
-      wipe: key.wipe,
-      decrypt: unfit('decrypt'),
-      encrypt: unfit('encrypt'),
-    }
-  }
   if (type !== 'Generic') {
-    const key = openCurveKey(type, privateKey, random)
+    const key = isMlDsaKeyType(type) ? openMlDsa(type, privateKey, random) : openCurveKey(type, privateKey, random)
     return { sign: key.sign, wipe: key.wipe, decrypt: unfit('decrypt'), encrypt: unfit('encrypt') }
   }
   const secret = copySecret(privateKey)
@@ -59,7 +47,7 @@ export function openKey(type: KeyType, privateKey: Uint8Array, random: Random): 
 
 export function generateKey(type: KeyType, bits: number | undefined, random: Random): KeyPair {
   if (type === 'RSA') return rsaPair(generateRsa(checkBits('RSA', bits), random))
-  if (isMlDsaKeyType(type)) return mlDsaPair(type, generateMlDsa(type, random))
+  if (isMlDsaKeyType(type)) return generateMlDsa(type, random)
   if (type !== 'Generic') return generateCurveKey(type, random)
   return { type, private: random(Math.ceil(checkBits('Generic', bits) / 8)), public: null }
 }
@@ -83,7 +71,7 @@ export function importKey(
   expanded?: Uint8Array,
   random: Random = systemRandom,
 ): KeyPair {
-  if (isMlDsaKeyType(type)) return mlDsaPair(type, importMlDsa(type, data, random, expanded))
+  if (isMlDsaKeyType(type)) return importMlDsa(type, data, random, expanded)
   if (type !== 'Generic') return importCurveKey(type, data)
   const { min, max } = GENERIC_IMPORT_BYTES
   if (data.length < min || data.length > max) {
@@ -91,12 +79,6 @@ export function importKey(
   }
   return { type, private: copySecret(data), public: null }
 }
-
-const mlDsaPair = (type: MlDsaKeyType, { private: secret, public: data }: MlDsaPair): KeyPair => ({
-  type,
-  private: secret,
-  public: { data },
-})
 
 function openStoredRsa(stored: Uint8Array, random: Random): OpenedRsa {
   const key = decodeRsaPrivateKey(stored)

@@ -20,9 +20,9 @@ import {
 } from '../keccak.ts'
 import { type Local, WasmModule } from '../wasm.ts'
 import { PolynomialEmitter } from './emitter.ts'
-import { DIGEST_BYTES, N, type Parameters } from './parameters.ts'
+import { DIGEST_BYTES, N, type Parameters, packedBytes } from './parameters.ts'
 import { defineRounding, type RoundingCode } from './rounding-code.ts'
-import { forward, inverse, narrow, product, row, transformTables } from './transform-code.ts'
+import { forward, inverse, narrow, row, transformTables } from './transform-code.ts'
 
 /** Addresses of polynomials. */
 export interface TransformCode {
@@ -32,6 +32,7 @@ export interface TransformCode {
   row(to: number, matrix: number, vector: number): void
   /** The same less challenge times t1. */
   rowLess(to: number, matrix: number, vector: number, challenge: number, t1: number): void
+  /** Of a polynomial of the key and the challenge. */
   product(to: number, integers: number, challenge: number): void
   narrow(to: number, from: number): void
 }
@@ -45,9 +46,7 @@ export const HINTS = N / 4
 /** Blocks taken out of a pair of states at once: enough for a polynomial of y, and nearly always for one of the matrix. */
 export const BLOCKS = 5
 
-export type Layout = ReturnType<typeof layoutOf>
-
-export function layoutOf({ rows, columns, signatureBytes, highBits }: Parameters) {
+function layoutOf({ rows, columns, signatureBytes, highBits }: Parameters) {
   let end = 0
   const take = (bytes: number): number => {
     const start = end
@@ -55,35 +54,33 @@ export function layoutOf({ rows, columns, signatureBytes, highBits }: Parameters
     return start
   }
   const slack = LIMB_BYTES // for what reads or writes whole vectors
-  const roundConstantsAt = take(roundConstants().byteLength)
-  const tables = take(transformTables().byteLength)
-  const balanceAt = take(LIMB_BYTES)
-  const secrets = end
-  const state = take(STATE_BYTES)
-  const pair = take(PAIR_BYTES)
-  const outputs = [0, 1].map(() => take(BLOCKS * SHAKE128.rateBytes + slack)) as [number, number]
-  const inputs = [0, 1].map(() => take(2 * SHAKE128.rateBytes)) as [number, number]
-  /** mu and then w1, as they are hashed. */
-  const hashed = take(DIGEST_BYTES + ((rows * N) / 8) * highBits + 2 * SHAKE128.rateBytes)
-  const challenge = take(POLYNOMIAL)
-  const t1 = take(rows * INTEGERS)
-  const matrix = take(rows * columns * INTEGERS)
-  const s1 = take(columns * INTEGERS)
-  const s2 = take(rows * INTEGERS)
-  const t0 = take(rows * INTEGERS)
-  const y = take(columns * POLYNOMIAL)
-  const transformed = take(columns * POLYNOMIAL)
-  const scratch = take(POLYNOMIAL)
-  const low = take(rows * INTEGERS)
-  const high = take(rows * INTEGERS)
-  const z = take(columns * INTEGERS)
-  const hints = take(rows * HINTS)
-  const signature = take(signatureBytes + slack)
+  const two = (bytes: number) => [take(bytes), take(bytes)] as const
   return {
-    ...{ roundConstantsAt, tables, balanceAt, secrets, state, pair, outputs, inputs, hashed, challenge, t1, matrix },
-    ...{ s1, s2, t0, y, transformed, scratch, low, high, z, hints, signature, end },
-    /** While a key is opened: s2 as doubles, where w0 and w1 are otherwise. */
-    rows: low,
+    roundConstants: take(roundConstants().byteLength),
+    tables: take(transformTables().byteLength),
+    balance: take(LIMB_BYTES),
+    secrets: end,
+    state: take(STATE_BYTES),
+    pair: take(PAIR_BYTES),
+    outputs: two(BLOCKS * SHAKE128.rateBytes + slack),
+    inputs: two(2 * SHAKE128.rateBytes),
+    /** mu and then w1, as they are hashed. */
+    hashed: take(DIGEST_BYTES + rows * packedBytes(highBits) + 2 * SHAKE128.rateBytes),
+    challenge: take(POLYNOMIAL),
+    t1: take(rows * INTEGERS),
+    matrix: take(rows * columns * INTEGERS),
+    s1: take(columns * INTEGERS),
+    s2: take(rows * INTEGERS),
+    t0: take(rows * INTEGERS),
+    y: take(columns * POLYNOMIAL),
+    transformed: take(columns * POLYNOMIAL),
+    scratch: take(POLYNOMIAL),
+    low: take(rows * INTEGERS),
+    high: take(rows * INTEGERS),
+    z: take(columns * INTEGERS),
+    hints: take(rows * HINTS),
+    signature: take(signatureBytes + slack),
+    end: take(0),
   }
 }
 
@@ -91,7 +88,7 @@ const PAGE_BYTES = 65_536
 
 export class Lattice {
   readonly parameters: Parameters
-  readonly at: Layout
+  readonly at: ReturnType<typeof layoutOf>
   readonly code: KeccakCode & TransformCode & RoundingCode
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly integers: Int32Array
@@ -102,7 +99,7 @@ export class Lattice {
     this.parameters = parameters
     this.at = layoutOf(parameters)
     const module = new WasmModule(Math.ceil(this.at.end / PAGE_BYTES))
-    defineKeccak(module, this.at.roundConstantsAt)
+    defineKeccak(module, this.at.roundConstants)
     defineTransforms(module, parameters, this.at.tables, products)
     defineRounding(module, parameters)
     defineConstantsDefect(module, this.at.secrets)
@@ -113,9 +110,9 @@ export class Lattice {
     this.bytes = new Uint8Array(buffer)
     this.integers = new Int32Array(buffer)
     this.doubles = new Float64Array(buffer)
-    this.bytes.set(new Uint8Array(roundConstants().buffer), this.at.roundConstantsAt)
+    this.bytes.set(new Uint8Array(roundConstants().buffer), this.at.roundConstants)
     this.bytes.set(new Uint8Array(transformTables().buffer), this.at.tables)
-    this.bytes.set(balance(this.bytes.subarray(0, this.at.balanceAt)), this.at.balanceAt)
+    this.bytes.set(balance(this.bytes.subarray(0, this.at.balance)), this.at.balance)
   }
 
   /** Runs `work`, and leaves nothing of it in memory. Throws when the constants are not what they were. */
@@ -161,8 +158,8 @@ function defineTransforms(module: WasmModule, { columns }: Parameters, tables: n
   const tablesAt: Address = { base: 0, bytes: tables }
   define('forward', 2, (emitter, at) => forward(emitter, at(0), at(1), tablesAt))
   define('inverse', 1, (emitter, at) => inverse(emitter, at(0), tablesAt))
-  define('row', 3, (emitter, at) => row(emitter, columns, at(0), at(1), at(2), undefined))
+  define('row', 3, (emitter, at) => row(emitter, columns, at(0), at(1), at(2)))
   define('rowLess', 5, (emitter, at) => row(emitter, columns, at(0), at(1), at(2), { challenge: at(3), t1: at(4) }))
-  define('product', 3, (emitter, at) => product(emitter, at(0), at(1), at(2)))
+  define('product', 3, (emitter, at) => row(emitter, 1, at(0), at(1), at(2)))
   define('narrow', 2, (emitter, at) => narrow(emitter, at(0), at(1)))
 }

@@ -32,8 +32,7 @@ export interface RoundingCode {
   hint(hints: number, low: number, high: number, product: number): number
   pack(to: number, z: number): void
   /** z or y, to doubles. */
-  unpack(to: number, from: number): void
-  isLong(z: number): number
+  unpack(to: number, from: number): number
   /** w1 of w and hints, packed. */
   useHints(packed: number, from: number, hints: number): void
 }
@@ -109,23 +108,16 @@ export function defineRounding(module: WasmModule, parameters: Parameters): void
     ])
   })
 
-  module.define('unpack', ['i32', 'i32'], [], ([to, from], local) => {
-    const value = local('v128')
+  module.define('unpack', ['i32', 'i32'], ['i32'], ([to, from], local) => {
+    const [value, exceeded] = [local('v128'), local('v128')]
     const high = i8x16.shuffle(value, [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7])
-    return loop(local, [
-      value.set(i32x4.sub(i32x4.constant(gamma1), unpackFour(from!, responseBits))),
-      v128.store(to!, f64x2.convertLowI32x4(value)),
-      v128.store(to!, f64x2.convertLowI32x4(high), 16),
-      ...advance([to!, 8 * LANES], [from!, (responseBits * LANES) / 8]),
-    ])
-  })
-
-  module.define('isLong', ['i32'], ['i32'], ([z], local) => {
-    const exceeded = local('v128')
     return [
       ...loop(local, [
-        exceeded.set(v128.or(exceeded, isAtLeast(integers(z!), gamma1 - beta))),
-        ...advance([z!, 8 * LANES]),
+        value.set(i32x4.sub(i32x4.constant(gamma1), unpackFour(from!, responseBits))),
+        v128.store(to!, f64x2.convertLowI32x4(value)),
+        v128.store(to!, f64x2.convertLowI32x4(high), 16),
+        exceeded.set(v128.or(exceeded, isAtLeast(value, gamma1 - beta))),
+        ...advance([to!, 8 * LANES], [from!, (responseBits * LANES) / 8]),
       ]),
       v128.anyTrue(exceeded),
     ]

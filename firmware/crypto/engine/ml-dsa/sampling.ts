@@ -6,15 +6,13 @@ import { DIGEST_BYTES, N, Q, SEED_BYTES } from './parameters.ts'
 
 /** ExpandA: the matrix of a public key, as the transform orders its coefficients. All of it is public. */
 export function expandMatrix(lattice: Lattice, rho: Uint8Array): void {
-  const { at, bytes, code, parameters } = lattice
+  const { at, code, parameters } = lattice
   const { rows, columns } = parameters
   const words = SHAKE128.rateBytes / 8
   for (let first = 0; first < rows * columns; first += 2) {
     for (const [i, input] of at.inputs.entries()) {
       const row = Math.floor((first + i) / columns)
-      bytes.set(rho, input)
-      bytes[input + SEED_BYTES] = first + i - row * columns
-      bytes[input + SEED_BYTES + 1] = row
+      place(lattice, input, rho, first + i - row * columns, row)
     }
     lattice.absorbPair(SEED_BYTES + 2, SHAKE128)
     code.squeezePair(at.pair, ...at.outputs, BLOCKS, words)
@@ -48,11 +46,9 @@ const transformOrder = (i: number): number => (i & ~3) | ((i & 1) << 1) | ((i >>
  * one may not: no table is read where it says, and nothing is divided.
  */
 export function sampleBounded(lattice: Lattice, target: number, rhoPrime: Uint8Array, index: number): void {
-  const { at, bytes, code } = lattice
+  const { at, code } = lattice
   const [input] = at.inputs
-  bytes.set(rhoPrime, input)
-  bytes[input + DIGEST_BYTES] = index
-  bytes[input + DIGEST_BYTES + 1] = 0
+  place(lattice, input, rhoPrime, index, 0)
   lattice.absorb(input, DIGEST_BYTES + 2, SHAKE256)
   for (let count = 0; ; code.permute(at.state)) {
     count = acceptBounded(lattice, target, count)
@@ -76,19 +72,14 @@ export function acceptBounded({ at, bytes, doubles, parameters }: Lattice, targe
 
 /** ExpandMask: y, from rho'' and a counter. */
 export function expandMask(lattice: Lattice, rhoPrime: Uint8Array, kappa: number): void {
-  const { at, bytes, code, parameters } = lattice
+  const { at, code, parameters } = lattice
   const words = SHAKE256.rateBytes / 8
   const target = (column: number): number => at.y + column * POLYNOMIAL
-  const place = (input: number, counter: number): void => {
-    bytes.set(rhoPrime, input)
-    bytes[input + DIGEST_BYTES] = counter
-    bytes[input + DIGEST_BYTES + 1] = counter >> 8
-  }
   const [first, second] = at.inputs
   for (let column = 0; column < parameters.columns; column += 2) {
-    place(first, kappa + column)
+    place(lattice, first, rhoPrime, kappa + column, (kappa + column) >> 8)
     if (column + 1 < parameters.columns) {
-      place(second, kappa + column + 1)
+      place(lattice, second, rhoPrime, kappa + column + 1, (kappa + column + 1) >> 8)
       lattice.absorbPair(DIGEST_BYTES + 2, SHAKE256)
       code.squeezePair(at.pair, ...at.outputs, BLOCKS, words)
       code.unpack(target(column + 1), at.outputs[1])
@@ -98,6 +89,13 @@ export function expandMask(lattice: Lattice, rhoPrime: Uint8Array, kappa: number
     }
     code.unpack(target(column), at.outputs[0])
   }
+}
+
+/** A seed and two bytes, as they are hashed. */
+function place({ bytes }: Lattice, input: number, seed: Uint8Array, first: number, second: number): void {
+  bytes.set(seed, input)
+  bytes[input + seed.length] = first
+  bytes[input + seed.length + 1] = second
 }
 
 /** SampleInBall: the challenge of a hash that is in memory, transformed. A hash that is rejected later counts as public, too. */

@@ -93,8 +93,7 @@ export function verify(lattice: Lattice, mu: Uint8Array, signature: Uint8Array):
   bytes.set(signature, at.signature)
   for (let j = 0; j < columns; j++) {
     const z = at.y + j * POLYNOMIAL
-    code.unpack(z, at.signature + challengeBytes + j * responseBytes)
-    if (code.isLong(z) !== 0) return false
+    if (code.unpack(z, at.signature + challengeBytes + j * responseBytes) !== 0) return false
     code.forward(at.transformed + j * POLYNOMIAL, z)
   }
   if (!readHints(lattice)) return false

@@ -4,15 +4,11 @@
  * otherwise pass 2^53. FIPS 204, sections 7.5 and 7.6.
  */
 
-import type { Walk } from '../float/machine.ts'
+import type { Machine, Walk } from '../float/machine.ts'
 import { N, Q } from './parameters.ts'
 
-export interface PolynomialMachine<V, P> {
-  load(from: P, limb: number): V
-  store(to: P, limb: number, value: V): void
-  at(from: P, limbs: number): P
-  plus(a: V, b: V): V
-  minus(a: V, b: V): V
+export interface PolynomialMachine<V, P>
+  extends Pick<Machine<V, P, unknown>, 'load' | 'store' | 'at' | 'plus' | 'minus'> {
   /** Products that are exact. */
   times(a: V, b: V): V
   plusProduct(sum: V, a: V, b: V): V
@@ -152,7 +148,7 @@ export function row<V, P>(
   to: P,
   matrix: P,
   vector: P,
-  less: { challenge: P; t1: P } | undefined,
+  less?: { challenge: P; t1: P },
 ): void {
   const walk = [
     { from: to, step: 2 },
@@ -178,20 +174,6 @@ export function row<V, P>(
   })
 }
 
-/** A polynomial of the key, integers, times the challenge. */
-export function product<V, P>(machine: PolynomialMachine<V, P>, to: P, integers: P, challenge: P): void {
-  const walk = [
-    { from: to, step: 2 },
-    { from: integers, step: 1 },
-    { from: challenge, step: 2 },
-  ]
-  machine.repeat(INTEGER_LIMBS, walk, ([to, integers, challenge]) => {
-    for (const [half, value] of machine.widen(integers!, 0).entries()) {
-      machine.store(to!, half, machine.reduce(machine.times(value, machine.load(challenge!, half))))
-    }
-  })
-}
-
 /** Doubles to integers of 32 bits. */
 export function narrow<V, P>(machine: PolynomialMachine<V, P>, to: P, from: P): void {
   const walk = [
@@ -206,11 +188,10 @@ export function narrow<V, P>(machine: PolynomialMachine<V, P>, to: P, from: P): 
 /** For both transforms. */
 export function transformTables(): Float64Array<ArrayBuffer> {
   const tables = new Float64Array(2 * TABLES_LIMBS)
-  const roots = Array.from({ length: N }, (_, k) => power(ROOT, reversed(k)))
-  const inverses = roots.map((root) => power(root, Q - 2))
-  const division = power(N, Q - 2)
-  inverses[0] = division
-  inverses[1] = multiply(inverses[1]!, division)
+  const roots = powers(ROOT)
+  const inverses = powers(ROOT_INVERSE)
+  inverses[0] = N_INVERSE
+  inverses[1] = multiply(inverses[1]!, N_INVERSE)
   for (const [i, factors] of [roots, inverses].entries()) {
     const put = (limb: number, first: number, second: number): void => {
       const [a, b] = [centred(first), centred(second)]
@@ -223,20 +204,22 @@ export function transformTables(): Float64Array<ArrayBuffer> {
 }
 
 const ROOT = 1753
+const ROOT_INVERSE = 731_434
+const N_INVERSE = 8_347_681
 const centred = (value: number): number => (value > Q / 2 ? value - Q : value)
 /** Of numbers below q: exact in doubles. */
 const multiply = (a: number, b: number): number => (a * b) % Q
 
-function power(base: number, exponent: number): number {
-  let result = 1
-  for (let [square, rest] = [base, exponent]; rest > 0; rest >>= 1) {
-    if (rest & 1) result = multiply(result, square)
-    square = multiply(square, square)
+/** Power k at the place that is k with its eight bits the other way round. */
+function powers(root: number): number[] {
+  const found: number[] = []
+  for (let [k, power] = [0, 1]; k < N; k++) {
+    found[reversed(k)] = power
+    power = multiply(power, root)
   }
-  return result
+  return found
 }
 
-/** The order of eight bits. */
 function reversed(k: number): number {
   let result = 0
   for (let bit = 0; bit < 8; bit++) result |= ((k >> bit) & 1) << (7 - bit)

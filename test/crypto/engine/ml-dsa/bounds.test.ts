@@ -7,7 +7,6 @@ import {
   inverse,
   narrow,
   POLYNOMIAL_LIMBS,
-  product,
   row,
   TABLES_LIMBS,
   transformTables,
@@ -70,7 +69,7 @@ for (const products of ['fused', 'exact'] as const) {
       for (const part of [limits.s, limits.t0]) {
         transform(machine, VECTOR, part)
         narrow(machine, KEY, VECTOR)
-        product(machine, RESULT, KEY, CHALLENGE)
+        row(machine, 1, RESULT, KEY, CHALLENGE)
         inverse(machine, RESULT, TABLES)
         assert.ok(largestOf(machine, RESULT) <= REDUCED)
       }
@@ -89,7 +88,7 @@ for (const products of ['fused', 'exact'] as const) {
       const machine = checker(new Unreduced(products))
       put(machine, MATRIX, columns * INTEGER_LIMBS, number(0n, BigInt(Q - 1)))
       for (let j = 0; j < columns; j++) transform(machine, TRANSFORMED + j * POLYNOMIAL_LIMBS, limits.y)
-      row(machine, columns, RESULT, MATRIX, TRANSFORMED, undefined)
+      row(machine, columns, RESULT, MATRIX, TRANSFORMED)
       assert.throws(() => inverse(machine, RESULT, TABLES), RangeError)
     })
   }

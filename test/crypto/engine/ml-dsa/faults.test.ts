@@ -157,7 +157,6 @@ test('nothing of a message or a hash stays in the memory of Keccak, and a change
   const { result: fresh, memories } = await madeBy(async () => {
     const module: typeof Keccak = await import(`../../../../firmware/crypto/engine/keccak.ts?${randomInt(2 ** 40)}`)
     module.keccak(SHAKE256, 1000, randomBytes(50_000))
-    module.keccakPair(SHAKE256, 1000, randomBytes(500), randomBytes(500))
     return module
   })
   assert.equal(memories.length, 1)

@@ -1,0 +1,42 @@
+/** Verification with a public key alone, as by somebody else, but with the code that checks signatures before they leave. FIPS 204, algorithms 3 and 8. */
+
+import { products as chosen } from '../../firmware/crypto/engine/choice.ts'
+import type { Products } from '../../firmware/crypto/engine/float/emitter.ts'
+import { keccak, SHAKE256 } from '../../firmware/crypto/engine/keccak.ts'
+import { keepPublic } from '../../firmware/crypto/engine/ml-dsa/key.ts'
+import { DIGEST_BYTES, type MlDsaSet, PARAMETERS, SEED_BYTES } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
+import { expandMatrix } from '../../firmware/crypto/engine/ml-dsa/sampling.ts'
+import { latticeOf } from '../../firmware/crypto/engine/ml-dsa/sets.ts'
+import { verify } from '../../firmware/crypto/engine/ml-dsa/signature.ts'
+import type { MlDsaMode } from '../../firmware/crypto/ml-dsa/private-key.ts'
+
+export const shake256 = (...parts: Uint8Array[]): Uint8Array => keccak(SHAKE256, DIGEST_BYTES, ...parts)
+
+export function verifyMlDsa(
+  set: MlDsaSet,
+  publicKey: Uint8Array,
+  mode: MlDsaMode,
+  message: Uint8Array,
+  signature: Uint8Array,
+  context: Uint8Array = new Uint8Array(),
+  products: Products = chosen,
+): boolean {
+  if (publicKey.length !== PARAMETERS[set].publicBytes || context.length > 255) return false
+  const hashed = () => shake256(shake256(publicKey), Uint8Array.of(0, context.length), context, message)
+  return verifyMu(set, publicKey, mode === 'ML_DSA' ? hashed() : message, signature, products)
+}
+
+export function verifyMu(
+  set: MlDsaSet,
+  publicKey: Uint8Array,
+  mu: Uint8Array,
+  signature: Uint8Array,
+  products: Products = chosen,
+): boolean {
+  const lattice = latticeOf(set, products)
+  return lattice.use(() => {
+    expandMatrix(lattice, publicKey.subarray(0, SEED_BYTES))
+    keepPublic(lattice, publicKey)
+    return verify(lattice, mu, signature)
+  })
+}
