@@ -1,6 +1,7 @@
 /** States, passphrases of the appliance, boot mode, metrics and the log: contract sections 2, 3.1, 3.4, 4.8 and 7. */
 
 import assert from 'node:assert/strict'
+import { verify } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
 import {
@@ -18,6 +19,7 @@ let appliance: Appliance
 const operator = credentialsOf('operator')
 const SEED = Buffer.alloc(32, 7).toString('base64')
 const ED25519 = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: SEED } }
+const ML_DSA = { type: 'ML_DSA_65', mechanisms: ['ML_DSA_Signature'], private: { data: SEED } }
 
 const get = (path: string, as = ADMIN) => appliance.call('GET', path, { as })
 const send = (method: string, path: string, json: unknown, as = ADMIN) => appliance.call(method, path, { as, json })
@@ -27,6 +29,7 @@ describe('lifecycle', () => {
     appliance = await startProvisioned({ logLevel: 'debug' })
     await addUser(appliance, 'operator', 'Operator')
     await expect(204, send('PUT', '/keys/ed', ED25519))
+    await expect(204, send('PUT', '/keys/ml-dsa', ML_DSA))
   })
   after(() => appliance?.dispose())
 
@@ -83,9 +86,17 @@ describe('lifecycle', () => {
     await expect(204, send('PUT', '/config/unattended-boot', { status: 'on' }))
     assert.deepEqual((await get('/config/unattended-boot')).json(), { status: 'on' })
     const key = (await get('/keys/ed')).text()
+    const publicPem = (await get('/keys/ml-dsa/public.pem')).text()
+    const signs = async () => {
+      const message = { mode: 'ML_DSA', message: Buffer.from('a message').toString('base64') }
+      const answer = await expect(200, send('POST', '/keys/ml-dsa/sign', message, operator))
+      const signature = Buffer.from(answer.json<{ signature: string }>().signature, 'base64')
+      assert(verify(null, Buffer.from('a message'), publicPem, signature))
+    }
     await appliance.restart()
     assert.equal(await appliance.state(), 'Operational')
     assert.equal((await expect(200, get('/keys/ed'))).text(), key)
+    await signs()
     const shown = Date.parse((await get('/config/time')).json<{ time: string }>().time)
     assert(Math.abs(shown - time) < 60_000, 'the clock keeps the time it was given')
     await expect(204, send('PUT', '/config/unattended-boot', { status: 'off' }))
@@ -93,6 +104,7 @@ describe('lifecycle', () => {
     assert.equal(await appliance.state(), 'Locked')
     await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
     assert.equal((await expect(200, get('/keys/ed'))).text(), key)
+    await signs()
   })
 
   test('metrics are strings under the names that clients look for', async () => {

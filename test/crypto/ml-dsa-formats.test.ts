@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { CofferError } from '../../firmware/base/error.ts'
 import { createCsr } from '../../firmware/crypto/encoding/csr.ts'
@@ -15,7 +16,7 @@ import { expandedMlDsa, openMlDsa } from '../../firmware/crypto/ml-dsa/private-k
 import { generateKey, importKey } from '../../firmware/crypto/pool/operations.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import type { KeyPair } from '../../firmware/crypto/types.ts'
-import { needsPython, PYTHON } from '../support/tools.ts'
+import { needsOpenssl35, needsPython, OPENSSL_35, PYTHON } from '../support/tools.ts'
 import { bothForm, der, expandedForm, mlDsaAlgorithm, mlDsaForms, pkcs8, seedForm } from './ml-dsa-forms.ts'
 import { hex, toHex, utf8 } from './support.ts'
 
@@ -30,6 +31,16 @@ function importPem(pem: string): KeyPair {
   const pair = importKey(file.type, file.data, 'expanded' in file ? file.expanded : undefined)
   checkClaimed(file.claimed, pair.public)
   return pair
+}
+
+function requestOf({ type, private: secret, public: publicKey }: KeyPair): Promise<string> {
+  return createCsr(type, publicKey, { commonName: 'host.example' }, async (mode, message) => {
+    assert.equal(mode, 'ML_DSA')
+    const key = openMlDsa(type as MlDsaSet, secret, systemRandom)
+    const signature = key.sign('ML_DSA', message)
+    key.wipe()
+    return signature
+  })
 }
 
 const publicPem = (pair: KeyPair): string => publicKeyPem(pair.type, pair.public)
@@ -109,13 +120,27 @@ for (const set of ML_DSA_SETS) {
     assert.deepEqual(rawPublic(importPem(asPem(right))), publicKey)
   })
 
+  test(
+    `${set}: the openssl program verifies our request, and takes our public key out of it`,
+    needsOpenssl35(),
+    async () => {
+      const pair = generateKey(set, undefined, systemRandom)
+      const program = join(OPENSSL_35!, 'openssl')
+      const input = await requestOf(pair)
+      const { status, stdout, stderr } = spawnSync(program, ['req', '-verify', '-noout', '-pubkey'], {
+        input,
+        encoding: 'utf8',
+      })
+      assert.equal(status, 0, stderr)
+      assert.match(stderr, /verify OK/)
+      assert.equal(stdout.trim(), publicPem(pair).trim())
+    },
+  )
+
   test(`${set}: pyca reads our keys and verifies our request, and we read its keys`, needsPython(), async () => {
     const pair = generateKey(set, undefined, systemRandom)
     const key = openMlDsa(set, pair.private, systemRandom)
-    const request = await createCsr(set, pair.public, { commonName: 'host.example' }, async (mode, message) => {
-      assert.equal(mode, 'ML_DSA')
-      return key.sign('ML_DSA', message)
-    })
+    const request = await requestOf(pair)
     const signature = key.sign('ML_DSA', utf8('a message'), utf8('a context'))
     key.wipe()
     const [seedPem, publicText] = [asPem(encodePkcs8(pair)), publicPem(pair)]

@@ -134,13 +134,20 @@ export class Rig {
 export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
+interface Parts {
+  dataDirectory?: string
+  cluster?: ClusterLink
+  /** Of its own, which it closes. */
+  pool?: CryptoPool
+}
+
 /** A fresh appliance, Unprovisioned; or whatever lies in `dataDirectory`. */
 export async function makeRig(
   deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY,
   more: Partial<AppOptions> = {},
-  { dataDirectory = newDirectory(), cluster }: { dataDirectory?: string; cluster?: ClusterLink } = {},
+  { dataDirectory = newDirectory(), cluster, pool: own }: Parts = {},
 ): Promise<Rig> {
-  const pool = await openPool()
+  const pool = own ?? (await openPool())
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
   const limitClock = { nowMs: 0 }
@@ -169,8 +176,8 @@ export async function provision(rig: Rig): Promise<void> {
 }
 
 /** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */
-export async function makeOperationalRig(more: Partial<AppOptions> = {}): Promise<Rig> {
-  const rig = await makeRig(DEVICE_KEY, more)
+export async function makeOperationalRig(more: Partial<AppOptions> = {}, parts?: Parts): Promise<Rig> {
+  const rig = await makeRig(DEVICE_KEY, more, parts)
   await provision(rig)
   await rig.user('operator', 'Operator')
   await rig.user('metrics', 'Metrics')

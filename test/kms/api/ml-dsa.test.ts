@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, hash, verify } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { makeOperationalRig, type Rig } from '../../support/in-process.ts'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { createPool } from '../../../firmware/crypto/pool/pool.ts'
+import { makeOperationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64')
 const operator = { as: 'operator' }
@@ -181,9 +182,59 @@ describe('ML-DSA keys', () => {
     assert.equal((await ask('inside', message, 'ns~operator')).status, 403)
   })
 
+  test('are used again after a lock', async () => {
+    const key = await publicPem('ml-dsa-87')
+    assert.equal(await rig.status('POST /lock'), 204)
+    assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 204)
+    const message = Buffer.from('unlocked')
+    assert(verify(null, message, key, await signed('ml-dsa-87', { mode: 'ML_DSA', message: base64(message) })))
+  })
+
   test('are no keys for TLS', async () => {
     for (const { type } of SETS) assert.equal(await rig.status('POST /config/tls/generate', { json: { type } }), 400)
   })
+})
+
+/** An appliance whose only worker is that one, and what its log says of errors from now on. */
+async function rigWith(t: TestContext, worker: string): Promise<{ rig: Rig; errors: () => string[] }> {
+  const entry = new URL(`../../crypto/${worker}`, import.meta.url)
+  const rig = await makeOperationalRig({}, { pool: createPool({ workers: 1, entry }) })
+  t.after(rig.close)
+  const errors = () => rig.entries.filter(({ level }) => level === 'error').map(({ message }) => message)
+  return { rig, errors }
+}
+
+for (const { type, name } of SETS)
+  test(`${type}: a bit that flips in memory costs an answer and a line in the log, no wrong signature leaves, and the next is right`, async (t) => {
+    const { rig, errors } = await rigWith(t, 'faulty-worker.ts')
+    await rig.key(name, { type, mechanisms: BOTH })
+    const key = createPublicKey((await rig.call(`GET /keys/${name}/public.pem`)).text)
+    const sign = (message: Uint8Array) =>
+      rig.call(`POST /keys/${name}/sign`, { ...operator, json: { mode: 'ML_DSA', message: base64(message) } })
+    const [message, flipping] = [Buffer.from('a message'), Buffer.alloc(32, 0xdd)]
+    assert.equal((await sign(message)).status, 200)
+    const { status, text } = await sign(flipping)
+    assert.deepEqual([status, text], [503, '{"message":"The crypto operation failed"}'])
+    assert.equal(errors().length, 1)
+    assert.match(errors()[0]!, /internal: The crypto operation failed$/)
+    const after = await sign(message)
+    assert.equal(after.status, 200)
+    assert(verify(null, message, key, Buffer.from(after.json.signature, 'base64')))
+  })
+
+test('a set whose known answer is wrong makes no keys and no signatures, and the log says so', async (t) => {
+  const { rig, errors } = await rigWith(t, 'spoilt-worker.ts')
+  const generate = (type: string) =>
+    rig.call('POST /keys/generate', { json: { id: type, type, mechanisms: ['ML_DSA_Signature'] } })
+  const { status, text } = await generate('ML_DSA_44')
+  const said = 'Signatures of ML_DSA_44 come out wrong: this computer or this software is broken'
+  assert.deepEqual([status, text], [503, JSON.stringify({ message: said })])
+  assert.equal(errors().length, 1)
+  assert(errors()[0]!.endsWith(`internal: ${said}`))
+  assert.equal(await rig.status('GET /keys/ML_DSA_44'), 404)
+  assert.equal((await generate('ML_DSA_65')).status, 201)
+  const json = { mode: 'ML_DSA', message: base64('x') }
+  assert.equal(await rig.status('POST /keys/ML_DSA_65/sign', { ...operator, json }), 200)
 })
 
 describe('GET /keys', () => {
