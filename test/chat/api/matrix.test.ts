@@ -1,0 +1,138 @@
+/**
+ * Who may call what, of every route there is: made from the contract's tables (section 3, columns "Method and path" and Who)
+ * and from the declarations. What a caller may do with whom is tested per row.
+ */
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { DECLARATIONS, OTHER_DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
+import type { Who } from '../../../firmware/chat/http/declaration.ts'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { addUser } from '../../../firmware/chat/realm/users/change.ts'
+import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+
+/** Not built yet; a row that is goes from here. */
+const TO_COME = ['E121', 'E122', 'E123', 'E125', 'E126', 'E127', 'E128', 'E129']
+/** What this side calls, and what another row's route answers, too. */
+const NO_ROUTE = ['E140', 'E69']
+
+interface Row {
+  row: string
+  who: string
+  routes: { method: string; path: string }[]
+}
+
+const page = readFileSync(new URL('../../../firmware/chat/CONTRACT.md', import.meta.url), 'utf8')
+const ROWS: Row[] = page
+  .split('\n')
+  .filter((line) => /^\| E\d+ \|/.test(line))
+  .map((line) => {
+    const [, row, , paths, who] = line.split('|').map((cell) => cell.trim())
+    return { row: row!, who: who!, routes: routesOf(paths!) }
+  })
+
+/** `GET, POST /a; DELETE /a/{id} (12)` */
+function routesOf(cell: string): Row['routes'] {
+  return cell.split(';').flatMap((part) => {
+    const methods = part.match(/\b(GET|POST|PATCH|PUT|DELETE)\b/g) ?? []
+    const paths = part.match(/\/[a-z][a-z0-9_/{}]*/g) ?? []
+    return paths.flatMap((path) => methods.map((method) => ({ method, path: path.replace(/\{\w+\}/g, ':') })))
+  })
+}
+
+const all = [...DECLARATIONS, ...OTHER_DECLARATIONS]
+const plain = (path: string): string => path.replace(/:\w+/g, ':')
+
+test('each row of the contract is there, on each of its paths', () => {
+  assert.ok(ROWS.length > 140)
+  for (const { row, routes } of ROWS) {
+    if (TO_COME.includes(row) || NO_ROUTE.includes(row)) continue
+    assert.ok(routes.length > 0, row)
+    for (const { method, path } of routes) {
+      const found = DECLARATIONS.some(
+        (one) =>
+          one.method === method &&
+          // A file's path has as many parts as it needs: contract section 2.5.
+          (plain(one.path) === path || (row === 'E131' && one.row === row)),
+      )
+      assert.ok(found, `${row}: ${method} ${path}`)
+    }
+  }
+})
+
+test('each route is of a row of the contract', () => {
+  const rows = new Set([...ROWS.map(({ row }) => row), 'static'])
+  for (const { row, method, path } of all) assert.ok(rows.has(row), `${row}: ${method} ${path}`)
+})
+
+/** What the column Who says of a route; a right that a rule decides is for whoever can have it. */
+function declarable({ row, who }: Row, method: string): readonly Who[] {
+  if (row === 'E102') return ['account'] // as E101
+  if (row === 'E117') return method === 'GET' ? ['account'] : ['administrator']
+  if (row === 'E98' || row === 'E99') return method === 'GET' ? ['member'] : ['account']
+  if (who.startsWith('—')) return ['nobody']
+  if (/^A\b/.test(who)) return ['account', 'anyone']
+  if (/^U\b/.test(who)) return ['human']
+  if (/^M\b/.test(who)) return ['member']
+  if (/^Adm\b/.test(who)) return ['administrator']
+  if (/^Own\b/.test(who)) return ['owner']
+  return ['account', 'human', 'member']
+}
+
+for (const { row, method, path, who } of DECLARATIONS)
+  test(`${row} ${method} ${path} is declared for whom the contract says`, () => {
+    const expected = declarable(ROWS.find((one) => one.row === row)!, method)
+    assert.ok(expected.includes(who), `${who} instead of ${expected.join(' or ')}`)
+  })
+
+type Caller = 'nobody' | 'guest' | 'member' | 'moderator' | 'administrator' | 'owner' | 'bot'
+const EVERYBODY: readonly Caller[] = ['nobody', 'guest', 'member', 'moderator', 'administrator', 'owner', 'bot']
+const ADMITTED: Readonly<Record<Who, readonly Caller[]>> = {
+  nobody: EVERYBODY,
+  anyone: EVERYBODY,
+  account: EVERYBODY.slice(1),
+  human: ['guest', 'member', 'moderator', 'administrator', 'owner'],
+  member: ['member', 'moderator', 'administrator', 'owner', 'bot'],
+  moderator: ['moderator', 'administrator', 'owner'],
+  administrator: ['administrator', 'owner'],
+  owner: ['owner'],
+}
+
+let rig: TestChat
+const clients = {} as Record<Caller, Client | null>
+before(async () => {
+  // Whoever is let in gets here; nothing is changed by it, and no parameter is missing.
+  for (const one of all) Object.assign(one, { handle: () => ({}), parameters: {}, segments: {}, audit: undefined })
+  rig = await openTestChat()
+  const bot = { type: 1, ownerId: 1, defaultSendingStreamId: null, defaultEventsRegisterStreamId: null } as const
+  const made = rig.chat.realm.change((turn) =>
+    addUser(rig.chat.realm, turn, {
+      email: 'robot-bot@coffer.invalid',
+      fullName: 'Robot',
+      role: ROLES.member,
+      bot: { ...bot, defaultAllPublicStreams: false },
+    }),
+  )
+  Object.assign(clients, { nobody: null, owner: rig.owner, bot: rig.clientOf(made) })
+  for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
+    clients[role] = rig.account(`some-${role}`, ROLES[role])
+})
+after(() => rig.close())
+
+for (const [base, list] of [
+  ['/api/v1', DECLARATIONS],
+  ['', OTHER_DECLARATIONS],
+] as const)
+  for (const { row, method, path, who } of list)
+    test(`${row} ${method} ${base}${path} lets in ${who}`, async () => {
+      for (const caller of EVERYBODY) {
+        const client = clients[caller]
+        const credentials = `Basic ${Buffer.from(`${client?.user.email}:${client?.key}`).toString('base64')}`
+        const headers = { host: 'chat.example', ...(client && { authorization: credentials }) }
+        const url = `http://chat.example${base}${path.replace(/:\w+/g, '1')}`
+        const { status } = await rig.chat.api.request(url, { method, headers })
+        const refused = caller === 'nobody' ? 401 : 400
+        assert.equal(status, ADMITTED[who].includes(caller) ? 200 : refused, caller)
+      }
+    })
