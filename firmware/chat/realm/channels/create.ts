@@ -15,7 +15,7 @@ import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { publishDefaultChannels } from './default-channels.ts'
 import { viewersOf } from './find.ts'
-import { expectFolder } from './folders.ts'
+import { expectFolder, publishFolderOf } from './folders.ts'
 import { publishCreation } from './sight-events.ts'
 
 export const CHANNEL_NAME_CHARACTERS_MAX = 60
@@ -65,7 +65,9 @@ export function createChannel(
   if (realm.state.channelByName.get(fold(channel.name)) !== undefined)
     throw badRequest(`Channel '${channel.name}' already exists`)
   turn.put('channel', channel)
-  publishCreation(realm, turn, channel, viewersOf(realm, channel))
+  const viewers = viewersOf(realm, channel)
+  publishFolderOf(realm, turn, channel, viewers)
+  publishCreation(realm, turn, channel, viewers)
   if (channel.isDefault) publishDefaultChannels(realm, turn)
   return channel
 }
