@@ -20,7 +20,8 @@ import type { BootChannel } from './channel/connect.ts'
 import { PRODUCT } from './channel/product.ts'
 import type { LastStart, ToBoot, ToFirmware } from './channel/protocol.ts'
 import { type ChatHost, createChatHost } from './chat/host.ts'
-import { createEtcdService } from './cluster/etcd/service.ts'
+import { createEtcdService, type EtcdService } from './cluster/etcd/service.ts'
+import { connectAsMember } from './cluster/membership/record.ts'
 import { NO_LOG_HOST } from './configuration/configuration.ts'
 import { consoleFiles } from './console-files.ts'
 import { engineChoice } from './crypto/engine/choice.ts'
@@ -39,6 +40,7 @@ import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
 
 const BUILD_DIGITS = 12
+const ISOLATED_MS_MAX = 24 * 3_600_000 // contract section 3.6
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
 
 /**
@@ -81,13 +83,13 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const syslog = createSyslog(clock.now)
   const log = openLog(start, syslog)
   const pool = createPool({ entry: workerOf(program), startLater: true })
-  const appliance = await openStore(start, { pool, log, clock })
+  const etcd = createEtcdService({ socket: settings.etcd?.socket, send })
+  channel.on('message', etcd.receive)
+  const appliance = await openStore(start, { pool, log, clock, etcd })
   followLogging(appliance, log, syslog)
   const traffic = createTraffic()
   const bootManager = createBootManager(send)
   channel.on('message', bootManager.receive)
-  const etcd = createEtcdService({ socket: settings.etcd?.socket, send })
-  channel.on('message', etcd.receive)
   chat = openChat(start, { appliance, log, send })
   channel.on('message', (message) => chat?.receive(message))
   const { releaseKey, console } = settings
@@ -135,7 +137,7 @@ function openLog({ settings, software }: Start, syslog: Syslog): Log {
 /** From then on, no native code is loaded any more. */
 async function openStore(
   { settings: { dataDirectory }, deviceKey, withheld, count }: Start,
-  services: { pool: CryptoPool; log: Log; clock: Clock },
+  services: { pool: CryptoPool; log: Log; clock: Clock; etcd: EtcdService },
 ): Promise<Appliance<Operational>> {
   const appliance = await openAppliance({
     ...services,
@@ -143,6 +145,10 @@ async function openStore(
     deviceKey,
     withheld,
     count,
+    cluster: {
+      connect: (device) => connectAsMember(device, services.etcd.socket),
+      isolatedMaxMs: ISOLATED_MS_MAX,
+    },
     openDomain,
     firstAdministrator,
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),

@@ -24,6 +24,7 @@ import type { Operational } from '../kms/domain/operational.ts'
 import { ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
 import { UNLOCK_COST } from '../store/key-slots.ts'
 import { holdsRecords } from '../store/vault.ts'
+import { type Clustering, createClustering, REMOVED, wasRemoved } from './clustering.ts'
 import { deviceIdOf } from './device-id.ts'
 import { DeviceStore } from './device-store.ts'
 import type { Disk } from './disk.ts'
@@ -53,6 +54,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** What Administrators set of the device itself. */
   readonly configuration: Configuration
   readonly backups: Backups
+  /** Who else has the records of this appliance, and how they become more and fewer. */
+  readonly members: Clustering
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
@@ -123,17 +126,33 @@ export class Appliance<D extends OpenDomain = Operational> {
       restart: (domainKey) => this.#restart(domainKey),
       setTime: (timeMs) => this.setTime(timeMs),
     })
+    const slot = new DomainKeySlot({ pool, random, cost })
     this.#opening = new Opening({
       services,
       states: this.#states,
       store: this.#store,
       sessions: this.#sessions,
-      slot: new DomainKeySlot({ pool, random, cost }),
+      slot,
       tolerance,
       collections: options.collections ?? COLLECTION_NAMES,
       firstAdministrator: options.firstAdministrator,
       onDamage: this.#noteDamage,
       inTurn: (place, task) => this.#derivations.run(place, task),
+    })
+    this.members = createClustering({
+      ...{ etcd: options.etcd, nowMs: options.nowMs ?? (() => performance.now()) },
+      ...{ store: this.#store, configuration: this.configuration, random, pool, log, cost, slot },
+      deviceId: this.deviceId,
+      collections: options.collections ?? COLLECTION_NAMES,
+      chat: () => this.backups.chat,
+      state: () => this.#states.current,
+      session: () => this.#sessions.expect(),
+      inTurn: (place, task) => this.#derivations.run(place, task),
+      openVault: (disk, domainKey) => this.#opening.openVault(disk, domainKey),
+      found: (etcd, alongside) => this.foundCluster(etcd, alongside),
+      endSession: () => this.#sessions.end(),
+      startAgain: () => this.#startAgain(),
+      leaveFailed: (reason) => this.leaveFailed(reason),
     })
     this.#unlockFrom = createUnlocking({
       limiter: this.limiter,
@@ -178,6 +197,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     }
     this.configuration.load()
     this.configuration.tls.use(await this.#store.tlsIdentity(makeTlsIdentity))
+    this.members.begin()
     this.#sessions.startFlushing()
     // A thread tells it in the name of the request that it was started for, which may be over.
     pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
@@ -282,6 +302,7 @@ export class Appliance<D extends OpenDomain = Operational> {
    * call does nothing.
    */
   close(): Promise<void> | void {
+    this.members.close()
     this.#sessions.stopFlushing()
     const ending = this.#sessions.end()
     if (ending !== undefined) return ending.then(() => this.#store.close())
@@ -311,7 +332,8 @@ export class Appliance<D extends OpenDomain = Operational> {
 
   async #boot(disk: Disk): Promise<void> {
     const { store, device } = disk
-    if (device.has(ATTENDED)) {
+    if (wasRemoved(device)) this.#states.begin('Failed', REMOVED)
+    else if (device.has(ATTENDED)) {
       this.#states.begin('Locked')
       const opened = this.#opening.unattended(disk)
       if (!this.#sessions.isComing) await opened // it waits for others, who may need this start to end
@@ -330,6 +352,15 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#states.enter('Locked')
     if (wasOpen) return
     this.configuration.reload()
+    await this.#opening.unattended(disk)
+  }
+
+  /** As after a start, with what the store holds now. */
+  async #startAgain(): Promise<void> {
+    const disk = this.#store.expect()
+    this.#sessions.drop()
+    if (wasRemoved(disk.device)) return this.leaveFailed(REMOVED)
+    this.#states.enter('Locked')
     await this.#opening.unattended(disk)
   }
 

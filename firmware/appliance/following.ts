@@ -5,12 +5,14 @@
 
 import { CofferError } from '../base/error.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
+import { openMembership } from '../cluster/membership/record.ts'
 import { Contact } from '../cluster/replica/contact.ts'
 import { loadRecords } from '../cluster/replica/load.ts'
 import { openPosition } from '../cluster/replica/position.ts'
 import type { Refusal } from '../cluster/replica/refusal.ts'
 import { type Replica, startReplica } from '../cluster/replica/replica.ts'
 import type { DeviceArea } from '../store/device-area.ts'
+import { type Head, headOf } from '../store/head.ts'
 import type { Vault } from '../store/vault.ts'
 import type { ClusterLink } from './cluster-link.ts'
 import type { Disk } from './disk.ts'
@@ -58,6 +60,7 @@ export function createFollowing({ link, services, onContact, onRefusal }: Follow
       domainKey: vault.domainKey,
       replicate: vault.replicate,
       position: openPosition(device),
+      least: leastOf(device),
       onTrouble: (what) => log.error('cluster', `following the others: ${what}`),
       onBeat: () => onContact(replica.lostMs),
     })
@@ -104,4 +107,10 @@ export function createFollowing({ link, services, onContact, onRefusal }: Follow
       return start(records, etcd)
     },
   }
+}
+
+/** What a node that has joined must get at the least. */
+function leastOf(device: DeviceArea): Head | null {
+  const least = openMembership(device).read()?.least ?? null
+  return least && headOf(least.head)
 }

@@ -60,7 +60,7 @@ export class Opening<D extends OpenDomain> {
         const slots = await slot.seal(domainKey, unlockPassphrase)
         const records = await firstAdministrator(adminPassphrase, services)
         const disk = this.#expect('provision')
-        const vault = this.#openVault(disk, domainKey)
+        const vault = this.openVault(disk, domainKey)
         const timeMs = systemTimeMs + clock.now() - requestedAtMs // the derivations took their time
         const provisioned = vault.change(() => ({
           changes: records,
@@ -90,7 +90,7 @@ export class Opening<D extends OpenDomain> {
         if (sessions.ending !== undefined) await sessions.ending
         const disk = this.#expect('unlock')
         tolerance.attempt('keeping the domain key for backups', () => slot.keepBeside(disk, beside))
-        const vault = this.#openVault(disk, domainKey)
+        const vault = this.openVault(disk, domainKey)
         await this.#importRecords(disk, vault)
         await this.#admit('unlock', vault)
       } finally {
@@ -136,7 +136,7 @@ export class Opening<D extends OpenDomain> {
 
   /** Without waiting where nothing is to be imported. Takes over the domain key. */
   #withKey(disk: Disk, domainKey: Uint8Array): Promise<void> | void {
-    const vault = this.#openVault(disk, domainKey)
+    const vault = this.openVault(disk, domainKey)
     if (waiting(disk.device) === null) return this.#admit('unlock', vault)
     return this.#importRecords(disk, vault).then(() => this.#admit('unlock', vault))
   }
@@ -153,7 +153,8 @@ export class Opening<D extends OpenDomain> {
     }
   }
 
-  #openVault({ store }: Disk, domainKey: Uint8Array): Vault {
+  /** Takes over the domain key. */
+  openVault({ store }: Disk, domainKey: Uint8Array): Vault {
     const { services, onDamage, collections } = this.#options
     return openVault(store, domainKey, services.random, onDamage, collections)
   }

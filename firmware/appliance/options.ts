@@ -3,6 +3,7 @@
 import type { AttemptLimiter } from '../base/attempts.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { EtcdService } from '../cluster/etcd/service.ts'
 import type { Random } from '../crypto/random.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
@@ -52,6 +53,10 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   limiter?: AttemptLimiter
   /** Absent where there are no clusters. */
   cluster?: ClusterLink | undefined
+  /** Absent where it is alone for ever. */
+  etcd?: EtcdService | undefined
+  /** For how long the others have not answered; must never jump. */
+  nowMs?: () => number
   /** Where SQLite's native code lies, when not in its package. */
   nativeBinding?: string
 }

@@ -6,7 +6,8 @@ import type { State } from '../base/states.ts'
 
 /**
  * What each trigger needs and where it leads. A start leads to any state, an algorithm that is found wrong from any state
- * to Failed, and out of Failed only a restart; or the others of a cluster, where it was that they did not answer.
+ * to Failed, and out of Failed only a restart; or the others of a cluster, where it was that they did not answer;
+ * or to go on without them.
  */
 export const TRANSITIONS = {
   provision: { from: 'Unprovisioned', to: 'Operational' },
@@ -69,6 +70,10 @@ export class States {
 
   enter(state: State): void {
     if (state === 'Operational') this.#openFailure = undefined
+    if (state !== 'Failed') {
+      this.#failure = undefined
+      this.#isSuspended = false
+    }
     if (this.#current === state) return
     this.#current = state
     this.endEra()
@@ -96,8 +101,6 @@ export class States {
 
   resume(): void {
     if (!this.#isSuspended) return
-    this.#isSuspended = false
-    this.#failure = undefined
     this.enter('Operational')
   }
 

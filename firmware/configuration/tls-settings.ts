@@ -1,9 +1,10 @@
 /** The TLS key, its certificates and the cluster's authority. Contract sections 3.4, 6.5 and 6.6. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
 import { CofferError } from '../base/error.ts'
 import { createFairQueue, INSIDE } from '../base/fair-queue.ts'
-import { wipe } from '../base/secret.ts'
+import { copySecret, wipe } from '../base/secret.ts'
 import {
   checkChain,
   encodeCertificates,
@@ -22,6 +23,17 @@ import { type DeviceRecords, readText, writeText } from './device-records.ts'
 
 const CHANGES_MAX = 16 // waiting for one another, milliseconds each
 
+/** RFC 5280 section 4.2.1.12. Members of a cluster are clients of one another, too. */
+const PEER_USES = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' }
+
+/** What a member of a cluster shows the others; PEM. */
+export interface PeerIdentity {
+  certificate: string
+  /** A copy; whoever gets it wipes it. */
+  key: Uint8Array
+  authority: string
+}
+
 export interface TlsServices {
   records: DeviceRecords
   pool: CryptoPool
@@ -36,6 +48,8 @@ export interface TlsServices {
 
 /** Every change is tried in a handshake before it is stored, so that none can shut everybody out. */
 export class TlsSettings {
+  /** Under which the other members of a cluster know this one; null while it is alone. */
+  peerHost: string | null = null
   readonly #services: TlsServices
   readonly #changes = createFairQueue(CHANGES_MAX)
   #identity: TlsIdentity | undefined
@@ -82,7 +96,7 @@ export class TlsSettings {
     return this.#withKey(pair, (sign) => createCsr(pair.type, pair.public, subject, sign))
   }
 
-  /** Throws `invalid` for what no client could use, `unavailable` when the cluster's authority has not signed it. */
+  /** Throws `invalid` for what no client could use, `unavailable` when the cluster's authority has not signed it, or members could not use it. */
   setCertificates(pem: Uint8Array): Promise<void> {
     return this.#changes.run(INSIDE, async () => {
       const certificates = parseCertificates(pem)
@@ -91,6 +105,7 @@ export class TlsSettings {
       checkChain(certificates)
       const ca = this.#authority()
       if (ca !== null) assertSignedBy(certificates, ca)
+      if (this.peerHost !== null) assertForPeer(certificates[0]!, this.peerHost)
       await this.#replace({ key: this.identity.key, cert: encodeCertificates(certificates) })
     })
   }
@@ -120,9 +135,11 @@ export class TlsSettings {
     return text
   }
 
-  /** Throws `invalid` unless it is one root, `unavailable` unless it has signed the TLS certificate. */
+  /** Throws `invalid` unless it is one root, `unavailable` in a cluster, or unless it has signed the TLS certificate. */
   setClusterCa(pem: Uint8Array): Promise<void> {
     return this.#changes.run(INSIDE, async () => {
+      if (this.peerHost !== null)
+        throw new CofferError('unavailable', 'This node is in a cluster, whose members know each other by its CA')
       const certificates = parseCertificates(pem)
       if (certificates.length !== 1) throw new CofferError('invalid', 'Exactly one certificate is needed')
       if (!isRoot(certificates[0]!)) throw new CofferError('invalid', 'Not a self-signed certificate of an authority')
@@ -130,6 +147,22 @@ export class TlsSettings {
       assertSignedBy(parseCertificates(new TextEncoder().encode(this.identity.cert)), text)
       writeText(this.#services.records, CLUSTER_CA, text)
     })
+  }
+
+  /** What the members of a cluster know each other by. Throws `unavailable` where there is no authority. */
+  peerIdentity(): PeerIdentity {
+    const authority = this.clusterCa
+    if (authority === null) throw new CofferError('unavailable', 'No cluster CA is set')
+    return { certificate: this.identity.cert, key: copySecret(this.identity.key), authority }
+  }
+
+  /** Throws `unavailable` unless the other members of a cluster would take its certificate for that of this host. */
+  assertFitForPeers(host: string): void {
+    const authority = this.clusterCa
+    if (authority === null) throw new CofferError('unavailable', 'No cluster CA is set')
+    const certificates = parseCertificates(new TextEncoder().encode(this.identity.cert))
+    assertSignedBy(certificates, authority)
+    assertForPeer(certificates[0]!, host)
   }
 
   async #replace(identity: TlsIdentity): Promise<void> {
@@ -167,6 +200,20 @@ export class TlsSettings {
 
 /** The pool's numbers of keys: those of the domain count up from 1. */
 let nextRef = -1
+
+/** What etcd would refuse without saying which of its members is to blame. */
+function assertForPeer(certificate: X509Certificate, host: string): void {
+  const uses = certificate.keyUsage as string[] | undefined
+  for (const [use, who] of Object.entries(PEER_USES))
+    if (uses !== undefined && !uses.includes(use))
+      throw new CofferError('unavailable', `The TLS certificate is not for ${who}, which members of a cluster are`)
+  const isForHost = isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)
+  if (isForHost === undefined)
+    throw new CofferError('unavailable', `The TLS certificate has no subject alternative name ${host}`)
+  const curve = certificate.publicKey.asymmetricKeyDetails?.namedCurve
+  if (curve?.startsWith('brainpool'))
+    throw new CofferError('unavailable', 'Members of a cluster cannot use a TLS key on a Brainpool curve')
+}
 
 /** One of the chain is enough: everything before it is then under that authority, too. */
 function assertSignedBy(certificates: readonly X509Certificate[], ca: string): void {

@@ -434,7 +434,8 @@ const cluster: Row[] = [
       backupPassphrase: BACKUP,
     },
   },
-  { method: 'POST', path: '/cluster/force-new', states: ['F'], who: [], success: 204 },
+  // The user `unlock` is none of them.
+  { method: 'POST', path: '/cluster/force-new', states: ['L', 'Op', 'F'], who: 'Pub', success: 204, lacking: 401 },
 ]
 
 /** Added to the contract's: 7.6, 5 (row 23), and the list of keys with details. */

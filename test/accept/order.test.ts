@@ -445,8 +445,8 @@ const administration: Case[] = [
   { fails: [12, 13], method: 'DELETE', path: '/cluster/members/f', call: { as: ADMIN, ...another }, status: 404 },
   { fails: [7, 12], method: 'POST', path: '/cluster/members/f/promote', call: { as: operator }, status: 403 },
   { fails: [14, 15], method: 'POST', path: '/cluster/join', call: { as: ADMIN, ...broken }, status: 400 },
-  { fails: [2, 5], method: 'GET', path: '/cluster/force-new', status: 412 },
-  { fails: [2, 6], method: 'POST', path: '/cluster/force-new', call: { as: wrong() }, status: 412 },
+  { fails: [5, 6], method: 'GET', path: '/cluster/force-new', status: 405 },
+  { fails: [6, 14], method: 'POST', path: '/cluster/force-new', call: { as: ADMIN, ...another }, status: 401 },
 ]
 
 describe('the order of checks', () => {

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AppOptions, createApp } from '../../firmware/app.ts'
 import { type Appliance, openAppliance } from '../../firmware/appliance/appliance.ts'
-import type { ClusterLink } from '../../firmware/appliance/cluster-link.ts'
 import { createAttemptLimiter } from '../../firmware/base/attempts.ts'
 import { createLog, type Entry, type Log } from '../../firmware/base/log.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
@@ -18,7 +17,7 @@ import { openPool } from './pool.ts'
 
 export const UNLOCK = 'unlock passphrase'
 export const ADMIN = 'admin passphrase'
-const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
+export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
 const DEVICE_KEY = new Uint8Array(32).fill(7)
 
 export interface Call {
@@ -134,9 +133,9 @@ export class Rig {
 export const basic = (user: string, passphrase: string): string =>
   `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
-interface Parts {
+/** `cluster`, `etcd`, `nowMs`: what an appliance needs that is not alone. */
+interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs'>> {
   dataDirectory?: string
-  cluster?: ClusterLink
   /** Of its own, which it closes. */
   pool?: CryptoPool
 }
@@ -145,7 +144,7 @@ interface Parts {
 export async function makeRig(
   deviceKey: Uint8Array<ArrayBuffer> | null = DEVICE_KEY,
   more: Partial<AppOptions> = {},
-  { dataDirectory = newDirectory(), cluster, pool: own }: Parts = {},
+  { dataDirectory = newDirectory(), pool: own, ...cluster }: Parts = {},
 ): Promise<Rig> {
   const pool = own ?? (await openPool())
   const entries: Entry[] = []
@@ -160,7 +159,7 @@ export async function makeRig(
     firstAdministrator: (passphrase, deps) => firstAdministrator(passphrase, { ...deps, passphraseCost: CHEAP }),
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
-    cluster,
+    ...cluster,
     limiter: createAttemptLimiter(() => limitClock.nowMs),
   })
   return new Rig(pool, appliance, log, entries, dataDirectory, more, limitClock)
@@ -169,8 +168,8 @@ export async function makeRig(
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'coffer-api-'))
 
 /** Makes it Operational. */
-export async function provision(rig: Rig): Promise<void> {
-  const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
+export async function provision(rig: Rig, unlockPassphrase = UNLOCK): Promise<void> {
+  const json = { unlockPassphrase, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
   const { status, text } = await rig.call('POST /provision', { as: null, json })
   if (status !== 204) throw new Error(`provision: ${status} ${text}`)
 }

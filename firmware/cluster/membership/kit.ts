@@ -31,7 +31,7 @@ const schema = z.object({
   head: z.object({
     format: z.int(),
     n: z.int().nonnegative(),
-    sets: z.record(z.string(), z.tuple([z.int().nonnegative(), z.base64()])),
+    sets: z.record(z.string(), z.tuple([z.int().nonnegative(), z.base64()]).readonly()),
   }),
   /** Of etcd, that the head was written at. */
   revision: z.int().positive(),

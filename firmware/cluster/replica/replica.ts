@@ -9,6 +9,8 @@ import { actAlone } from '../../base/admission.ts'
 import { CofferError, unavailable } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import { equalBytes } from '../../crypto/seal.ts'
+import type { Head } from '../../store/head.ts'
+import { areSameSets } from '../../store/record-set.ts'
 import type { Decision, Row } from '../../store/store.ts'
 import type { Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
@@ -39,6 +41,8 @@ export interface ReplicaOptions {
   /** What is known of the cluster since before. */
   contact?: Contact
   position: PositionRow
+  /** Of a node that has nothing yet: what the cluster had when it was registered. */
+  least?: Head | null
   /** It follows no more. */
   onRefusal(refusal: Refusal): void
   /** Something failed that will be tried again. */
@@ -308,6 +312,7 @@ class RunningReplica implements Replica {
     const own = this.#copy.head()
     const position = this.#position
     if (head.n < own.n) throw new Refusal('it is older than what this node has')
+    if (position === null) expectLeast(head, this.#options.least ?? null)
     if (position === null || position.generation !== generation) return true
     expectNotOlder(entry, position.revision)
     if (head.n === own.n && position.id !== id)
@@ -497,6 +502,13 @@ class RunningReplica implements Replica {
 
 const notCaughtUp = (): CofferError =>
   new CofferError('busy', 'This node has not got yet what the others have, try again')
+
+function expectLeast(head: Head, least: Head | null): void {
+  if (least === null || head.n > least.n) return
+  if (head.n < least.n) throw new Refusal('it is older than it was when this node was registered')
+  if (!areSameSets(head.sets, least.sets))
+    throw new Refusal('its records are not those that it had when this node was registered')
+}
 
 function expectHead<T>(head: T | null): T {
   if (head === null) throw new Refusal('its head is missing')

@@ -1,22 +1,24 @@
 /**
- * `/cluster`: this release is one node, which tells its own membership and refuses every change of it, after the checks
- * that a cluster would make, too. Contract sections 3.6 and 4.8.
+ * `/cluster`: the members of the cluster, of which a node that is alone tells itself. Where there is no etcd, every change is refused,
+ * after the checks that a cluster makes, too. Contract sections 3.6 and 4.8.
  */
 
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { MEMBERS_MAX, PEER_PORT } from '../../appliance/cluster-members.ts'
+import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
-import { wipe } from '../../base/secret.ts'
-import type { Access } from '../pipeline/endpoint.ts'
+import { copySecret, wipe } from '../../base/secret.ts'
+import type { Member } from '../../cluster/etcd/etcd.ts'
 import { presentedPassphrase } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
-const PEER_PORT = 2380 // contract section 3.6
 const URL_CHARACTERS_MAX = 1024
-const MEMBER_ID_BYTES = 8
 
-/** A join that would reach more members is none. */
-const MEMBERS_MAX = 64
+/** Nobody among the users. */
+const UNLOCKER = 'unlock'
+
+/** Of one request; no member has more. */
+const URLS_MAX = 64
 
 const peerUrl = z
   .string()
@@ -26,7 +28,7 @@ const peerUrl = z
 
 const joinUrl = peerUrl.refine(isPeerUrl, `not an https URL with port ${PEER_PORT}`)
 
-const urls = (url: typeof peerUrl) => z.array(url).min(1).max(MEMBERS_MAX)
+const urls = (url: typeof peerUrl) => z.array(url).min(1).max(URLS_MAX)
 
 const memberId = z
   .string()
@@ -51,7 +53,7 @@ const joiner = z.strictObject({
 
 const join = z
   .strictObject({
-    members: z.array(joiner).min(2).max(MEMBERS_MAX).superRefine(expectOneJoiner),
+    members: z.array(joiner).min(2).max(URLS_MAX).superRefine(expectOneJoiner),
     joinerKit: z.string().meta({ description: 'As given when the member was added.' }),
     backupPassphrase: presentedPassphrase,
   })
@@ -80,132 +82,201 @@ const params = z.object({ member: memberId })
 
 type Target = { services: Services; params: z.output<typeof params> }
 
-const exists = ({ services, params }: Target): void => {
-  if (params.member.padStart(2 * MEMBER_ID_BYTES, '0') !== ownId(services))
-    throw new CofferError('notFound', 'No such member')
-}
+const membersOf = ({ services }: { services: Services }) => services.appliance.members
+
+const viewOf = ({ id, name, urls, isLearner }: Member): z.output<typeof member> => ({
+  ...{ id, name, urls: [...urls] },
+  learner: isLearner,
+})
+
+const listOf = (request: { services: Services }) => membersOf(request).list.map(viewOf)
+
+/** What etcd knows of the members. */
+const prepare = (request: { services: Services }): Promise<void> => membersOf(request).refresh()
+
+const exists = (request: Target): void => void membersOf(request).expect(request.params.member)
 
 const NOT_AVAILABLE = 'Clustering is not available'
 
-function refuse(): never {
-  throw new CofferError('invalid', 'Clustering is not available in this release')
+function expectAvailable(request: { services: Services }): void {
+  if (!membersOf(request).isAvailable)
+    throw new CofferError('invalid', 'Clustering is not available: this appliance has no etcd')
 }
 
-/** The one account of a Failed node, with the unlock passphrase; no role has it. */
-const UNLOCKER: Access = { roles: [], scope: 'root' }
+/** Throws `invalid` for what etcd would not take. */
+const peerUrls = ({ urls }: { urls: readonly string[] }): string[] =>
+  urls.map((url) => {
+    if (!isPeerUrl(url)) throw new CofferError('invalid', `urls: not an https URL with port ${PEER_PORT}`)
+    return url.replace(/\/$/, '')
+  })
 
 export const clusterDeclarations = [
   declare({
     method: 'GET',
     path: '/cluster/members',
-    summary: 'The members of the cluster: this node alone.',
+    summary: 'The members of the cluster; of a node that is alone, this node.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
-    version: ({ services }) => JSON.stringify(members(services)),
+    prepare,
+    version: (request) => JSON.stringify(listOf(request)),
     answers: { status: 200, json: z.array(member).meta({ id: 'Members' }) },
-    handle: ({ services }) => ({ status: 200, json: members(services) }),
+    handle: (request) => ({ status: 200, json: listOf(request) }),
   }),
   declare({
     method: 'POST',
     path: '/cluster/members',
-    summary: 'Would register another member. There is no clustering in this release.',
+    summary: 'Registers another member, which then joins. The first one makes this node the first member of a cluster.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     creates: true,
     body: newUrls,
     answers: { status: 201, json: memberAdd },
-    errors: { 400: NOT_AVAILABLE, 412: 'No backup passphrase is set.' },
-    handle: ({ services }) => {
-      if (!services.appliance.backups.hasPassphrase) throw new CofferError('unavailable', 'No backup passphrase is set')
-      return refuse()
+    errors: {
+      400: NOT_AVAILABLE,
+      409: `Another member is joining, has such a URL, or there are ${MEMBERS_MAX}.`,
+      412: 'No backup passphrase or cluster CA is set, or the TLS certificate is not fit for members of a cluster.',
+    },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      const { appliance, log } = services
+      if (!appliance.backups.hasPassphrase) throw new CofferError('unavailable', 'No backup passphrase is set')
+      expectAvailable(request)
+      const { members, joinerKit } = await appliance.members.add(peerUrls(body))
+      log.info('general', `member ${body.urls.join(', ')} registered by ${caller.userId}`)
+      return { status: 201, json: { members: members.map(viewOf), joinerKit } }
     },
   }),
   declare({
     method: 'PUT',
     path: '/cluster/members/:member',
-    summary: 'Would change the URLs of a member. There is no clustering in this release.',
+    summary: 'Changes the URLs under which the others reach a member.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     params,
     creates: true,
+    prepare,
     body: newUrls,
     answers: EMPTY,
-    errors: { 400: NOT_AVAILABLE, 404: 'No such member.' },
-    handle: (request) => {
+    errors: { 400: NOT_AVAILABLE, 404: 'No such member.', 412: 'The cluster is not in a state for it.' },
+    handle: async (request) => {
       exists(request) // only now: a PUT looks for its resource after its body
-      return refuse()
+      expectAvailable(request)
+      const { services, caller, params, body } = request
+      await services.appliance.members.setUrls(params.member, peerUrls(body))
+      services.log.info('general', `URLs of member ${params.member} set by ${caller.userId}`)
+      return { status: 204 }
     },
   }),
   declare({
     method: 'DELETE',
     path: '/cluster/members/:member',
-    summary: 'Would remove a member. There is no clustering in this release.',
+    summary: 'Removes a member, which is then Failed. What it has stays on its disk.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     params,
+    prepare,
     exists,
     answers: EMPTY,
-    errors: { 400: NOT_AVAILABLE },
-    handle: refuse,
+    errors: {
+      400: `${NOT_AVAILABLE}, or it is the only member.`,
+      412: 'Too few of the others would be left that run.',
+    },
+    handle: async (request) => {
+      expectAvailable(request)
+      const { services, caller, params } = request
+      await services.appliance.members.remove(params.member)
+      services.log.info('general', `member ${params.member} removed by ${caller.userId}`)
+      return { status: 204 }
+    },
   }),
   declare({
     method: 'POST',
     path: '/cluster/members/:member/promote',
-    summary: 'Would make a learner a full member. There is no clustering in this release.',
+    summary: 'Makes a learner, which has joined, a full member.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     params,
+    prepare,
     exists,
     answers: EMPTY,
-    errors: { 400: NOT_AVAILABLE },
-    handle: refuse,
+    errors: { 400: NOT_AVAILABLE, 412: 'It has not caught up yet, or is no learner.' },
+    handle: async (request) => {
+      expectAvailable(request)
+      const { services, caller, params } = request
+      await services.appliance.members.promote(params.member)
+      services.log.info('general', `member ${params.member} promoted by ${caller.userId}`)
+      return { status: 204 }
+    },
   }),
   declare({
     method: 'POST',
     path: '/cluster/join',
-    summary: 'Would join another cluster. There is no clustering in this release.',
+    summary:
+      'Joins the cluster of which another node has given a joiner kit. Users, namespaces and keys of this node are erased; it is Locked then, under the unlock passphrase of that node.',
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
     body: { kind: 'json', schema: join },
     answers: EMPTY,
-    errors: { 400: NOT_AVAILABLE, 412: 'No cluster CA is set.' },
-    handle: ({ services, body }) => {
-      wipe(body.backupPassphrase)
-      if (services.appliance.configuration.tls.clusterCa === null)
-        throw new CofferError('unavailable', 'No cluster CA is set')
-      return refuse()
+    errors: {
+      400: `${NOT_AVAILABLE}, the passphrase is wrong, or the joiner kit is not of this cluster; nothing has changed.`,
+      409: 'It is in a cluster already.',
+      412: 'No cluster CA is set, or the TLS certificate is not fit for members of a cluster.',
+    },
+    handle: async (request) => {
+      const { services, caller, body } = request
+      try {
+        const { appliance, log } = services
+        if (appliance.configuration.tls.clusterCa === null) throw new CofferError('unavailable', 'No cluster CA is set')
+        expectAvailable(request)
+        const members = body.members.map(({ name, urls }) => ({ name, urls: peerUrls({ urls }) }))
+        await appliance.members.join({ ...body, members })
+        log.info('general', `joined a cluster, as ${caller.userId} has asked for`)
+        return { status: 204 }
+      } finally {
+        wipe(body.backupPassphrase)
+      }
     },
   }),
   declare({
     method: 'POST',
     path: '/cluster/force-new',
     summary:
-      'Would restart a failed member as a node of its own, for user `unlock`. This node is one: 401, see reboot.',
-    states: ['Failed'],
-    access: UNLOCKER,
+      'Goes on as a node that is alone, with all that it has: for user `unlock` with the unlock passphrase, once the others have not answered for a minute, or have removed it.',
+    states: ['Locked', 'Operational', 'Failed'],
+    access: 'public',
+    account: UNLOCKER,
+    attemptsAs: UNLOCK_USER,
     noCache: true,
     answers: EMPTY,
-    handle: refuse,
+    errors: { 412: 'It is in no cluster, or that has answered in the last minute.' },
+    handle: async ({ services, address, credentials }) => {
+      const { appliance, log } = services
+      const passphrase = credentials!.withPassphrase((bytes) => copySecret(bytes))
+      try {
+        const isRight = await appliance.limiter.attempt(address, UNLOCK_USER, async (place) => {
+          if (appliance.audit === undefined) return null // the store is closed: nothing could tell a right one
+          try {
+            await appliance.members.forceNew(passphrase, place)
+            return true
+          } catch (error) {
+            if (error instanceof CofferError && error.code === 'forbidden') return null
+            throw error
+          }
+        })
+        if (isRight !== null) return { status: 204 }
+      } finally {
+        wipe(passphrase)
+      }
+      log.warning('access', `forcing a new cluster from ${address || 'inside'} failed: wrong passphrase`)
+      throw new CofferError('unauthenticated', 'Wrong passphrase')
+    },
   }),
 ]
 
-/** Stable like the device id it is made from. */
-const ownId = ({ appliance }: Services): string =>
-  createHash('sha256')
-    .update(`cluster member ${appliance.deviceId}`)
-    .digest('hex')
-    .slice(0, 2 * MEMBER_ID_BYTES)
-
-function members(services: Services): z.output<typeof member>[] {
-  const { deviceId, configuration } = services.appliance
-  const urls = [`https://${configuration.network.ipAddress}:${PEER_PORT}`]
-  return [{ id: ownId(services), name: deviceId, urls, learner: false }]
-}
-
 /** Host and port and nothing more. */
 function isPeerUrl(url: string): boolean {
-  const match = /^https:\/\/[^/?#@\s]+:(\d+)\/?$/.exec(url)
+  const match = /^https:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(\d+)\/?$/.exec(url)
   return match !== null && Number(match[1]) === PEER_PORT && URL.canParse(url)
 }
 

@@ -66,7 +66,7 @@ export const tlsDeclarations = ({ path, port, log, tlsOf, isOfCluster }: TlsPort
     answers: { status: 201, empty: true },
     errors: {
       400: 'Not certificates, the first one not for the TLS key, or one not issued by the next one.',
-      ...(isOfCluster && { 412: 'Not signed by the cluster CA.' }),
+      ...(isOfCluster && { 412: 'Not signed by the cluster CA, or in a cluster not fit for its members.' }),
     },
     handle: async (request) => {
       const { services, caller, body } = request
@@ -137,7 +137,10 @@ export const configTlsDeclarations = [
     creates: true,
     body: upload,
     answers: { status: 201, empty: true },
-    errors: { 400: 'Not the certificate of an authority.', 412: 'It has not signed the TLS certificate.' },
+    errors: {
+      400: 'Not the certificate of an authority.',
+      412: 'It has not signed the TLS certificate, or this node is in a cluster.',
+    },
     handle: async (request) => {
       const { services, caller, body } = request
       await tlsOf(request).setClusterCa(body)

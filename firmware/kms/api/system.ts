@@ -95,7 +95,7 @@ export const systemDeclarations = [
   declare({
     method: 'POST',
     path: '/system/factory-reset',
-    summary: 'Erases everything, the device key first, and restarts.',
+    summary: 'Leaves the cluster, erases everything, the device key first, and restarts.',
     states: ['Operational', 'Failed'],
     access: OPEN_IN_FAILED,
     noCache: true,
@@ -106,11 +106,12 @@ export const systemDeclarations = [
 
 /** The boot manager lets answers that are under way, this one included, go out before it acts. */
 async function act(
-  { bootManager, log }: Services,
+  { appliance, bootManager, log }: Services,
   action: 'reboot' | 'shutdown' | 'factoryReset',
   by: string | undefined,
 ) {
   log.info('general', `${action} requested by ${by ?? 'a client without credentials'}`)
-  await bootManager.request(action)
+  const request = () => bootManager.request(action)
+  await (action === 'factoryReset' ? appliance.members.leave(request) : request())
   return { status: 204 } as const
 }

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http'
 import { STATES } from '../../base/states.ts'
-import type { Access, Declaration, Form, Method } from '../pipeline/endpoint.ts'
+import type { Declaration, Form, Method } from '../pipeline/endpoint.ts'
 import { bodyBytesMax } from '../pipeline/endpoint.ts'
 import { createSchemaSet, type JsonSchema } from './json-schema.ts'
 
@@ -102,25 +102,27 @@ function operationOf<S>(declaration: Declaration<S>, schemas: SchemaSet): Operat
   const { method, path, summary, states, access } = declaration
   const parameters = [...pathParameters(declaration, schemas), ...queryParameters(declaration, schemas)]
   const content = requestContent(declaration, schemas)
-  const open = access === 'public' ? [...states] : (access.publicIn ?? [])
+  const asksNobody = access === 'public' && declaration.account === undefined
+  const open = asksNobody ? [...states] : access === 'public' ? [] : (access.publicIn ?? [])
   return {
     operationId: operationId(method, path),
     tags: [tagOf(path)],
     summary,
-    description: permission(states, access),
+    description: permission(declaration),
     'x-states': states,
     'x-roles': access === 'public' ? [] : access.roles,
     ...(access !== 'public' && { 'x-scope': access.scope }),
     ...(open.length > 0 && { 'x-public-in': open }),
-    security: access === 'public' ? [] : open.length > 0 ? [{}, { [SCHEME]: [] }] : [{ [SCHEME]: [] }],
+    security: asksNobody ? [] : open.length > 0 ? [{}, { [SCHEME]: [] }] : [{ [SCHEME]: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(content !== undefined && { requestBody: { required: true, content } }),
     responses: { ...success(declaration, schemas), ...failures(declaration) },
   }
 }
 
-function permission(states: readonly string[], access: Access | 'public'): string {
+function permission<S>({ states, access, account }: Declaration<S>): string {
   const when = states.length === STATES.length ? 'States: all.' : `States: ${states.join(', ')}.`
+  if (account !== undefined) return `${when} User \`${account}\` alone, who has no role.`
   if (access === 'public') return `${when} No credentials are needed.`
   const { roles, scope, publicIn = [] } = access
   const who = scope === 'root' ? 'users outside any namespace only' : 'users of a namespace included'
@@ -206,10 +208,11 @@ function success<S>(
 function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
   const { access, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } = declaration
   const limitBytes = bodyBytesMax(body, access)
+  const asksSomebody = access !== 'public' || declaration.account !== undefined
   const meanings: Record<string, string | false | undefined> = {
     304: version !== undefined && declaration.method === 'GET' && 'The representation has the etag of `if-none-match`',
     400: (params !== undefined || query !== undefined || body !== undefined) && 'Malformed path, query or body',
-    401: access !== 'public' && 'Credentials are missing or wrong',
+    401: asksSomebody && 'Credentials are missing or wrong',
     403: access !== 'public' && 'The role or the namespace of the caller forbids it',
     404: exists !== undefined && 'No such resource',
     406: !('empty' in answers) && '`accept` refuses the type of the answer',

@@ -6,6 +6,7 @@ import { BODY_BYTES_MAX } from '../../http/request/body.ts'
 import type { Upload } from '../../http/request/body-stream.ts'
 import type { Part } from '../../http/request/multipart.ts'
 import type { Caller, Role } from '../domain/roles.ts'
+import type { Credentials } from './basic-credentials.ts'
 
 /** Of every path of the API. */
 export const BASE_PATH = '/api/v1'
@@ -73,6 +74,8 @@ export interface Request<S, P, Q, B> {
    * 6 KB, which stay until the next full collection.
    */
   signal: () => AbortSignal
+  /** As they were sent, where the declaration names an account of its own. */
+  credentials: Credentials | null
   /** Called when what the handler calls writes the line of the audit log itself: the pipeline then writes none. */
   isRecorded: () => void
   params: P
@@ -100,6 +103,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   summary: string
   states: readonly State[]
   access: Access | 'public'
+  /** Public but for this account, which is no user's: others are refused (step 6), its passphrase the handler checks. */
+  account?: string
   /**
    * Name under which failures are limited per address like failed logins (contract 7.1, `_unlock`): asked at step 6, and a
    * body that parses but fails its schema counts as one. What the handler finds wrong, it counts itself.
@@ -113,6 +118,8 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   /** Syntax of the path parameters after percent-decoding (step 11). */
   params?: z.ZodType<P>
   query?: z.ZodType<Q>
+  /** Ends when what the next three look at is known, where somebody else has to be asked for it. */
+  prepare?: (request: Request<S, P, unknown, unknown>) => Promise<void>
   /** Throws `notFound` when the resource is missing (step 12). */
   exists?: (request: Request<S, P, unknown, unknown>) => void
   /** Throws `forbidden` when tags keep the caller from using the key: behind step 12, so that no body is taken in vain. */

@@ -20,6 +20,7 @@ import { type Connection, type Exchange, exchangeOf } from '../../http/server/ex
 import type { Caller } from '../domain/roles.ts'
 import { type AccessOptions, createAccess } from './access.ts'
 import { type Attempt as Audited, type Auditor, auditKind, recordAttempt } from './auditor.ts'
+import { type Credentials, readBasic } from './basic-credentials.ts'
 import { checkType, createBodies } from './bodies.ts'
 import { createConfirmation } from './confirmation.ts'
 import { type Access, bodyBytesMax, type Declaration, type Request, type Result } from './endpoint.ts'
@@ -75,6 +76,13 @@ export function createApi<S>(options: ApiOptions<S>): Api {
   return app
 
   async function respond(exchange: Exchange, attempt: Audited<S>): Promise<Reply | StreamedReply> {
+    const expectAccount = (account: string): Credentials => {
+      const given = readBasic(exchange.header('authorization'))
+      if (given !== null) attempt.claimedUserId = given.userId
+      if (given?.userId !== account) throw new CofferError('unauthenticated', `Only user ${account} may do this`)
+      return given
+    }
+
     // 1 to 5
     const [path, queryText] = splitTarget(exchange.target)
     const matches = match(path)
@@ -105,10 +113,12 @@ export function createApi<S>(options: ApiOptions<S>): Api {
     const access = accessIn(declaration, state)
     if (access === 'public' && declaration.attemptsAs !== undefined) limiter.check(address, declaration.attemptsAs)
     const caller = access === 'public' ? NO_CALLER : await authenticate(exchange, attempt)
+    const credentials = declaration.account === undefined ? null : expectAccount(declaration.account)
     const request: Request<S, unknown, unknown, unknown> = {
       services,
       caller,
       address,
+      credentials,
       signal: exchange.signal,
       params: pathParams,
       query: {},
@@ -135,6 +145,10 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       if (params !== undefined) request.params = matchSchema(params, pathParams, 'path')
       if (query !== undefined) request.query = matchSchema(query, readQuery(queryText), 'query')
       return { types, early: meetResource(exchange, declaration, request) }
+    }
+    if (declaration.prepare !== undefined) {
+      check()
+      await declaration.prepare(request)
     }
     const met = confirm.refusal(meet)
     const { types, early } = met instanceof Promise ? await met : met

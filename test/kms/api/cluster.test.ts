@@ -1,4 +1,4 @@
-/** The cluster of one: contract sections 3.6 and 4.8. */
+/** The cluster of one, where there is no etcd: contract sections 3.6 and 4.8. */
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
@@ -10,7 +10,7 @@ const URLS = { urls: ['https://192.0.2.7:2380'] }
 const FIRST = { name: 'first', urls: ['https://192.0.2.1:2380'], id: 'ab', learner: false }
 const JOINER = { name: '', urls: ['https://192.0.2.2:2380', 'https://[2001:db8::2]:2380/'] }
 const JOIN = { members: [FIRST, JOINER], joinerKit: 'AAAA', backupPassphrase: 'backup passphrase' }
-const NOT_AVAILABLE = 'Clustering is not available in this release'
+const NOT_AVAILABLE = 'Clustering is not available: this appliance has no etcd'
 const ETAG = { 'if-match': '"another"' }
 
 async function answers(rig: Rig, line: string, status: number, message: string | RegExp, json?: unknown) {
@@ -147,13 +147,27 @@ test('a failed node lets nobody force it: 401 for whatever passphrase, one faile
   failed.nowMs += 1000
   assert.equal(await force('wrong'), 401)
   assert.equal(await failed.status('GET /cluster/members'), 412)
+})
 
+test('nor is one forced that is alone: its unlock passphrase is asked for, and then it is in no cluster', async (t) => {
   const rig = await operationalRig(t)
-  const outside = async () => {
-    const { status, json } = await rig.call('POST /cluster/force-new', { as: null })
-    assert.deepEqual([status, json.message], [412, 'Service not available'])
+  const force = async (user: string, passphrase: string) => {
+    const { status, json } = await rig.call('POST /cluster/force-new', {
+      as: null,
+      headers: { authorization: basic(user, passphrase) },
+    })
+    return [status, json.message]
   }
-  await outside()
-  assert.equal(await rig.status('POST /lock'), 204)
-  await outside()
+  for (const state of ['Operational', 'Locked']) {
+    assert.equal(rig.appliance.state, state)
+    assert.equal(await rig.status('POST /cluster/force-new', { as: null }), 401)
+    assert.deepEqual(await force('admin', UNLOCK), [401, 'Only user unlock may do this'])
+    assert.deepEqual(await force('unlock', 'not the unlock passphrase'), [401, 'Wrong passphrase'])
+    assert.equal((await force('unlock', UNLOCK))[0], 429)
+    rig.nowMs += 1000
+    assert.deepEqual(await force('unlock', UNLOCK), [412, 'This node is in no cluster'])
+    if (state === 'Operational') assert.equal(await rig.status('POST /lock'), 204)
+  }
+  const fresh = await openRig(t)
+  assert.equal(await fresh.status('POST /cluster/force-new', { as: null }), 412)
 })

@@ -82,9 +82,10 @@ const REFUSED: Readonly<Record<string, number>> = {
   'DELETE /cluster/members/8e9e05c52164694d': 404,
   'POST /cluster/members/8e9e05c52164694d/promote': 404,
   'POST /cluster/join': 412, // no cluster CA
+  'POST /cluster/force-new': 401, // who calls is not `unlock`
 }
 /** Not available while Operational. */
-const ELSEWHEN = ['GET /health/alive', 'POST /provision', 'POST /unlock', 'POST /cluster/force-new']
+const ELSEWHEN = ['GET /health/alive', 'POST /provision', 'POST /unlock']
 /** Not available without the chat's process, which the boot manager starts: test/chat/process. */
 const OF_CHAT = /^\w+ \/chat(\/|$)/
 /** They take from the others what they need. */

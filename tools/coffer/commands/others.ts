@@ -1,4 +1,4 @@
-/** The cluster, of which this release has one member, and the chat. */
+/** The cluster, and the chat. */
 
 import type { MemberAdd } from '../../../firmware/client/types.ts'
 import type { Command, Given } from '../command.ts'
@@ -24,7 +24,7 @@ export const OTHERS: Command[] = [
   },
   {
     words: 'cluster add',
-    summary: 'Registers a member; prints what it joins with.',
+    summary: 'Registers a member; prints the file that it joins with.',
     roles,
     options: URLS,
     example: 'coffer cluster add --url https://192.168.1.2:2380',
@@ -42,7 +42,7 @@ export const OTHERS: Command[] = [
   {
     words: 'cluster delete',
     arguments: 'MEMBER',
-    summary: 'Removes a member.',
+    summary: 'Removes a member, which is Failed then.',
     roles,
     example: 'coffer cluster delete 1f',
     run: ({ client }, { arguments: [id] }) => client().deleteMember(id!),
@@ -58,7 +58,7 @@ export const OTHERS: Command[] = [
   {
     words: 'cluster join',
     arguments: 'FILE',
-    summary: 'Joins the cluster that printed FILE.',
+    summary: 'Joins the cluster that printed FILE; users and keys of this appliance are erased.',
     roles,
     options: JOIN,
     example: 'coffer cluster join joiner.json',
@@ -66,7 +66,7 @@ export const OTHERS: Command[] = [
   },
   {
     words: 'cluster force-new',
-    summary: 'Restarts a failed member as a node of its own; the account is "unlock".',
+    summary: 'Goes on alone once the other members are lost, or have removed it; the account is "unlock".',
     roles,
     example: 'coffer cluster force-new --user unlock',
     run: ({ client }) => client().forceNewCluster(),
@@ -163,7 +163,8 @@ export const OTHERS: Command[] = [
 ]
 
 async function addMember({ client, output }: Context, given: Given): Promise<void> {
-  output.result(await client().addMember(given.list('url')))
+  const made = await client().addMember(given.list('url'))
+  output.result(made, () => JSON.stringify(made, null, 2)) // which is what joins
 }
 
 export async function getAuthority({ client, output }: Context): Promise<void> {

@@ -1,0 +1,238 @@
+/** The members of the cluster that this node is in, and how they become more and fewer. Contract section 3.6. */
+
+import { createHash } from 'node:crypto'
+import { readBackupKey } from '../backup/backup-key.ts'
+import { actAlone, assertAdmitted } from '../base/admission.ts'
+import { CofferError } from '../base/error.ts'
+import type { Log } from '../base/log.ts'
+import { wipe } from '../base/secret.ts'
+import { EtcdError } from '../cluster/etcd/error.ts'
+import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
+import type { EtcdService } from '../cluster/etcd/service.ts'
+import { type JoinerKit, sealKit } from '../cluster/membership/kit.ts'
+import { type Membership, openMembership } from '../cluster/membership/record.ts'
+import { createHeadSealer } from '../cluster/replica/head.ts'
+import { HEAD_KEY } from '../cluster/replica/places.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { Random } from '../crypto/random.ts'
+import { ATTENDED, type DeviceArea } from '../store/device-area.ts'
+import { storedHead } from '../store/head.ts'
+import type { Vault } from '../store/vault.ts'
+import { type ClusterNode, hostOf } from './cluster-node.ts'
+import type { DeviceStore } from './device-store.ts'
+
+export const PEER_PORT = 2380 // contract section 3.6
+export const MEMBERS_MAX = 7 // more make every change slower, and no failure more can be borne
+const MEMBER_ID_BYTES = 8
+const TOKEN_BYTES = 16
+const ANSWER_MS_MAX = 5000
+
+export interface MembersOptions {
+  node: ClusterNode
+  store: DeviceStore
+  configuration: Configuration
+  random: Random
+  log: Log
+  deviceId: string
+  /** Throws `unavailable` unless Operational. */
+  session(): { vault: Vault; device: DeviceArea }
+  /** The records of this node, alone until now, become those of a cluster: appliance.ts. */
+  found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void>
+  /** This node is a member no more. */
+  noteRemoved(): void
+}
+
+export interface Members {
+  /** As they were at the last `refresh`; of a node that is alone, itself. */
+  readonly list: readonly Member[]
+  /** Asks for them. Throws `busy` where its etcd does not answer. */
+  refresh(): Promise<void>
+  /** Throws `notFound`. */
+  expect(id: string): Member
+  /**
+   * Registers one more. A node that is alone makes a cluster first. Throws `unavailable` without a backup passphrase or a certificate of
+   * the cluster's authority, `conflict` while another one is joining.
+   */
+  add(urls: readonly string[]): Promise<{ members: readonly Member[]; joinerKit: string }>
+  setUrls(id: string, urls: readonly string[]): Promise<void>
+  remove(id: string): Promise<void>
+  /** Throws `unavailable` until it has caught up. */
+  promote(id: string): Promise<void>
+}
+
+export function createMembers(options: MembersOptions): Members {
+  const { node, configuration, random, log, deviceId } = options
+  let known: readonly Member[] = []
+
+  const ownUrl = (): string => `https://${configuration.network.ipAddress}:${PEER_PORT}`
+
+  const alone = (): Member => ({ id: idOfAlone(deviceId), name: deviceId, urls: [ownUrl()], isLearner: false })
+
+  const listed = (): readonly Member[] => (node.membership === null ? [alone()] : known)
+
+  async function refresh(): Promise<void> {
+    if (node.membership === null) return
+    known = await read(() => node.client.members())
+  }
+
+  const expect = (id: string): Member => {
+    const member = listed().find((one) => sameId(one.id, id))
+    if (member === undefined) throw new CofferError('notFound', 'No such member')
+    return member
+  }
+
+  /** What can only be asked of etcd. */
+  const expectCluster = (): Membership => {
+    expectService(node)
+    const { membership } = node
+    if (membership === null) throw new CofferError('invalid', 'This node is alone: there is no cluster to change')
+    return membership
+  }
+
+  /** The records go into a fresh etcd. Cut short it has changed nothing: what is left of that etcd is erased before the next. */
+  async function found(service: EtcdService): Promise<void> {
+    const peerUrl = ownUrl()
+    configuration.tls.assertFitForPeers(hostOf(peerUrl))
+    const token = hexOf(random(TOKEN_BYTES))
+    await service.erase()
+    const tls = configuration.tls.peerIdentity()
+    const members = [{ name: deviceId, urls: [peerUrl] }]
+    await service.run({ how: 'create', name: deviceId, peerUrl, members, token, tls })
+    const etcd = connectToEtcd(service.socket)
+    try {
+      const { clusterId, memberId } = await etcd.get(HEAD_KEY)
+      const own = { name: deviceId, peerUrl, token, clusterId, memberId, least: null }
+      await options.found(etcd, (device) => openMembership(device).put({ stage: 'member', ...own }))
+    } finally {
+      if (node.membership === null) {
+        etcd.close()
+        await actAlone(() => service.erase())
+      } else node.begin(true)
+    }
+    log.info('general', 'this node is the first member of a cluster')
+  }
+
+  async function add(urls: readonly string[]): Promise<{ members: readonly Member[]; joinerKit: string }> {
+    const service = expectService(node)
+    const backupKey = readBackupKey(options.session().vault)
+    if (backupKey === null) throw new CofferError('unavailable', 'No backup passphrase is set')
+    try {
+      if (node.membership === null) await found(service)
+      await refresh()
+      expectRoom(known, urls)
+      const kit = await prepareKit()
+      assertAdmitted()
+      const { member, members } = await changing(
+        () => node.client.addLearner(urls),
+        'A member of that URL has just gone',
+      )
+      known = members
+      return { members, joinerKit: sealKit({ ...kit, memberId: member.id }, backupKey, random) }
+    } finally {
+      wipe(backupKey.key)
+    }
+  }
+
+  async function prepareKit(): Promise<Omit<JoinerKit, 'memberId'>> {
+    const { token, clusterId } = node.membership!
+    const { entry } = await read(() => node.client.get(HEAD_KEY, { timeoutMs: ANSWER_MS_MAX }))
+    if (entry === null) throw new CofferError('storage', 'The cluster has lost its records')
+    const { vault, device } = options.session()
+    const heads = createHeadSealer(vault.domainKey, random)
+    try {
+      const { generation, head } = heads.open(entry.value)
+      const slot = Buffer.from(device.get(ATTENDED)!).toString('base64')
+      const { revision, value } = entry
+      return { slot, token, clusterId, generation, head: storedHead(head), revision, digest: digestOf(value) }
+    } finally {
+      heads.close()
+    }
+  }
+
+  async function remove(id: string): Promise<void> {
+    const { memberId } = expectCluster()
+    const own = sameId(memberId, id)
+    if (own && known.length === 1) throw new CofferError('invalid', 'It is the only member of its cluster')
+    assertAdmitted()
+    await changing(() => node.client.removeMember(id))
+    if (own) actAlone(options.noteRemoved)
+  }
+
+  return {
+    get list() {
+      return listed()
+    },
+    refresh,
+    expect,
+    add: (urls) => node.exclusively(() => add(urls)),
+    async setUrls(id, urls) {
+      expectCluster()
+      assertAdmitted()
+      await changing(() => node.client.updateMember(id, urls))
+    },
+    remove: (id) => node.exclusively(() => remove(id)),
+    async promote(id) {
+      expectCluster()
+      assertAdmitted()
+      await changing(() => node.client.promote(id))
+    },
+  }
+}
+
+/** Throws `invalid` where there is no etcd. */
+export function expectService({ service }: ClusterNode): EtcdService {
+  if (service === null) throw new CofferError('invalid', 'Clustering is not available: this appliance has no etcd')
+  return service
+}
+
+export const digestOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** Stable like the device id it is made from. */
+const idOfAlone = (deviceId: string): string =>
+  createHash('sha256')
+    .update(`cluster member ${deviceId}`)
+    .digest('hex')
+    .slice(0, 2 * MEMBER_ID_BYTES)
+
+const sameId = (a: string, b: string): boolean => BigInt(`0x${a}`) === BigInt(`0x${b}`)
+
+function expectRoom(members: readonly Member[], urls: readonly string[]): void {
+  if (members.some(({ isLearner }) => isLearner))
+    throw new CofferError('conflict', 'Another member is joining: a learner')
+  if (members.some(({ name }) => name === '')) throw new CofferError('conflict', 'Another member has not joined yet')
+  if (members.some((member) => member.urls.some((url) => urls.includes(url))))
+    throw new CofferError('conflict', 'A member has that URL already')
+  if (members.length >= MEMBERS_MAX) throw new CofferError('conflict', `A cluster has at most ${MEMBERS_MAX} members`)
+}
+
+async function read<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof EtcdError)
+      throw new CofferError('busy', 'The etcd of this node does not answer, try again', error)
+    throw error
+  }
+}
+
+/** What etcd says no to was not done. */
+async function changing<T>(change: () => Promise<T>, ifGone?: string): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (error instanceof EtcdError) throw refusalOf(error, ifGone)
+    throw error
+  }
+}
+
+/** `ifGone`: etcd makes the id of a new member of its URLs and the second, and takes none again. */
+function refusalOf(error: EtcdError, ifGone?: string): CofferError {
+  const { code, message } = error
+  if (code === 'notFound' && ifGone !== undefined) return new CofferError('busy', `${ifGone}, try again`, error)
+  if (code === 'notFound') return new CofferError('notFound', 'No such member', error)
+  if (code === 'precondition') return new CofferError('unavailable', message, error)
+  if (code === 'unavailable') return new CofferError('busy', 'It is not known whether this was done', error)
+  return new CofferError('invalid', message, error)
+}

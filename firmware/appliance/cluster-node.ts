@@ -1,0 +1,141 @@
+/**
+ * This node as a member of a cluster, in every state: its etcd, which runs also while the appliance is Locked, and since when the
+ * others do not answer.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../base/admission.ts'
+import { CofferError } from '../base/error.ts'
+import type { Log } from '../base/log.ts'
+import { connectToEtcd, type Etcd } from '../cluster/etcd/etcd.ts'
+import type { EtcdService } from '../cluster/etcd/service.ts'
+import { type Membership, openMembership } from '../cluster/membership/record.ts'
+import { Contact } from '../cluster/replica/contact.ts'
+import { HEAD_KEY } from '../cluster/replica/places.ts'
+import type { Configuration } from '../configuration/configuration.ts'
+import type { DeviceStore } from './device-store.ts'
+import { describe } from './tolerance.ts'
+
+const LOOK_MS = 1000
+const ANSWER_MS_MAX = 2000
+
+export interface ClusterNodeOptions {
+  etcd: EtcdService | undefined
+  store: DeviceStore
+  configuration: Configuration
+  log: Log
+  /** Must never jump. */
+  nowMs: () => number
+  /** The others have removed this node. */
+  onRemoved: () => void
+}
+
+export interface ClusterNode {
+  /** Where there is no etcd, it is alone for ever. */
+  readonly service: EtcdService | null
+  /** Null for a node that is alone; of a join that was cut it is alone, too. */
+  readonly membership: Membership | null
+  /** Of its etcd, whether that runs or not. Throws `unavailable` where it is alone. */
+  readonly client: Etcd
+  /** Since the cluster answered last, or this process began to ask; 0 while it answers. */
+  readonly lostMs: number
+  /** At a start, and once it has become a member: its etcd is made to run, where it does not yet, and is watched. */
+  begin(isRunning?: boolean): void
+  /** It is no member any more. */
+  end(): void
+  /** One change of the membership at a time: throws `busy` while there is another. */
+  exclusively<T>(change: () => Promise<T>): Promise<T>
+  close(): void
+}
+
+export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
+  const { store, configuration, log, nowMs } = options
+  const service = options.etcd?.available ? options.etcd : null
+  let isChanging = false
+  let watch: { contact: Contact; client: Etcd; stop: AbortController } | null = null
+
+  const membership = (): Membership | null => {
+    const held = store.records.read('reading what is known of the cluster', openMembershipOf)
+    return held === undefined || held?.stage === 'joining' ? null : held
+  }
+
+  async function look(contact: Contact, client: Etcd, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const isThere = await client.get(HEAD_KEY, { timeoutMs: ANSWER_MS_MAX }).then(
+        () => true,
+        () => false,
+      )
+      contact.note(isThere)
+      await wait(LOOK_MS, undefined, { signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** One that has lost its directory is not begun anew under the same name: a member without its log breaks raft. */
+  async function run({ name, peerUrl, token }: Membership): Promise<void> {
+    try {
+      const tls = configuration.tls.peerIdentity()
+      await service!.run({ how: 'run', name, peerUrl, token, members: [], tls })
+    } catch (error) {
+      log.error('general', `the etcd of this node does not run: ${describe(error)}`)
+    }
+  }
+
+  const runAgain = (): void => {
+    const held = membership()
+    if (watch !== null && held?.stage === 'member') void actAlone(() => run(held))
+  }
+
+  function end(): void {
+    watch?.stop.abort()
+    watch?.client.close()
+    watch = null
+    configuration.tls.peerHost = null
+  }
+
+  configuration.onChange((part) => {
+    if (part === 'tls') runAgain() // the others are shown the new certificate
+  })
+  service?.onRemoved(() => {
+    if (watch !== null) actAlone(options.onRemoved)
+  })
+
+  return {
+    service,
+    get membership() {
+      return membership()
+    },
+    get client() {
+      if (watch === null) throw new CofferError('unavailable', 'This node is in no cluster')
+      return watch.client
+    },
+    get lostMs() {
+      return watch?.contact.lostMs ?? 0
+    },
+    begin(isRunning = false) {
+      const held = membership()
+      if (service === null || watch !== null || held?.stage !== 'member') return
+      configuration.tls.peerHost = hostOf(held.peerUrl)
+      const stop = new AbortController()
+      watch = { contact: new Contact(nowMs), client: connectToEtcd(service.socket), stop }
+      const { contact, client } = watch
+      void actAlone(() => look(contact, client, stop.signal))
+      if (!isRunning) runAgain()
+    },
+    end,
+    async exclusively(change) {
+      if (isChanging) throw new CofferError('busy', 'The cluster is being changed, try again')
+      isChanging = true
+      try {
+        return await change()
+      } finally {
+        isChanging = false
+      }
+    },
+    close: end,
+  }
+}
+
+/** As certificates name it, without brackets. */
+export const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
+
+const openMembershipOf = (device: Parameters<typeof openMembership>[0]) => openMembership(device).read()

@@ -1,0 +1,241 @@
+/** How a cluster comes to be, grows and shrinks: contract section 3.6, each appliance with a real etcd, over TLS. */
+
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createClusterCa } from '../../support/cluster-ca.ts'
+import { ADMIN, UNLOCK } from '../../support/in-process.ts'
+import { fileNeeds } from '../../support/tools.ts'
+import {
+  BACKUP,
+  certify,
+  expect,
+  forceNew,
+  join,
+  keysAt,
+  membersAt,
+  openNode,
+  promote,
+  register,
+  restart,
+  unlock,
+  until,
+} from './rig.ts'
+
+await fileNeeds('etcd', 'openssl')
+
+test('a node that is alone makes a cluster, which another joins: both have all keys and users, and those made since', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca, { unlockPassphrase: 'another unlock passphrase' })
+  await a.rig.key('of-a')
+  await a.rig.user('operator', 'Operator')
+  await b.rig.key('of-b')
+  assert.equal(a.etcd.pid, null, 'alone it runs no etcd')
+  const [alone] = await membersAt(a)
+
+  const { members, joinerKit } = await register(a, b)
+  const { deviceId } = a.rig.appliance
+  assert.deepEqual(
+    members.map(({ name, urls, learner }) => ({ name, urls, learner })).sort((one) => (one.learner ? 1 : -1)),
+    [
+      { name: deviceId, urls: [a.url], learner: false },
+      { name: '', urls: [b.url], learner: true },
+    ],
+  )
+  assert.notEqual(members.find(({ name }) => name === deviceId)!.id, alone!.id)
+  assert.deepEqual(await membersAt(a), members)
+  await a.rig.key('made-meanwhile')
+
+  const given = { members, joinerKit, backupPassphrase: BACKUP }
+  await expect(204, b.rig.call('POST /cluster/join', { json: given }))
+  assert.equal(b.rig.appliance.state, 'Locked')
+  const { id } = members.find(({ learner }) => learner)!
+  await promote(a, id)
+  await expect(403, b.rig.call('POST /unlock', { as: null, json: { passphrase: 'another unlock passphrase' } }))
+  b.rig.nowMs += 1000
+  await unlock(b, UNLOCK)
+
+  assert.deepEqual(await keysAt(b), ['made-meanwhile', 'of-a'])
+  await b.rig.key('made-there')
+  await until('it is on the first', async () => (await keysAt(a)).includes('made-there'))
+  assert.deepEqual(
+    (await membersAt(b)).map(({ name, learner }) => [name, learner]).sort(),
+    [
+      [a.rig.appliance.deviceId, false],
+      [b.rig.appliance.deviceId, false],
+    ].sort(),
+  )
+  assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address, 'its own settings have stayed')
+  assert.match(joinerKit, /^[A-Za-z0-9+/=]+$/)
+
+  // Both are members also after a restart.
+  await restart(b)
+  assert.equal(b.rig.appliance.state, 'Locked')
+  await unlock(b, UNLOCK)
+  assert.deepEqual(await keysAt(b), ['made-meanwhile', 'made-there', 'of-a'])
+  assert.equal((await membersAt(b)).length, 2)
+})
+
+test('what is no reason to begin a cluster leaves the node alone, with nothing of an etcd', async (t) => {
+  const ca = createClusterCa(t)
+  const node = await openNode(t, ca, { ca: null })
+  const add = (urls: string[]) => node.rig.call('POST /cluster/members', { json: { urls } })
+  const other = 'https://127.0.0.9:2380'
+  assert.match((await expect(412, add([other]))).json.message, /No cluster CA is set/)
+  await certify(node, ca)
+  for (const url of ['https://127.0.0.9', 'https://127.0.0.9:2381', 'https://127.0.0.9:2380/x', 'https://a,b:2380'])
+    assert.match((await expect(400, add([url]))).json.message, /^urls: not an https URL with port 2380/)
+  const [own] = await membersAt(node)
+  await expect(400, node.rig.call(`DELETE /cluster/members/${own!.id}`))
+  const network = { ipAddress: '127.0.0.8', netmask: '255.0.0.0', gateway: '0.0.0.0' }
+  await expect(204, node.rig.call('PUT /config/network', { json: network }))
+  assert.match((await expect(412, add([other]))).json.message, /has no subject alternative name 127\.0\.0\.8/)
+  assert.equal(node.etcd.starts, 0)
+  assert.equal(node.rig.appliance.members.isMember, false)
+})
+
+test('one at a time joins; members are changed and removed by their ids, the last one is not', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  const call = (line: string, json?: unknown) => a.rig.call(line, json === undefined ? {} : { json })
+  const { members } = await register(a, b)
+  const learner = members.find(({ learner }) => learner)!
+  const own = members.find(({ name }) => name !== '')!
+  assert.match((await expect(409, call('POST /cluster/members', { urls: ['https://127.0.0.9:2380'] }))).text, /joining/)
+  await expect(412, call(`POST /cluster/members/${learner.id}/promote`))
+  await expect(404, call('POST /cluster/members/1/promote'))
+  await expect(404, call('DELETE /cluster/members/1'))
+  await expect(404, call('PUT /cluster/members/1', { urls: [b.url] }))
+  await expect(400, call(`PUT /cluster/members/${learner.id}`, { urls: ['https://127.0.0.9'] }))
+  await expect(204, call(`PUT /cluster/members/${learner.id}`, { urls: ['https://127.0.0.9:2380'] }))
+  assert.deepEqual((await membersAt(a)).find(({ id }) => id === learner.id)!.urls, ['https://127.0.0.9:2380'])
+  await expect(204, call(`DELETE /cluster/members/${learner.id}`))
+  assert.deepEqual(await membersAt(a), [own])
+  assert.match((await expect(400, call(`DELETE /cluster/members/${own.id}`))).json.message, /only member/)
+
+  const etag = (await call('GET /cluster/members')).headers.get('etag')!
+  const ifMatch = { headers: { 'if-match': etag } }
+  assert.equal(await a.rig.status('GET /cluster/members', { headers: { 'if-none-match': etag } }), 304)
+  await register(a, b)
+  assert.equal(await a.rig.status('GET /cluster/members', ifMatch), 412)
+})
+
+test('in a cluster its CA stays, and a certificate that the others would refuse is refused', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  await register(a, await openNode(t, ca))
+  const put = (path: string, body: string) =>
+    a.rig.call(`PUT /config/tls/${path}`, { body, headers: { 'content-type': 'application/x-pem-file' } })
+  assert.match((await expect(412, put('cluster-ca.pem', ca.certificate))).json.message, /in a cluster/)
+  const { text: csr } = await a.rig.call('POST /config/tls/csr.pem', { json: { commonName: 'node' } })
+  assert.match((await expect(412, put('cert.pem', ca.sign(csr, '127.0.0.1')))).json.message, /subject alternative name/)
+  await expect(201, put('cert.pem', ca.sign(csr, a.address, '127.0.0.1')))
+  await until('its etcd shows the new one', () => a.etcd.starts === 2 && a.etcd.pid !== null)
+  await until('and answers', async () => (await a.rig.call('GET /cluster/members')).status === 200)
+})
+
+test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await a.rig.key('common')
+  await join(a, b)
+  const id = (await membersAt(a)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
+  await until('it is removed', async () => (await a.rig.call(`DELETE /cluster/members/${id}`)).status === 204)
+  await until('it hears of it', () => b.rig.appliance.state === 'Failed')
+  assert.match(b.rig.appliance.failure!, /have removed this node/)
+  assert.equal((await membersAt(a)).length, 1)
+  await a.rig.key('later')
+
+  await restart(b)
+  assert.equal(b.rig.appliance.state, 'Failed')
+  assert.equal(await b.rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 412)
+
+  await expect(401, forceNew(b, 'not the unlock passphrase'))
+  await expect(429, forceNew(b, UNLOCK))
+  b.rig.nowMs += 1000
+  await expect(401, forceNew(b, UNLOCK, 'admin'))
+  await expect(401, forceNew(b, ADMIN))
+  b.rig.nowMs += 1000
+  await expect(204, forceNew(b, UNLOCK))
+  assert.equal(b.rig.appliance.state, 'Locked')
+  assert.equal(await b.etcd.service.hasData(), false)
+  await unlock(b, UNLOCK)
+  assert.deepEqual(await keysAt(b), ['common'])
+  await b.rig.key('alone-again')
+  assert.deepEqual(
+    (await membersAt(b)).map(({ name, urls }) => [name, urls]),
+    [[b.rig.appliance.deviceId, [b.url]]],
+  )
+  await restart(b)
+  await unlock(b, UNLOCK)
+  assert.deepEqual(await keysAt(b), ['alone-again', 'common'])
+})
+
+test('who removes itself is Failed', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await join(a, b)
+  const id = (await membersAt(b)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
+  await until('it is removed', async () => (await b.rig.call(`DELETE /cluster/members/${id}`)).status === 204)
+  assert.equal(b.rig.appliance.state, 'Failed')
+  assert.equal((await membersAt(a)).length, 1)
+})
+
+test('of two nodes, one that has lost the other goes on alone with all that it had', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await a.rig.key('common')
+  await join(a, b)
+  await b.rig.key('made-there')
+  assert.match((await expect(412, forceNew(b, UNLOCK))).json.message, /answers/)
+  await a.rig.pool.close()
+  await a.rig.appliance.close()
+  await a.etcd.service.stop()
+  await until('it is missed', async () => (await b.rig.call('PUT /namespaces/x')).status === 503)
+  await expect(412, forceNew(b, UNLOCK))
+  assert.deepEqual(await keysAt(b), ['common', 'made-there'])
+
+  b.laterMs += 60_000
+  await expect(401, forceNew(b, 'not the unlock passphrase'))
+  b.rig.nowMs += 1000
+  await until('it goes on alone', async () => (await forceNew(b, UNLOCK)).status === 204)
+  assert.equal(b.rig.appliance.state, 'Locked')
+  await unlock(b, UNLOCK)
+  assert.deepEqual(await keysAt(b), ['common', 'made-there'])
+  await expect(204, b.rig.call('PUT /namespaces/x'))
+  assert.equal(b.etcd.pid, null)
+})
+
+test('a node in no cluster is forced into none', async (t) => {
+  const node = await openNode(t, createClusterCa(t))
+  await expect(401, forceNew(node, 'not the unlock passphrase'))
+  node.rig.nowMs += 1000
+  assert.match((await expect(412, forceNew(node, UNLOCK))).json.message, /in no cluster/)
+  assert.equal(node.rig.appliance.state, 'Operational')
+  await expect(204, node.rig.call('POST /lock'))
+  await expect(412, forceNew(node, UNLOCK))
+  assert.equal(node.rig.appliance.state, 'Locked')
+})
+
+test('who is erased leaves the cluster first', async (t) => {
+  const ca = createClusterCa(t)
+  const asked: string[] = []
+  const bootManager = {
+    request: async (action: string) => void asked.push(action),
+    slot: async () => {},
+    receive: () => {},
+  }
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca, { more: { bootManager } })
+  await join(a, b)
+  await until('others may be removed', async () => (await membersAt(a)).length === 2)
+  await new Promise((resolve) => setTimeout(resolve, 5500)) // etcd refuses a removal before
+  await expect(204, b.rig.call('POST /system/factory-reset'))
+  assert.deepEqual(asked, ['factoryReset'])
+  await until('the other one is alone', async () => (await membersAt(a)).length === 1)
+  await a.rig.key('still-there')
+})

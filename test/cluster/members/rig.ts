@@ -1,0 +1,165 @@
+/** Appliances in this process, each with an etcd of its own, that meet over TLS at addresses of this machine. */
+
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AppOptions } from '../../../firmware/app.ts'
+import type { EtcdService } from '../../../firmware/cluster/etcd/service.ts'
+import { connectAsMember } from '../../../firmware/cluster/membership/record.ts'
+import type { ClusterCa } from '../../support/cluster-ca.ts'
+import { createTestEtcd, makeCommonDirectory, type TestEtcd } from '../../support/etcd-service.ts'
+import { type Answer, basic, makeRig, newDirectory, provision, type Rig, UNLOCK } from '../../support/in-process.ts'
+
+export const BACKUP = 'what opens backups'
+const PEM = { 'content-type': 'application/x-pem-file' }
+const DEADLINE_MS = 60_000 // the machine may be busy
+
+export interface TestNode {
+  readonly etcd: TestEtcd
+  readonly address: string
+  readonly url: string
+  readonly unlockPassphrase: string
+  rig: Rig
+  /** Another appliance over the same device key. */
+  openRig(dataDirectory: string, service?: EtcdService): Promise<Rig>
+  /** How far its clock is ahead that tells since when the others do not answer. */
+  laterMs: number
+}
+
+export interface NodeOptions {
+  more?: Partial<AppOptions>
+  unlockPassphrase?: string
+  /** What stands between the appliance and its etcd. */
+  service?: (service: EtcdService) => EtcdService
+  /** Null: it has none. */
+  ca?: ClusterCa | null
+}
+
+/** For what only looks at a store. */
+export const NO_ETCD: EtcdService = {
+  available: true,
+  socket: '/nowhere',
+  run: async () => {},
+  stop: async () => {},
+  erase: async () => {},
+  hasData: async () => false,
+  onRemoved: () => {},
+  warnings: () => [],
+  state: { running: false },
+}
+
+/** Port 2380 is fixed; the whole of 127.0.0.0/8 is this machine's. */
+const freeAddress = (): string => `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`
+
+let nodes = 0
+
+/** Operational and alone, with a certificate for members of a cluster, and a backup passphrase. */
+export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptions = {}): Promise<TestNode> {
+  const { unlockPassphrase = UNLOCK } = options
+  const address = freeAddress()
+  const etcd = createTestEtcd(t, { name: 'n', common: makeCommonDirectory(t) })
+  const deviceKey = new Uint8Array(32).fill(++nodes)
+  const node: TestNode = {
+    ...{ etcd, address, unlockPassphrase, url: `https://${address}:2380`, laterMs: 0 },
+    rig: undefined as unknown as Rig,
+    openRig: (dataDirectory, service = options.service?.(etcd.service) ?? etcd.service) =>
+      makeRig(deviceKey, options.more, {
+        dataDirectory,
+        etcd: service,
+        cluster: { connect: (device) => connectAsMember(device, service.socket) },
+        nowMs: () => performance.now() + node.laterMs,
+      }),
+  }
+  node.rig = await node.openRig(newDirectory())
+  t.after(() => node.rig.close())
+  await provision(node.rig, unlockPassphrase)
+  await expect(204, node.rig.call('PUT /config/network', { json: networkOf(address) }))
+  await expect(204, node.rig.call('PUT /config/backup-passphrase', { json: { passphrase: BACKUP } }))
+  if (options.ca !== null) await certify(node, options.ca ?? ca)
+  return node
+}
+
+const networkOf = (ipAddress: string) => ({ ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' })
+
+export async function certify({ rig, address }: TestNode, ca: ClusterCa, ...more: string[]): Promise<void> {
+  const { text } = await rig.call('POST /config/tls/csr.pem', { json: { commonName: 'node' } })
+  const pem = ca.sign(text, address, '127.0.0.1', ...more) // connections within this machine come from there
+  await expect(201, rig.call('PUT /config/tls/cert.pem', { body: pem, headers: PEM }))
+  await expect(201, rig.call('PUT /config/tls/cluster-ca.pem', { body: ca.certificate, headers: PEM }))
+}
+
+export async function expect(status: number, call: Promise<Answer>): Promise<Answer> {
+  const answer = await call
+  assert.equal(answer.status, status, answer.text)
+  return answer
+}
+
+/** Registers `other` at `node`; gives what it joins with. */
+export async function register(node: TestNode, other: TestNode) {
+  let answer: Answer | undefined
+  await until('it is registered', async () => {
+    answer = await node.rig.call('POST /cluster/members', { json: { urls: [other.url] } })
+    assert.ok(answer.status === 201 || answer.status === 503, answer.text)
+    return answer.status === 201
+  })
+  return answer!.json as {
+    members: { id: string; name: string; urls: string[]; learner: boolean }[]
+    joinerKit: string
+  }
+}
+
+export async function join(node: TestNode, other: TestNode): Promise<void> {
+  const given = await register(node, other)
+  await expect(204, other.rig.call('POST /cluster/join', { json: { ...given, backupPassphrase: BACKUP } }))
+  const { id } = given.members.find(({ name }) => name === '')!
+  await promote(node, id)
+  await unlock(other, node.unlockPassphrase)
+}
+
+/** What was reached only just is not changed for five seconds. */
+export async function promote({ rig }: TestNode, id: string): Promise<void> {
+  await until('the learner is promoted', async () => {
+    const { status, text } = await rig.call(`POST /cluster/members/${id}/promote`)
+    assert.ok(status === 204 || status === 412 || status === 503, text)
+    return status === 204
+  })
+}
+
+export async function unlock({ rig }: Pick<TestNode, 'rig'>, passphrase: string): Promise<void> {
+  await until('it is unlocked', async () => {
+    const { status, text } = await rig.call('POST /unlock', { as: null, json: { passphrase } })
+    assert.ok(status === 204 || status === 503, text)
+    return status === 204
+  })
+}
+
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + DEADLINE_MS
+  while (!(await isSo())) {
+    assert.ok(Date.now() < deadline, what)
+    await wait(50)
+  }
+}
+
+export const forceNew = ({ rig }: TestNode, passphrase: string, user = 'unlock'): Promise<Answer> =>
+  rig.call('POST /cluster/force-new', { as: null, headers: { authorization: basic(user, passphrase) } })
+
+export const membersAt = async ({ rig }: TestNode) =>
+  (await expect(200, rig.call('GET /cluster/members'))).json as {
+    id: string
+    name: string
+    urls: string[]
+    learner: boolean
+  }[]
+
+export const keysAt = async ({ rig }: Pick<TestNode, 'rig'>): Promise<string[]> =>
+  (await expect(200, rig.call('GET /keys'))).json.map(({ id }: { id: string }) => id).sort()
+
+/** The process ends, and another begins with what lies on the disk; its etcd has gone on. */
+export async function restart(node: TestNode): Promise<void> {
+  const { dataDirectory, pool, appliance } = node.rig
+  await pool.close()
+  await appliance.close()
+  node.rig = await node.openRig(dataDirectory)
+}
