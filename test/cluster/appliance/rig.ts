@@ -16,9 +16,12 @@ export const BRISK: Patience = { ...PATIENCE, heartbeatMs: 100, retryMs: 50, ope
 export interface Node {
   readonly name: string
   readonly member: EtcdMember
-  readonly rig: Rig
+  readonly number: number
+  rig: Rig
   /** Whether the appliance is told of its etcd. */
   isMember: boolean
+  /** Ends it and starts it again, Locked. */
+  reopen(meanwhile: () => void): Promise<void>
 }
 
 export interface NodesOptions {
@@ -71,7 +74,6 @@ export async function joinNode(
   store.close()
   const node = await openNode(t, member, number, link, dataDirectory)
   node.isMember = true
-  node.rig.use('operator', 'passphrase of operator')
   return node
 }
 
@@ -88,20 +90,32 @@ async function openNode(
   link: Partial<ClusterLink>,
   dataDirectory: string,
 ): Promise<Node> {
-  const node = { name: member.name, member, isMember: false } as Node & { rig: Rig }
   const cluster = { patience: BRISK, ...link, connect: () => (node.isMember ? member.connect() : null) }
-  node.rig = await makeRig(keyOf(number), {}, { dataDirectory, cluster })
-  t.after(node.rig.close)
+  const open = async () => {
+    const rig = await makeRig(keyOf(number), {}, { dataDirectory, cluster })
+    rig.use('operator', 'passphrase of operator')
+    return rig
+  }
+  const node: Node = {
+    ...{ name: member.name, member, number, isMember: false, rig: await open() },
+    async reopen(meanwhile) {
+      await node.rig.pool.close()
+      await node.rig.appliance.close()
+      meanwhile()
+      node.rig = await open()
+    },
+  }
+  t.after(() => node.rig.close())
   return node
 }
 
-const keyOf = (number: number): Uint8Array<ArrayBuffer> => new Uint8Array(32).fill(number)
+export const keyOf = (number: number): Uint8Array<ArrayBuffer> => new Uint8Array(32).fill(number)
 
 export const lock = async ({ rig }: Node): Promise<void> => assert.equal(await rig.status('POST /lock'), 204)
 
 export async function unlock({ rig }: Node): Promise<void> {
   const { status, text } = await rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
-  assert.equal(status, 204, text)
+  assert.equal(status, 204, `${status} ${text}`)
 }
 
 export const sign = ({ rig }: Pick<Node, 'rig'>, id: string, as = 'operator') =>
