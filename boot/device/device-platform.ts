@@ -39,6 +39,7 @@ const NOWHERE = '/run/no-data' // stands for the data partition when that is unu
 const HOST = '::' // IPv4 as well
 const TLS_PORT = 8443
 const HTTP_PORT = 8080
+const ISOLATED_MAX_MS = 24 * 3_600_000 // what a host has when nothing is said
 const CHAT_PORT = 9443
 
 const POWER_OFF = { exitCode: 0 }
@@ -117,7 +118,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       logLevel: 'info',
       releaseKey,
       chat: { directory: chatDirectory, port: CHAT_PORT },
-      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory) } }),
+      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs: ISOLATED_MAX_MS } }),
     },
     slots: {
       ...slots,

@@ -32,7 +32,17 @@ const CHAT_HEAP_MEGABYTES = 512 // ten thousand waiting clients, and what a thou
 
 /** Makes the data directory if need be and locks it; throws a LockError when it is in use, or a SettingsError. */
 export function openHost(settings: HostSettings, say: (text: string) => void = console.log): Platform {
-  const { dataDirectory, host, port, httpPort, chatPort, console: hasConsole, logLevel, releaseKeyPath } = settings
+  const {
+    dataDirectory,
+    host,
+    port,
+    httpPort,
+    chatPort,
+    console: hasConsole,
+    logLevel,
+    isolatedMaxMs,
+    releaseKeyPath,
+  } = settings
   const directory = openDataDirectory(dataDirectory)
   const storeDirectory = `${directory}/store`
   const chatDirectory = `${directory}/chat`
@@ -65,7 +75,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
       logLevel,
       releaseKey,
       chat: { directory: chatDirectory, port: chatPort },
-      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory) } }),
+      ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs } }),
       console: hasConsole,
     },
     slots: {

@@ -20,6 +20,8 @@ export interface HostSettings {
   logLevel: LogLevel
   /** Absolute; null where there is no clustering. */
   etcdPath: string | null
+  /** How long a node of a cluster goes on without the others; 0 for ever. */
+  isolatedMaxMs: number
   /** Absolute; null for the default, `release.pub` in the data directory, which may be missing. */
   releaseKeyPath: string | null
 }
@@ -32,6 +34,7 @@ const NAMES = [
   'COFFER_CHAT_PORT',
   'COFFER_CONSOLE',
   'COFFER_ETCD',
+  'COFFER_ISOLATED_MAX',
   'COFFER_LOG',
   'COFFER_RELEASE_KEY',
 ] as const
@@ -58,6 +61,7 @@ export function readSettings(environment: Readonly<Record<string, string | undef
     chatPort: readPort('COFFER_CHAT_PORT', own(environment.COFFER_CHAT_PORT) ?? '9443'),
     console: readSwitch('COFFER_CONSOLE', environment.COFFER_CONSOLE ?? 'on'),
     logLevel: readLevel(environment.COFFER_LOG ?? 'info'),
+    isolatedMaxMs: readSeconds('COFFER_ISOLATED_MAX', environment.COFFER_ISOLATED_MAX ?? '86400'),
     etcdPath: readPath('COFFER_ETCD', environment.COFFER_ETCD, 'program of etcd'),
     releaseKeyPath: readPath('COFFER_RELEASE_KEY', environment.COFFER_RELEASE_KEY, 'file of the release key'),
   }
@@ -100,6 +104,11 @@ const readHttpPort = (value: string | undefined): number | null => (value ? read
 function readPort(name: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= PORT_MAX) return Number(value)
   throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be a number from 0 to ${PORT_MAX}`)
+}
+
+function readSeconds(name: string, value: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  throw new SettingsError(`${name} is ${JSON.stringify(value)}; it must be a number of seconds, or 0`)
 }
 
 function readSwitch(name: string, value: string): boolean {

@@ -217,4 +217,6 @@ export interface ChatPlace {
 export interface EtcdPlace {
   /** Where it answers the firmware. */
   socket: string
+  /** How long a node of a cluster goes on without the others; 0 for ever. */
+  isolatedMaxMs: number
 }

@@ -105,8 +105,9 @@ function readChatPlace(value: unknown): ChatPlace | null {
 }
 
 function readEtcdPlace(value: unknown): EtcdPlace | null {
-  const { socket } = membersOf(value) ?? {}
-  return typeof socket === 'string' ? { socket } : null
+  const { socket, isolatedMaxMs } = membersOf(value) ?? {}
+  if (typeof socket !== 'string' || typeof isolatedMaxMs !== 'number' || !(isolatedMaxMs >= 0)) return null
+  return { socket, isolatedMaxMs }
 }
 
 function readEtcdState(value: unknown): EtcdState | null {

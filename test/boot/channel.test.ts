@@ -67,7 +67,7 @@ const MESSAGES: ToFirmware[] = [
       logLevel: 'info',
       releaseKey: new Uint8Array(32).fill(9),
       chat: { directory: '/data/chat', port: 9443 },
-      etcd: { socket: '/data/etcd/etcd:0' },
+      etcd: { socket: '/data/etcd/etcd:0', isolatedMaxMs: 60_000 },
     },
     deviceKey: new Uint8Array(32).fill(7),
     withheld: 'why',

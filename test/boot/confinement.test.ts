@@ -28,6 +28,7 @@ const openPlatform = (t: TestContext, data: string, settings = {}) => {
       console: true,
       logLevel: 'info',
       etcdPath: null,
+      isolatedMaxMs: 0,
       releaseKeyPath: null,
       ...settings,
     },

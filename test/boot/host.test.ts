@@ -36,6 +36,7 @@ function open(t: TestContext, dataDirectory: string): Platform {
     console: true,
     logLevel: 'info',
     etcdPath: null,
+    isolatedMaxMs: 0,
     releaseKeyPath: null,
   })
   t.after(() => {

@@ -14,6 +14,7 @@ test('settings have defaults', () => {
     console: true,
     logLevel: 'info',
     etcdPath: null,
+    isolatedMaxMs: 86_400_000,
     releaseKeyPath: null,
   })
 })
@@ -27,6 +28,7 @@ test('settings are read from the environment', () => {
     COFFER_CHAT_PORT: '0',
     COFFER_CONSOLE: 'off',
     COFFER_ETCD: '/usr/bin/etcd',
+    COFFER_ISOLATED_MAX: '60',
     COFFER_LOG: 'debug',
     COFFER_RELEASE_KEY: '/keys/release.pub',
   }
@@ -39,6 +41,7 @@ test('settings are read from the environment', () => {
     console: false,
     logLevel: 'debug',
     etcdPath: '/usr/bin/etcd',
+    isolatedMaxMs: 60_000,
     releaseKeyPath: '/keys/release.pub',
   })
 })
@@ -55,6 +58,9 @@ const REFUSED: [name: string, value: string][] = [
   ['COFFER_DATA', '/data/*'],
   ['COFFER_RELEASE_KEY', ''],
   ['COFFER_ETCD', ''],
+  ['COFFER_ISOLATED_MAX', ''],
+  ['COFFER_ISOLATED_MAX', '1h'],
+  ['COFFER_ISOLATED_MAX', '-1'],
   ['COFFER_CHAT_PORT', ''],
   ['COFFER_CHAT_PORT', '70000'],
   ['COFFER_CONSOLE', 'no'],
