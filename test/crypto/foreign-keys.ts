@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
-import { CURVES } from '../../firmware/crypto/algorithms.ts'
+import { CURVES, isMlDsaKeyType } from '../../firmware/crypto/algorithms.ts'
 import { parsePrivateKeyPem } from '../../firmware/crypto/encoding/import-pem.ts'
+import { ML_DSA_SETS } from '../../firmware/crypto/engine/ml-dsa/parameters.ts'
 import { computeRsaKey, encodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
-import type { EcKeyType, KeyType, SignMode } from '../../firmware/crypto/types.ts'
+import type { EcKeyType, KeyType, MlDsaKeyType, SignMode } from '../../firmware/crypto/types.ts'
 import { numbersOf } from './rsa-keys.ts'
 
 export interface Kind {
@@ -20,6 +21,7 @@ export const KINDS: readonly Kind[] = [
   ...(Object.keys(CURVES) as EcKeyType[]).map((type) => ({ type, mode: 'ECDSA' }) as const),
   { type: 'EC_P256K1', mode: 'BIP340' },
   { type: 'Curve25519', mode: 'EdDSA' },
+  ...ML_DSA_SETS.map((type) => ({ type, mode: 'ML_DSA' }) as const),
   { type: 'Generic', mode: 'AES_CBC', bits: 256 },
 ]
 
@@ -53,9 +55,16 @@ export function foreignKey({ type, bits }: Kind): ForeignKey {
       ? rsaKey(bits!)
       : type === 'Curve25519'
         ? generateKeyPairSync('ed25519').privateKey
-        : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type as EcKeyType] }).privateKey
+        : isMlDsaKeyType(type)
+          ? mlDsaKey(type)
+          : generateKeyPairSync('ec', { namedCurve: OPENSSL_NAMES[type] }).privateKey
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   return { material: Buffer.from(pem), stored: storedForm(type, privateKey), pem }
+}
+
+function mlDsaKey(type: MlDsaKeyType): KeyObject {
+  const name = type.toLowerCase().replaceAll('_', '-')
+  return (generateKeyPairSync(name as never) as unknown as { privateKey: KeyObject }).privateKey
 }
 
 /** One prime less one has the factor four: Miller-Rabin then goes through numbers that tell of it. */

@@ -2,9 +2,14 @@
 
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
 import { sha512 } from '@noble/hashes/sha2.js'
+import { shake256 } from '@noble/hashes/sha3.js'
+import { isMlDsaKeyType } from '../../firmware/crypto/algorithms.ts'
 import { windowsOf } from '../../firmware/crypto/engine/float/field.ts'
+import { expandSeed } from '../../firmware/crypto/engine/ml-dsa/key.ts'
+import { latticeOf } from '../../firmware/crypto/engine/ml-dsa/sets.ts'
+import { expandedMlDsa } from '../../firmware/crypto/ml-dsa/private-key.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
-import type { KeyType } from '../../firmware/crypto/types.ts'
+import type { KeyType, MlDsaKeyType } from '../../firmware/crypto/types.ts'
 import { toBigInt } from './rsa-keys.ts'
 
 /** What must be gone. */
@@ -86,7 +91,20 @@ function patternsOf(secret: Uint8Array): Buffer[] {
 }
 
 function bytesOf(type: KeyType, stored: Uint8Array): Uint8Array[] {
+  if (isMlDsaKeyType(type)) return mlDsaSecrets(type, stored)
   return type === 'Curve25519' ? [stored, ...Object.values(expand(stored))] : [stored]
+}
+
+/** The seed, rho' and K, s1 and the rest as they are packed, and transformed as the engine holds them. FIPS 204. */
+function mlDsaSecrets(type: MlDsaKeyType, seed: Uint8Array): Uint8Array[] {
+  const lattice = latticeOf(type, 'exact')
+  const { rows, columns } = lattice.parameters
+  const hash = shake256(Buffer.concat([seed, Uint8Array.of(rows, columns)]), { dkLen: 128 })
+  const expanded = expandedMlDsa(type, seed, 'exact')
+  const { block } = expandSeed(lattice, seed)
+  const { t1, s1, s2, t0 } = lattice.at
+  const parts = [s1, s2, t0].map((place) => block.slice(place - t1, place - t1 + 256))
+  return [seed, hash.slice(32, 96), hash.slice(96), expanded.slice(128), ...parts]
 }
 
 /** RFC 8032 5.1.5; the scalar big-endian. */
@@ -99,7 +117,7 @@ function expand(seed: Uint8Array): { scalar: Uint8Array; prefix: Uint8Array } {
 }
 
 function curveLimbs(type: KeyType, stored: Uint8Array): bigint[] {
-  if (type === 'Generic') return []
+  if (type === 'Generic' || isMlDsaKeyType(type)) return []
   return limbsOf(toBigInt(type === 'Curve25519' ? expand(stored).scalar : stored))
 }
 

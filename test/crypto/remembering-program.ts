@@ -62,7 +62,7 @@ if (process.send !== undefined) {
       try {
         return file.type === 'RSA'
           ? await pool.importRsa(file.primeP, file.primeQ, file.publicExponent, file)
-          : await pool.importRaw(file.type, file.data)
+          : await pool.importRaw(file.type, file.data, 'expanded' in file ? file.expanded : undefined)
       } finally {
         for (const value of Object.values(file)) if (value instanceof Uint8Array) value.fill(0)
       }

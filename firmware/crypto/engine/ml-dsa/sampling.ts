@@ -106,7 +106,7 @@ export function expandChallenge(lattice: Lattice, hash: number): void {
   bytes.copyWithin(input, hash, hash + challengeBytes)
   lattice.absorb(input, challengeBytes, SHAKE256)
   const coefficients = doubles.subarray(at.challenge / 8, at.challenge / 8 + N)
-  coefficients.fill(0)
+  bytes.fill(0, at.challenge, at.challenge + POLYNOMIAL)
   const signs = bytes.slice(at.state, at.state + 8)
   let next = at.state + 8
   for (let i = N - tau; i < N; i++) {
