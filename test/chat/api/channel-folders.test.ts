@@ -19,7 +19,7 @@ const create = async (name: string, description?: string): Promise<number> =>
   (await rig.owner.post('/channel_folders/create', { name, description })).channel_folder_id
 
 describe('Channel folders', () => {
-  it('are made, changed and put in order, and everybody is told (E63, E64, E65, E66)', async () => {
+  it('are made, changed and put in order, and everybody is told (E63, E64, E65, E66; V3, V4, V5)', async () => {
     const queue = await hamlet.register({ event_types: ['channel_folder'] })
     const plays = await create(' Plays ', 'of *Shakespeare*')
     const poems = await create('Poems')

@@ -11,7 +11,7 @@ import { sightOf } from './sight.ts'
 
 /**
  * The newest first, those that he can read. False when the time was over before all was done: what is done is done. What is
- * written there meanwhile stays.
+ * written there meanwhile stays, and so does everything in an archived channel.
  */
 export async function deleteTopic(realm: Realm, me: User, channelId: number, name: string): Promise<boolean> {
   let below: number | null = null
@@ -19,7 +19,7 @@ export async function deleteTopic(realm: Realm, me: User, channelId: number, nam
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
       throw badRequest("You don't have permission to delete this topic")
-    const topic = findTopic(realm, channel, name)
+    const topic = channel.isArchived ? undefined : findTopic(realm, channel, name)
     if (topic === undefined) {
       if (below === null) throw badRequest(`No such topic '${name}'`)
       return true
