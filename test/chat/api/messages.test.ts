@@ -453,3 +453,25 @@ test('mentions of people, groups, everybody and alert words are flags of those t
   await hamlet.patch(`/messages/${named.id}`, { content: 'Alas' })
   assert.deepEqual(await flagsOf(cordelia, named.id), [])
 })
+
+test('E22: a topic is marked read, and there is none of another name', async () => {
+  const channel = rig.channel('Padua', [hamlet, cordelia])
+  const ids: number[] = []
+  for (const topic of ['Plays', 'plays', 'Games']) ids.push((await send(hamlet, channel.id, 'words', topic)).id)
+  const isRead = async (id: number) => (await cordelia.get(`/messages/${id}`)).message.flags.includes('read')
+  await cordelia.post('/mark_topic_as_read', { stream_id: channel.id, topic_name: 'PLAYS' })
+  assert.deepEqual(await Promise.all(ids.map(isRead)), [true, true, false])
+  const values = { stream_id: channel.id, topic_name: 'Songs' }
+  await cordelia.refused('BAD_REQUEST', 'POST', '/mark_topic_as_read', values)
+  await cordelia.refused('BAD_REQUEST', 'POST', '/mark_topic_as_read', { ...values, stream_id: 9999 })
+})
+
+test('E23: a text is rendered as it would be if it were sent', async () => {
+  const content = `**bold** @**Cordelia Test|${cordelia.user.id}**`
+  const { rendered } = await hamlet.post('/messages/render', { content })
+  const channel = rig.channel('Mantua', [hamlet])
+  const { id } = await send(hamlet, channel.id, content, 'Plays')
+  assert.equal(rendered, (await hamlet.get(`/messages/${id}`)).message.content)
+  assert.match(rendered, /<strong>bold<\/strong>/)
+  await hamlet.refused('REQUEST_VARIABLE_MISSING', 'POST', '/messages/render', {})
+})
