@@ -413,4 +413,45 @@ describe('guests who see only whom they meet (contract 7.7)', () => {
     assert.deepEqual(await queue.events(), [])
     own.close()
   })
+
+  it('V33, V35: who comes into their sight and leaves it is told to them alone', async () => {
+    const own = await openTestChat()
+    try {
+      const { realm } = own.chat
+      const members = realm.state.groupByName.get('role:members')!.id
+      await own.owner.patch('/realm', { can_access_all_users_group: { new: members } })
+      const guest = own.account('lucianus', ROLES.guest)
+      const [player, king] = [own.account('player'), own.account('king')]
+      const channel = own.channel('theatre', [guest])
+      const open = (can: boolean) =>
+        guest.register({
+          event_types: ['realm_user', 'subscription', 'message'],
+          client_capabilities: { notification_settings_null: true, user_list_incomplete: can },
+        })
+      const [capable, old, other] = [await open(true), await open(false), await king.register()]
+      await player.post('/users/me/subscriptions', { subscriptions: [{ name: 'theatre' }] })
+      const met = await capable.events()
+      assert.deepEqual(
+        met.map(({ type, op }) => `${type} ${op}`),
+        ['realm_user add', 'subscription peer_add'],
+        'who is told of is known by then',
+      )
+      assert.deepEqual([met[0].person.user_id, met[0].person.full_name], [player.user.id, 'Player Test'])
+      await player.delete('/users/me/subscriptions', { subscriptions: ['theatre'] })
+      const lost = await capable.events()
+      assert.deepEqual(lost.at(-1).person, { user_id: player.user.id, full_name: 'Unknown user' })
+      assert.deepEqual([lost.at(-1).op, lost.length], ['remove', 2])
+      const placeholder = (await old.events()).at(-1)
+      assert.deepEqual([placeholder.op, placeholder.person.full_name], ['add', 'Unknown user'])
+
+      await king.post('/messages', { type: 'direct', to: [guest.user.id], content: 'lights!' })
+      const [known, said] = await capable.events()
+      assert.deepEqual([known.op, known.person.user_id, said.type], ['add', king.user.id, 'message'])
+      const heard = (await other.events()).filter(({ type }) => type === 'realm_user')
+      assert.deepEqual(heard, [])
+      assert.equal(channel.name, 'theatre')
+    } finally {
+      own.close()
+    }
+  })
 })

@@ -187,6 +187,7 @@ function changeUser(state: Json, { op, person }: Json, me: number): void {
   }
   if (op === 'remove') {
     for (const list of lists) state[list] = without(state[list], 'user_id', [person.user_id])
+    delete state.user_status[person.user_id]
     return
   }
   const known = lists.map((list) => byId(state[list], 'user_id', person.user_id)).find((user) => user !== undefined)

@@ -12,17 +12,20 @@ const OPERATIONS = process.env.COFFER_SLOW === undefined ? 600 : 10_000
 const BETWEEN_CHECKS = 15
 
 const all = (on: boolean): Capabilities => Object.fromEntries(CAPABILITIES.map((name) => [name, on]))
-const SETS: [string, Capabilities][] = [
-  ['all', all(true)],
-  ['none', all(false)],
+/** The third: guests see only whom they meet. */
+const SETS: [name: string, capabilities: Capabilities, isLimited: boolean][] = [
+  ['all', all(true), false],
+  ['none', all(false), false],
+  ['all, guests limited', all(true), true],
+  ['none, guests limited', all(false), true],
   ...(process.env.COFFER_SLOW === undefined ? ['archived_channels', 'empty_topic_name'] : CAPABILITIES).flatMap(
-    (name): [string, Capabilities][] => [[`all but ${name}`, { ...all(true), [name]: false }]],
+    (name): [string, Capabilities, boolean][] => [[`all but ${name}`, { ...all(true), [name]: false }, false]],
   ),
 ]
 
 const seed = Number(process.env.COFFER_SEED ?? 300)
 
-SETS.forEach(([name, capabilities], index) => {
+SETS.forEach(([name, capabilities, isLimited], index) => {
   test(`what a client is told adds up to what it would be told anew; capabilities: ${name}`, async () => {
     const rig = await openTestChat()
     try {
@@ -49,6 +52,7 @@ SETS.forEach(([name, capabilities], index) => {
       for (const name of ['general', 'random'])
         await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name }] })
       await learnChannels(world)
+      if (isLimited) await limitGuests(rig)
       let watched = await Promise.all(clients.map(watch))
       for (let count = 1; count <= OPERATIONS / SETS.length; count += 1) {
         await step(world)
@@ -68,6 +72,12 @@ SETS.forEach(([name, capabilities], index) => {
     }
   })
 })
+
+/** Contract section 7.7. */
+async function limitGuests({ chat, owner }: TestChat): Promise<void> {
+  const members = chat.realm.state.groupByName.get('role:members')!.id
+  await owner.patch('/realm', { can_access_all_users_group: { new: members } })
+}
 
 async function botOf(rig: TestChat): Promise<Client> {
   const { user_id } = await rig.owner.post('/bots', { full_name: 'Robot', short_name: 'robot' })

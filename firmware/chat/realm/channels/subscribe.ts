@@ -5,6 +5,7 @@ import { unreadRows } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Subscription, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
+import { watchAcquaintance } from '../users/acquaintance.ts'
 import { freeColor } from './colors.ts'
 import { viewersOf } from './find.ts'
 import { isSubscribed } from './rights.ts'
@@ -31,7 +32,9 @@ export function subscribe(
     added.map(({ user }) => user.id),
     byChannel.keys(),
   )
+  const publishAcquaintance = watchAcquaintance(realm)
   for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel)))
+  publishAcquaintance(turn) // whoever is told of below is known by then
   publishSight(turn, { withPeers: false }) // the subscription says who is there
   for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
   for (const [channel, users] of byChannel) {
@@ -50,6 +53,7 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
     byChannel.keys(),
   )
   for (const [user, channels] of groupByUser(removed)) markRead(realm, turn, user, channels)
+  const publishAcquaintance = watchAcquaintance(realm)
   for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
   for (const [user, channels] of groupByUser(removed)) {
     const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
@@ -59,6 +63,7 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
     publishPeers(turn, 'peer_remove', channel, idsOf(users), viewersOf(realm, channel))
   }
   publishSight(turn)
+  publishAcquaintance(turn)
   return removed
 }
 

@@ -6,6 +6,7 @@ import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Conversation } from '../records.ts'
 import type { Turn } from '../turn.ts'
+import { watchAcquaintance } from '../users/acquaintance.ts'
 
 export type Place =
   | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }
@@ -46,7 +47,9 @@ export function ensureConversation(realm: Realm, turn: Turn, userIds: readonly n
   const known = findConversation(realm, userIds)
   if (known !== undefined) return known
   const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds) }
+  const publishAcquaintance = watchAcquaintance(realm)
   turn.put('conversation', conversation)
+  publishAcquaintance(turn)
   return conversation
 }
 

@@ -13,13 +13,19 @@ export const isLimited = (realm: Realm, viewer: User): boolean =>
 /** Of several accounts: what it takes to tell is looked up once. */
 export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
   if (!isLimited(realm, viewer)) return () => true
+  const known = acquaintancesOf(realm, viewer)
+  return (user) => user.bot !== null || known.has(user.id)
+}
+
+/** Whom he shares a channel or a conversation with, himself among them. */
+export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
   const known = new Set([viewer.id])
   for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
     if (!isActive) continue
     for (const id of realm.state.subscribersOf.get(channelId).keys()) known.add(id)
   }
   for (const { userIds } of realm.state.conversationsOf(viewer.id)) for (const id of userIds) known.add(id)
-  return (user) => user.bot !== null || known.has(user.id)
+  return known
 }
 
 export const mayAccess = (realm: Realm, viewer: User, user: User): boolean => accessOf(realm, viewer)(user)
