@@ -19,8 +19,14 @@ import type { BasicCredentials } from './http/credentials.ts'
 import type { Who } from './http/declaration.ts'
 import { type Api, createApi, RATE_LIMITS, type RateLimits, type Session } from './http/pipeline.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
+import { startBotCalls } from './outside/bot-calls.ts'
+import { type Network, systemNetwork } from './outside/post.ts'
+import { BOT_TYPES } from './realm/bots/services.ts'
+import { createExportKey } from './realm/export/archive.ts'
+import { createExports } from './realm/export/exports.ts'
 import { findByKey, noteUse } from './realm/keys.ts'
 import { startDeliveries } from './realm/messages/due.ts'
+import { startRetention } from './realm/messages/retention.ts'
 import { recoverOwner } from './realm/operator.ts'
 import { createOrganization, type NewOrganization } from './realm/organization.ts'
 import { createPasswords, type Derive } from './realm/passwords.ts'
@@ -51,6 +57,10 @@ export interface ChatOptions {
   /** Must never jump. */
   nowMs?: () => number
   nativeBinding?: string
+  /** Where outgoing webhooks are. */
+  network?: Network
+  /** Between two tries of one. */
+  botRetryMs?: number
 }
 
 export interface Chat {
@@ -63,6 +73,14 @@ export interface Chat {
   recoverOwner(email: string, password: string): Promise<void>
   /** Sends what is due by now. The chat calls it every second by itself. */
   deliverDue(): Promise<void>
+  /** Makes the exports that were asked for by now. */
+  makeExports(): Promise<void>
+  /** By which exports are signed, in hex. */
+  readonly exportKey: string
+  /** Deletes what is too old by now. The chat does it every ten minutes by itself. */
+  expireOld(): Promise<void>
+  /** Resolves when every bot that was called has answered. */
+  botsAnswered(): Promise<void>
   /** Ends polls with an empty list and keeps the queues for the next start. Gives what the databases have seen; null when it was closed. */
   close(): Commits | null
 }
@@ -108,10 +126,22 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   })
 
   const deliveries = startDeliveries(realm, log)
+  const retention = startRetention(realm, log)
+  const botCalls = startBotCalls(realm, options.network ?? systemNetwork, log, options.botRetryMs)
 
   const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
   const auditor = auditorOf(realm, options)
-  const services: Services = { realm, passwords, log, uploadUrls, generation, expectBudget: auditor.expectBudget }
+  const exportKey = createExportKey(chatKey)
+  const exports = createExports({ realm, key: exportKey, urls: uploadUrls, log })
+  const services: Services = {
+    realm,
+    passwords,
+    log,
+    uploadUrls,
+    exports,
+    generation,
+    expectBudget: auditor.expectBudget,
+  }
   const api = createApi<Services, User>({
     declarations: DECLARATIONS,
     others: OTHER_DECLARATIONS,
@@ -137,10 +167,18 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     },
     recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
     deliverDue: deliveries.now,
+    expireOld: retention.now,
+    makeExports: exports.now,
+    exportKey: exportKey.publicKey,
+    botsAnswered: botCalls.quiet,
     close() {
       if (!isOpen) return null
       isOpen = false
       deliveries.stop()
+      retention.stop()
+      exports.stop()
+      exportKey.close()
+      botCalls.stop()
       const saved = events.save()
       events.close()
       try {
@@ -221,6 +259,7 @@ function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<U
 const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
   nobody: () => true,
   anyone: () => true,
+  sender: () => true,
   account: () => true,
   human: (me) => me.bot === null,
   member: (me) => atLeast(me.role, ROLES.member),
@@ -243,5 +282,7 @@ function authorize(who: Who, me: User | null): void {
       throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
     return
   }
+  if (me.bot?.type === BOT_TYPES.incomingWebhook && who !== 'nobody' && who !== 'sender')
+    throw new ChatError('UNAUTHORIZED', 'This API is not available to incoming webhook bots.')
   if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
 }

@@ -46,6 +46,7 @@ const figuresSchema = z.object({
   bytes: z.number(),
   queues: z.number(),
   commits: z.number(),
+  exportKey: z.string().regex(/^[0-9a-f]{64}$/),
   older: z.array(z.string().max(NAME_CHARACTERS_MAX)).max(2),
 })
 

@@ -78,6 +78,7 @@ const settingsSchema = z.object({
   url: z.string(),
   ownerFullContentAccess: z.boolean(),
   uploadQuotaMib: z.number().nullable(),
+  outgoingHosts: z.array(z.string()),
   jwt: z.object({ algorithm: z.enum(JWT_ALGORITHMS) }).nullable(),
 })
 

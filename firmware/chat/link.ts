@@ -71,6 +71,8 @@ export interface OperatorSettings {
   ownerFullContentAccess: boolean
   /** Of all uploads together; null: no quota. */
   uploadQuotaMib: number | null
+  /** Whom bots with an address outside may reach: `host` at the port that its scheme has, or `host:port`. */
+  outgoingHosts: readonly string[]
   /** Whether somebody else signs people in, and how; null: nobody. */
   jwt: { algorithm: JwtAlgorithm } | null
 }
@@ -94,6 +96,8 @@ export interface Figures {
   queues: number
   /** Transactions of the database in its life. */
   commits: number
+  /** By which exports are signed, in hex. */
+  exportKey: string
   /** Databases that were put back to an older copy. */
   older: string[]
 }

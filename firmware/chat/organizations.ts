@@ -178,7 +178,7 @@ function commitsOf(chat: Chat): Commits {
   }
 }
 
-function figuresOf({ realm }: Chat, directory: string): Omit<Figures, 'older'> {
+function figuresOf({ realm, exportKey }: Chat, directory: string): Omit<Figures, 'older'> {
   const { name, url } = organizationOf(realm.state)
   const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size)
   return {
@@ -189,5 +189,6 @@ function figuresOf({ realm }: Chat, directory: string): Omit<Figures, 'older'> {
     bytes: sizes.reduce((a, b) => a + b, 0),
     queues: realm.events.size,
     commits: realm.store.commits,
+    exportKey,
   }
 }

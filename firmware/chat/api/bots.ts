@@ -2,17 +2,17 @@
 
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
-import { boolean, integer, json, text, texts } from '../http/parameters.ts'
+import { boolean, integer, json, jsonOrText, text, texts } from '../http/parameters.ts'
 import { AVATAR_BYTES_MAX, readPicture } from '../realm/avatars/pictures.ts'
 import { changeBot, createBot, deactivateBot, findManagedBot, newBotKey, setBotPicture } from '../realm/bots/bots.ts'
+import { BOT_TYPES, type BotType, type WebhookForm } from '../realm/bots/services.ts'
 import { readStorage, removeStorage, writeStorage } from '../realm/bots/storage.ts'
-import { botAvatarUrl, defaultsOf, isBot } from '../realm/bots/view.ts'
+import { type BotUser, botAvatarUrl, defaultsOf, isBot } from '../realm/bots/view.ts'
 import { shownKey } from '../realm/keys.ts'
 import type { User } from '../realm/records.ts'
 import { isRole } from '../realm/roles.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
-const GENERIC = 1
 const STORAGE_NAMES_MAX = 10_000
 
 const botSegment = { bot_id: integer() }
@@ -22,6 +22,22 @@ const defaults = {
   default_events_register_stream: text().optional(),
   default_all_public_streams: boolean().optional(),
 }
+
+/** Contract row E140. 1 is ours, 2 that of Slack. */
+const webhookForm = () =>
+  integer()
+    .where((form) => form === 1 || form === 2, 'must be 1 or 2')
+    .map((form) => form as WebhookForm)
+
+const botType = () =>
+  integer()
+    .where((type) => Object.values<number>(BOT_TYPES).includes(type), 'must be 1, 2, 3 or 4')
+    .map((type) => type as BotType)
+
+/** JSON, by the contract; what is none is taken as it is. */
+const address = () => jsonOrText(z.string())
+
+const config = () => json(z.record(z.string(), z.string()))
 
 export const botDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -51,18 +67,22 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     parameters: {
       full_name: text(),
       short_name: text(),
-      bot_type: integer()
-        .where((type) => type === GENERIC, 'must be 1: other kinds of bots are not supported yet')
-        .default(GENERIC),
+      bot_type: botType().default(BOT_TYPES.generic),
+      payload_url: address().default(''),
+      service_name: text().optional(),
+      config_data: config().default({}),
+      interface_type: webhookForm().default(1),
       ...defaults,
     },
     fileBytesMax: AVATAR_BYTES_MAX,
     handle: async (request) => {
       const { realm, given, file } = request
-      const { full_name: fullName, short_name: shortName } = given
+      const { full_name: fullName, short_name: shortName, bot_type: type } = given
+      const { payload_url: url, interface_type: form, service_name: name, config_data: config } = given
+      const service = { url, form, name, config }
       const picture = file && (await readPicture(file))
       const { bot, key } = realm.change((turn) => {
-        const made = createBot(realm, turn, request.me, { ...given, fullName, shortName })
+        const made = createBot(realm, turn, request.me, { ...given, fullName, shortName, type, service })
         return picture === undefined ? made : { ...made, bot: setBotPicture(realm, turn, made.bot, picture) }
       })
       return { user_id: bot.id, api_key: key, avatar_url: botAvatarUrl(realm, bot), ...defaultsOf(realm, bot) }
@@ -80,23 +100,36 @@ export const botDeclarations: readonly AnyDeclaration[] = [
       short_name: text().optional(),
       role: integer().where(isRole, 'must be 100, 200, 300, 400 or 600').optional(),
       bot_owner_id: integer().optional(),
+      config_data: config().optional(),
+      service_payload_url: address().optional(),
+      service_interface: webhookForm().optional(),
       ...defaults,
     },
     fileBytesMax: AVATAR_BYTES_MAX,
     handle: async (request) => {
       const { realm, path, given, file } = request
       const { full_name: fullName, short_name: shortName, bot_owner_id: ownerId } = given
+      const { service_payload_url: url, service_interface: form, config_data: config } = given
+      const service = { url, form, config }
       const role = given.role !== undefined && isRole(given.role) ? given.role : undefined
       const picture = file && (await readPicture(file))
       const bot = realm.change((turn) => {
         if (picture !== undefined) setBotPicture(realm, turn, findManagedBot(realm, request.me, path.bot_id), picture)
-        return changeBot(realm, turn, request.me, path.bot_id, { ...given, fullName, shortName, role, ownerId })
+        return changeBot(realm, turn, request.me, path.bot_id, {
+          ...given,
+          fullName,
+          shortName,
+          role,
+          ownerId,
+          service,
+        })
       })
       return {
         email: bot.email,
         full_name: bot.fullName,
         avatar_url: botAvatarUrl(realm, bot),
         ...defaultsOf(realm, bot),
+        ...serviceOf(bot, service),
         ...(ownerId !== undefined && { bot_owner: realm.state.user.get(ownerId)!.email }),
       }
     },
@@ -158,6 +191,16 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
   }),
 ]
+
+/** Of what was given, as it is now. */
+function serviceOf({ bot: { service } }: BotUser, given: { url?: unknown; form?: unknown; config?: unknown }) {
+  if (service?.kind === 'outgoing')
+    return {
+      ...(given.form !== undefined && { service_interface: service.form }),
+      ...(given.url !== undefined && { service_payload_url: service.url }),
+    }
+  return service !== undefined && given.config !== undefined ? { config_data: service.config } : {}
+}
 
 function expectBot(me: User): User {
   if (me.bot === null) throw badRequest('Only bots have a storage')

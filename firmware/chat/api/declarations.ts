@@ -10,8 +10,10 @@ import { domainDeclarations } from './domains.ts'
 import { draftDeclarations } from './drafts.ts'
 import { emojiDeclarations, emojiFileDeclarations } from './emoji.ts'
 import { eventDeclarations } from './events.ts'
+import { exportDeclarations } from './exports.ts'
 import { flagDeclarations } from './flags.ts'
 import { groupDeclarations } from './groups.ts'
+import { invitationDeclarations } from './invitations.ts'
 import { keyDeclarations } from './keys.ts'
 import { linkifierDeclarations } from './linkifiers.ts'
 import { messageDeclarations } from './messages.ts'
@@ -50,8 +52,10 @@ export const DECLARATIONS: readonly AnyDeclaration[] = [
   ...draftDeclarations,
   ...emojiDeclarations,
   ...eventDeclarations,
+  ...exportDeclarations,
   ...flagDeclarations,
   ...groupDeclarations,
+  ...invitationDeclarations,
   ...keyDeclarations,
   ...linkifierDeclarations,
   ...messageDeclarations,

@@ -3,6 +3,7 @@
 import type { Log } from '../../base/log.ts'
 import type { Declaration } from '../http/declaration.ts'
 import type { Parameters } from '../http/parameters.ts'
+import type { Exports } from '../realm/export/exports.ts'
 import type { Passwords } from '../realm/passwords.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -14,6 +15,7 @@ export interface Services {
   readonly log: Log
   /** URLs that serve one file to whoever has them, for a minute. */
   readonly uploadUrls: UrlSigner
+  readonly exports: Exports
   /** Throws `RATE_LIMIT_HIT`: for keys that are given to whoever has signed in, which nobody else asks it for. */
   readonly expectBudget: (account: number) => void
   /** When this start was: `server_generation`. Seconds. */
@@ -29,7 +31,7 @@ export type AnyDeclaration = Declaration<Services, any, any, any>
 /** An endpoint for whoever has an account: `me` is he. */
 export const declare = <P extends Parameters = NoParameters, Q extends Parameters = NoParameters>(
   declaration: Declaration<Services, User, P, Q> & {
-    who: 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
+    who: 'sender' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
   },
 ): AnyDeclaration => declaration
 

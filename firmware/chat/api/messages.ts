@@ -27,7 +27,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     row: 'E10',
     method: 'POST',
     path: '/messages',
-    who: 'account',
+    who: 'sender',
     parameters: {
       type: oneOf('direct', 'private', 'channel', 'stream'),
       to: to(),

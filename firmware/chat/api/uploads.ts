@@ -8,8 +8,7 @@ import { integer } from '../http/parameters.ts'
 import { attachmentView, findUpload } from '../realm/uploads/claims.ts'
 import { asPathId } from '../realm/uploads/path.ts'
 import { deleteUpload, receiveUpload, UPLOAD_BYTES_MAX } from '../realm/uploads/receive.ts'
-import { sendUpload } from '../realm/uploads/send.ts'
-import type { UploadRow } from '../store/uploads.ts'
+import { type SentFile, sendUpload } from '../realm/uploads/send.ts'
 import { type AnyDeclaration, declare, declareOpen, type Services } from './declare.ts'
 
 /** Four segments of a path below `/user_uploads/`. */
@@ -72,7 +71,7 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
 
 type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check' | 'log'>
 
-function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: UploadRow | undefined, download = false) {
+function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: SentFile | undefined, download = false) {
   if (upload === undefined) throw noSuchFile()
   const isHead = exchange.method === 'HEAD'
   const range = isHead ? undefined : exchange.header('range') // RFC 9110 section 14.2: of GET alone
@@ -108,10 +107,13 @@ export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
     who: 'nobody',
     isMedia: true,
     handle: (request) => {
-      const { realm, path, uploadUrls } = request
+      const { realm, path, uploadUrls, exports } = request
       const { expiry, mac, ...rest } = path as PathSegments
       const pathId = uploadUrls.open(`${expiry}/${mac}/${pathIdOf(rest) ?? ''}`, realm.clock.now())
-      return fileAnswer(request, pathId === null ? undefined : realm.store.uploads.byPath(pathId))
+      return fileAnswer(
+        request,
+        pathId === null ? undefined : (realm.store.uploads.byPath(pathId) ?? exports.fileAt(pathId)),
+      )
     },
   }),
 ]

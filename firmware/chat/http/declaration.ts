@@ -5,8 +5,20 @@ import type { Exchange } from '../../http/server/exchange.ts'
 import type { Answer } from './envelope.ts'
 import type { Given, Parameters } from './parameters.ts'
 
-/** `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. Contract section 0, Who. */
-export type Who = 'nobody' | 'anyone' | 'account' | 'human' | 'member' | 'moderator' | 'administrator' | 'owner'
+/**
+ * `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. `sender`: an account, those included
+ * that can do nothing but send. Contract section 0, Who.
+ */
+export type Who =
+  | 'nobody'
+  | 'anyone'
+  | 'sender'
+  | 'account'
+  | 'human'
+  | 'member'
+  | 'moderator'
+  | 'administrator'
+  | 'owner'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 

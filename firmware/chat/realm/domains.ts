@@ -60,11 +60,15 @@ function find({ state }: Realm, given: string): RealmDomain {
 
 /** Of a person's address, before an account gets it. Throws `BAD_REQUEST`. */
 export function expectAllowedAddress(realm: Realm, email: string): void {
-  if (!realmSetting(organizationOf(realm.state), 'emails_restricted_to_domains')) return
+  if (!isAllowedAddress(realm, email)) throw badRequest(`Email '${email}' not allowed in this organization`)
+}
+
+export function isAllowedAddress(realm: Realm, email: string): boolean {
+  if (!realmSetting(organizationOf(realm.state), 'emails_restricted_to_domains')) return true
   const [local, host] = [email.slice(0, email.lastIndexOf('@')), email.slice(email.lastIndexOf('@') + 1).toLowerCase()]
   const isAllowed = [...realm.state.realmDomain.all()].some(
     ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
   )
   // One mailbox has any number of addresses with a plus sign: the limit would limit nothing.
-  if (!isAllowed || local.includes('+')) throw badRequest(`Email '${email}' not allowed in this organization`)
+  return isAllowed && !local.includes('+')
 }

@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto'
 import type { Random } from '../../crypto/random.ts'
-import { seal, unseal } from '../../crypto/seal.ts'
 import { ChatError, notFound } from '../error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { ApiKey, User } from './records.ts'
+import { openText, sealText } from './secrets.ts'
 import type { Turn } from './turn.ts'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
@@ -34,8 +34,7 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string): s
     client,
     made: now,
     usedDay: Math.floor(now / DAY_S),
-    sealed:
-      user.bot === null ? null : Buffer.from(seal(realm.secretsKey, Buffer.from(key), realm.random)).toString('base64'),
+    sealed: user.bot === null ? null : sealText(realm, key),
   })
   return key
 }
@@ -81,8 +80,7 @@ function revoke(realm: Realm, turn: Turn, { hash, userId }: ApiKey): void {
 export function shownKey(realm: Realm, bot: User): string {
   const keys = [...realm.state.keysOf.get(bot.id).values()].filter(({ sealed }) => sealed !== null)
   const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
-  const key = newest && unseal(realm.secretsKey, Buffer.from(newest.sealed!, 'base64'))
-  return key ? Buffer.from(key).toString() : ''
+  return (newest && openText(realm, newest.sealed!)) ?? ''
 }
 
 /** The account whose address and key these are. Throws what contract section 1.2 says. */
@@ -111,7 +109,7 @@ const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
   a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)
 
 /** Bytes beyond the last whole alphabet are thrown away, so that each character is as likely as any. */
-function randomKey(random: Random): string {
+export function randomKey(random: Random): string {
   const limit = 256 - (256 % ALPHABET.length)
   let key = ''
   while (key.length < KEY_LENGTH)

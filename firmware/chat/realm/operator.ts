@@ -18,8 +18,8 @@ import type { Turn } from './turn.ts'
 
 export function operatorSettings({ state }: Realm): OperatorSettings {
   const { url, operator } = organizationOf(state)
-  const { ownerFullContentAccess, uploadQuotaMib, jwt } = operator
-  return { url, ownerFullContentAccess, uploadQuotaMib, jwt: jwt ? { algorithm: jwt.algorithm } : null }
+  const { ownerFullContentAccess, uploadQuotaMib, outgoingHosts = [], jwt } = operator
+  return { url, ownerFullContentAccess, uploadQuotaMib, outgoingHosts, jwt: jwt ? { algorithm: jwt.algorithm } : null }
 }
 
 /** What a token says that is right now; null when it is not, or nobody's are taken. */

@@ -18,6 +18,8 @@ export interface Realm {
   readonly secretsKey: Uint8Array
   /** One turn: see turn.ts. */
   readonly change: Change
+  /** Set by whoever calls bots: some are to be called. */
+  onBotCall?: () => void
 }
 
 export interface RealmOptions {

@@ -46,6 +46,8 @@ export interface Operator {
   readonly uploadQuotaMib: number | null
   /** How tokens are checked that sign people in. The key is sealed (base64). Absent where none was ever set. */
   readonly jwt?: { readonly algorithm: JwtAlgorithm; readonly sealed: string } | null
+  /** Whom outgoing webhooks may reach, as `host` or `host:port`. Absent where none was ever set. */
+  readonly outgoingHosts?: readonly string[]
 }
 
 export interface User {
@@ -86,6 +88,44 @@ export interface Bot {
   readonly defaultSendingStreamId: number | null
   readonly defaultEventsRegisterStreamId: number | null
   readonly defaultAllPublicStreams: boolean
+  /** Of types 3 and 4: who answers for it. */
+  readonly service?: BotService
+}
+
+export type BotService =
+  /** Form 1 is ours, form 2 that of Slack. The token, by which the other side knows us, is sealed (base64). */
+  | { readonly kind: 'outgoing'; readonly url: string; readonly form: 1 | 2; readonly sealedToken: string }
+  | { readonly kind: 'embedded'; readonly name: string; readonly config: Readonly<Record<string, string>> }
+
+/** A message that a bot's service has still to hear of. */
+export interface BotCall {
+  readonly id: number
+  readonly botId: number
+  readonly messageId: number
+  readonly trigger: 'direct_message' | 'mention'
+  readonly time: number
+}
+
+/** Of one address, or of whoever has the link. Contract section 2.5. */
+export interface Invitation {
+  readonly id: number
+  /** Of the key that accepts it, which is kept sealed as well, since it is shown again. */
+  readonly hash: string
+  readonly sealedKey: string
+  readonly inviterId: number
+  readonly time: number
+  /** For how long it was meant, and until when it is; null: it does not end. */
+  readonly minutes: number | null
+  readonly expires: number | null
+  /** Null: a link, for as many as come. */
+  readonly email: string | null
+  readonly role: Role
+  readonly channelIds: readonly number[]
+  readonly groupIds: readonly number[]
+  readonly includeDefaults: boolean
+  readonly notifyInviter: boolean
+  /** Null: as the organization's setting has it. */
+  readonly welcomeText: string | null
 }
 
 export interface Password {
@@ -290,6 +330,30 @@ export interface RealmEmoji {
   readonly isDeactivated: boolean
   readonly sourceUrl: string
   readonly stillUrl: string | null
+}
+
+export const EXPORT_TYPES = ['public', 'full_with_consent', 'full_without_consent'] as const
+export type ExportType = (typeof EXPORT_TYPES)[number]
+
+/** The bytes are where uploads have theirs, under that id. */
+export interface ExportedArchive {
+  readonly id: number
+  /** Below `/user_uploads/`, as uploads have one. */
+  readonly path: string
+  readonly name: string
+  readonly sizeBytes: number
+}
+
+/** Contract section 2.5. */
+export interface RealmExport {
+  readonly id: number
+  readonly actorId: number
+  readonly time: number
+  readonly type: ExportType
+  /** Null until it is made, and once it is deleted. */
+  readonly archive: ExportedArchive | null
+  readonly failed: number | null
+  readonly deleted: number | null
 }
 
 export interface BotStorage {

@@ -16,11 +16,13 @@ import { KINDS, type Kind, type RecordOf } from './kinds.ts'
 import { fold } from './names.ts'
 import {
   type ApiKey,
+  type BotCall,
   type BotStorage,
   type Channel,
   type Conversation,
   type Draft,
   type Group,
+  type Invitation,
   type Linkifier,
   type NavigationView,
   type OfUser,
@@ -59,6 +61,7 @@ export interface State extends Collections {
   readonly everSubscribedTo: GroupIndex<number, number, Subscription>
   /** By their users' ids, ascending and joined by commas. */
   readonly conversationByUsers: Index<string, Conversation>
+  readonly invitationByHash: Index<string, Invitation>
   /** By recipient id. */
   readonly conversationsOf: (userId: number) => Iterable<Conversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
@@ -79,6 +82,8 @@ export interface State extends Collections {
   readonly nextDue: () => number
   /** By fragment. */
   readonly navigationViewsOf: GroupIndex<number, string, NavigationView>
+  /** What bots have still to hear of, by id. */
+  readonly callsOf: GroupIndex<number, number, BotCall>
   /** By name. */
   readonly botStorageOf: GroupIndex<number, string, BotStorage>
 }
@@ -104,7 +109,7 @@ function load<K extends Kind>(collections: MutableCollections, kind: K, record: 
 function createIndexes(collections: MutableCollections) {
   const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
   const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
-  const { linkifier, pushToken, pushDevice } = collections
+  const { linkifier, pushToken, pushDevice, botCall, invitation } = collections
   return {
     userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
     userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
@@ -141,6 +146,7 @@ function createIndexes(collections: MutableCollections) {
       ({ channelId }) => channelId,
       ({ userId }) => userId,
     ),
+    invitationByHash: indexBy(invitation, ({ hash }) => hash),
     conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
     conversationsOf: indexConversations(conversation),
     alertWordIndex: indexAlertWords(alertWords),
@@ -185,6 +191,11 @@ function createIndexes(collections: MutableCollections) {
       navigationView,
       ({ userId }) => userId,
       ({ fragment }) => fragment,
+    ),
+    callsOf: groupBy(
+      botCall,
+      ({ botId }) => botId,
+      ({ id }) => id,
     ),
     botStorageOf: groupBy(
       botStorage,

@@ -41,6 +41,9 @@ export type Counter =
   | 'savedSnippet'
   | 'scheduledMessage'
   | 'submessage'
+  | 'botCall'
+  | 'invitation'
+  | 'realmExport'
   | 'upload'
 
 interface TurnOptions {

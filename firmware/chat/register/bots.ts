@@ -1,5 +1,6 @@
 /** Blocks of bots: those that the caller may manage, and kinds of bots that others have. Contract section 4.2. */
 
+import { EMBEDDED_BOTS } from '../realm/bots/embedded.ts'
 import { botObject, managedBots } from '../realm/bots/view.ts'
 import type { Block } from './block.ts'
 
@@ -7,6 +8,8 @@ export const realmBot: Block = ({ realm, me }) => ({
   realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot)),
 })
 
-export const realmEmbeddedBots: Block = () => ({ realm_embedded_bots: [] })
+export const realmEmbeddedBots: Block = () => ({
+  realm_embedded_bots: EMBEDDED_BOTS.map(({ name, config }) => ({ name, config })),
+})
 
 export const realmIncomingWebhookBots: Block = () => ({ realm_incoming_webhook_bots: [] })

@@ -23,6 +23,9 @@ export interface MessageRow {
   extra: string
 }
 
+/** What an export has of it: the HTML follows from the content. */
+export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
+
 /** What tells where a message lies and who has it. */
 export type PlacedRow = Pick<MessageRow, 'id' | 'recipient' | 'topic' | 'birth' | 'ordinal'>
 
@@ -59,6 +62,10 @@ export interface Messages {
   placedInTopic(topic: number): PlacedRow[]
   /** Those before `below`, at most the `limit` newest, ascending by id. */
   newestInTopic(topic: number, below: number, limit: number): PlacedRow[]
+  /** Those after an id up to another, ascending. */
+  exported(after: number, upTo: number, limit: number): ExportedRow[]
+  /** The oldest of a recipient after an id, with the times they were sent at. */
+  oldestAfter(recipient: number, after: number, limit: number): (PlacedRow & Pick<MessageRow, 'time'>)[]
   /** Ids in a recipient, ascending. */
   idsOf(recipient: number): number[]
   sendersOf(topic: number): number[]
@@ -114,6 +121,14 @@ export function prepareMessages(database: Database): Messages {
     `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 AND id < ?
      ORDER BY id DESC LIMIT ?`,
   )
+  const exported = database.prepare<[number, number, number], ExportedRow>(
+    `SELECT id, sender, recipient, topic, time, birth, ordinal, client, content, extra FROM messages
+     WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+  )
+  const oldestAfter = database.prepare<[number, number, number], PlacedRow & Pick<MessageRow, 'time'>>(
+    `SELECT id, recipient, topic, birth, ordinal, time FROM messages WHERE recipient = ? AND id > ?
+     ORDER BY id LIMIT ?`,
+  )
   const idsOf = database.prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id').pluck()
   const newestOf = database
     .prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id DESC LIMIT 1')
@@ -146,6 +161,8 @@ export function prepareMessages(database: Database): Messages {
     heldBy: (user, limit, below = Number.MAX_SAFE_INTEGER) => heldBy.all(user, below, limit),
     placedInTopic: (topic) => placedInTopic.all(topic),
     newestInTopic: (topic, below, limit) => newestInTopic.all(topic, below, limit).reverse(),
+    exported: (after, upTo, limit) => exported.all(after, upTo, limit),
+    oldestAfter: (recipient, after, limit) => oldestAfter.all(recipient, after, limit),
     idsOf: (recipient) => idsOf.all(recipient),
     sendersOf: (topic) => sendersOf.all(topic),
     newestOfTopic: (topic) => newestOfTopic.get(topic),

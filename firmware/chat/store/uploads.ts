@@ -25,6 +25,8 @@ export interface Claim {
 export interface Uploads {
   get(id: number): UploadRow | undefined
   byPath(path: string): UploadRow | undefined
+  /** Ascending. */
+  all(): UploadRow[]
   /** Newest first. */
   ofOwner(owner: number): UploadRow[]
   add(row: UploadRow): void
@@ -44,6 +46,7 @@ const COLUMNS = 'uploads.id, path, owner, name, size AS sizeBytes, time, width, 
 export function prepareUploads(database: Database): Uploads {
   const get = database.prepare<[number], UploadRow>(`SELECT ${COLUMNS} FROM uploads WHERE id = ?`)
   const byPath = database.prepare<[string], UploadRow>(`SELECT ${COLUMNS} FROM uploads WHERE path = ?`)
+  const all = database.prepare<[], UploadRow>(`SELECT ${COLUMNS} FROM uploads ORDER BY id`)
   const ofOwner = database.prepare<[number], UploadRow>(
     `SELECT ${COLUMNS} FROM uploads WHERE owner = ? ORDER BY id DESC`,
   )
@@ -66,6 +69,7 @@ export function prepareUploads(database: Database): Uploads {
   return {
     get: (id) => get.get(id),
     byPath: (path) => byPath.get(path),
+    all: () => all.all(),
     ofOwner: (owner) => ofOwner.all(owner),
     add: (row) => void add.run(row),
     remove(id) {

@@ -32,6 +32,17 @@ function isOrigin(value: string): boolean {
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.origin === value
 }
 
+const OUTGOING_HOSTS_MAX = 100
+const HOST_BYTES_MAX = 260 // a name (RFC 1035 section 3.1) and a port
+
+/** As it stands in a URL: in lower case, an IPv6 address in brackets. */
+const outgoingHost = text(1, HOST_BYTES_MAX)
+  .refine(
+    (host) => URL.parse(`https://${host}`)?.host === host && !/\.(?:$|:)/.test(host),
+    'must be like hooks.example.org:8443',
+  )
+  .meta({ description: 'A host at port 443 of https or 80 of http, or a host and its port.' })
+
 const organization = z
   .strictObject({
     name: text(1, NAME_BYTES_MAX),
@@ -66,6 +77,10 @@ const common = {
     .max(QUOTA_MIB_MAX)
     .nullable()
     .meta({ description: 'Of all uploads together; null: no quota.' }),
+  outgoingHosts: z
+    .array(outgoingHost)
+    .max(OUTGOING_HOSTS_MAX)
+    .meta({ description: 'Whom outgoing webhooks may reach; nobody by default.' }),
 }
 
 const settings = z
@@ -101,6 +116,7 @@ const status = z
     messages: z.int().optional(),
     bytes: z.int().optional(),
     queues: z.int().optional(),
+    exportKey: z.string().optional().meta({ description: 'Exports are signed with it: Ed25519, in hex.' }),
     olderCopies: z
       .array(z.string())
       .optional()
@@ -127,8 +143,8 @@ const describe = async (chat: ChatService): Promise<z.infer<typeof status>> => {
   const { state, problem, port } = chat
   const known = { state, ...(problem !== null && { problem }), ...(port !== null && { port }) }
   if (figures === null || state !== 'running') return known
-  const { url, users, messages, bytes, queues, older } = figures
-  return { ...known, url, users, messages, bytes, queues, ...(older.length > 0 && { olderCopies: older }) }
+  const { url, users, messages, bytes, queues, exportKey, older } = figures
+  return { ...known, url, users, messages, bytes, queues, exportKey, ...(older.length > 0 && { olderCopies: older }) }
 }
 
 export const chatDeclarations = [

@@ -33,7 +33,15 @@ export interface ChatService {
   readonly state: 'none' | 'starting' | 'running' | 'failed'
   readonly problem: string | null
   readonly port: number | null
-  figures(): Promise<{ url: string; users: number; messages: number; bytes: number; queues: number; older: string[] }>
+  figures(): Promise<{
+    url: string
+    users: number
+    messages: number
+    bytes: number
+    queues: number
+    exportKey: string
+    older: string[]
+  }>
   createOrganization(
     organization: { name: string; url: string; owner: { email: string; fullName: string } },
     password: Uint8Array,
@@ -48,6 +56,7 @@ export interface ChatSettings {
   url: string
   ownerFullContentAccess: boolean
   uploadQuotaMib: number | null
+  outgoingHosts: readonly string[]
   jwt: { algorithm: JwtAlgorithm } | null
 }
 

@@ -143,7 +143,14 @@ test('every row that changes an account, a role, a key or a bot is told', () => 
     'E92',
     'E93',
     'E124',
+    'E121',
+    'E123',
+    'E126',
+    'E127',
+    'E128',
+    'E129',
     'E142',
+    'E143',
   ]
   assert.deepEqual(new Set(told), new Set(expected))
 })

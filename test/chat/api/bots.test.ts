@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { DECLARATIONS, OTHER_DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 
@@ -86,13 +87,29 @@ describe('E90: making a bot', () => {
     await refuse('BAD_REQUEST', { full_name: 'taken the Bot' })
     await refuse('REQUEST_VARIABLE_INVALID', { short_name: 'a b' })
     await refuse('REQUEST_VARIABLE_INVALID', { full_name: '' })
-    await refuse('REQUEST_VARIABLE_INVALID', { bot_type: 3 })
+    await refuse('REQUEST_VARIABLE_INVALID', { bot_type: 0 })
     await refuse('STREAM_DOES_NOT_EXIST', { default_sending_stream: 'nowhere' })
     await refuse('BAD_REQUEST', {}, rig.account('polonius', ROLES.guest))
     await refuse('BAD_REQUEST', {}, botClient((await newBot('parent')).user_id))
   })
 
-  it('is for the members of can_create_bots_group', async () => {
+  it('type 2 sends and can do nothing else', async () => {
+    rig.channel('alarms', [hamlet])
+    const { user_id, api_key } = await hamlet.post('/bots', { full_name: 'Alarm', short_name: 'alarm', bot_type: 2 })
+    const { realm_bots } = (await hamlet.register()).snapshot
+    const shown = realm_bots.find((bot: { user_id: number }) => bot.user_id === user_id)
+    assert.deepEqual([shown.bot_type, shown.api_key, shown.services], [2, api_key, []])
+    const bot = botClient(user_id)
+    await bot.post('/messages', { type: 'channel', to: 'alarms', topic: 'fire', content: 'It burns' })
+    for (const { row, method, path, who } of [...DECLARATIONS, ...OTHER_DECLARATIONS]) {
+      if (who === 'nobody' || row === 'E10') continue
+      const concrete = path.replaceAll(/:\w+/g, '1')
+      const { status, body } = await bot.call(method, concrete)
+      assert.deepEqual([status, body.code], [401, 'UNAUTHORIZED'], `${row} ${method} ${path}`)
+    }
+  })
+
+  it('is for the members of can_create_bots_group, those that only send also for a group of their own', async () => {
     const { realm } = rig.chat
     const organization = realm.state.organization.get(2)!
     const administrators = realm.state.groupByName.get('role:administrators')!.id
@@ -101,6 +118,12 @@ describe('E90: making a bot', () => {
     )
     await hamlet.refused('BAD_REQUEST', 'POST', '/bots', { full_name: 'Mine', short_name: 'mine' })
     await newBot('of-admin', admin)
+    const sending = { full_name: 'Sending', short_name: 'sending', bot_type: 2 }
+    await hamlet.post('/bots', sending)
+    const both = { can_create_bots_group: administrators, can_create_write_only_bots_group: administrators }
+    realm.change((turn) => turn.put('organization', { ...organization, groupSettings: both }))
+    await hamlet.refused('BAD_REQUEST', 'POST', '/bots', { ...sending, full_name: 'Other', short_name: 'other' })
+    await admin.post('/bots', { ...sending, full_name: 'Other', short_name: 'other' })
     realm.change((turn) => turn.put('organization', organization))
   })
 })

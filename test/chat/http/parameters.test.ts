@@ -31,6 +31,7 @@ const SAMPLES = [
   'spam',
   'widget',
   'fcm',
+  'public',
   '0'.repeat(64),
 ]
 

@@ -39,6 +39,8 @@ const reads = ({ messages }: World): [string, string, Record<string, unknown>?][
     ['GET', '/user_groups/1/subgroups'],
     ['GET', '/user_groups/1/members/4'],
     ['GET', '/attachments'],
+    ['GET', '/invites'],
+    ['GET', '/bots'],
     ['GET', '/scheduled_messages'],
     ['GET', '/reminders'],
     ['GET', '/drafts'],
@@ -68,6 +70,8 @@ async function keepOwn(client: Client): Promise<void> {
   await client.call('PATCH', `/scheduled_messages/${id}`, { content: 'soon' })
   await client.call('POST', '/scheduled_messages', { ...later, type: 'stream', to: 1, topic: 't' })
   await client.call('DELETE', `/scheduled_messages/${id}`)
+  await client.call('POST', '/invites', { invitee_emails: `x${client.user.id}@example.com`, stream_ids: [] })
+  await client.call('POST', '/invites/multiuse')
   await client.call('POST', '/navigation_views', { fragment: 'inbox', is_pinned: true })
   await client.call('PATCH', '/navigation_views/inbox', { is_pinned: false })
 }

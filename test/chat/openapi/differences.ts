@@ -45,6 +45,8 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   [/^POST \/register\.realm_owner_full_content_access: not described$/, '438'],
   [/^POST \/register\.(?:tenor_api_key|gif_rating_policy_options|realm_gif_rating_policy): not described$/, '442, 453'],
   [/^POST \/register\.realm_default_avatar_source: not described$/, '456'],
+  [/\.export_consents\[\]\.email_address_visibility: not described$/, 'contract E123'],
+  [/\.exports\[\]\.export_type: string instead of integer$/, '449'],
   [/^POST \/register\.jitsi_server_url: may not be null$/, 'as server_jitsi_server_url; contract 4.2.2'],
   [
     /\.(?:resolved_topic_notice_auto_read_policy|web_inbox_show_channel_folders|web_left_sidebar_show_channel_folders|web_left_sidebar_unreads_count_summary): not described$/,

@@ -16,6 +16,15 @@ import { addUser, changeName, changeRole, putAddresses } from '../users/change.t
 import { publishPerson } from '../users/events.ts'
 import { botLocalPart } from '../users/names.ts'
 import { publishBot, publishBotGone, publishBotUpdate } from './events.ts'
+import {
+  BOT_TYPES,
+  type BotType,
+  changedService,
+  type GivenService,
+  newService,
+  type ServiceChange,
+  servicesOf,
+} from './services.ts'
 import { type BotUser, botAvatarUrl, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
 
 const BOTS_OF_USER_MAX = 200 // each is an account that everybody's clients know
@@ -30,21 +39,29 @@ export interface GivenDefaults {
 export interface NewBot extends GivenDefaults {
   fullName: string
   shortName: string
+  type: BotType
+  service: GivenService
 }
 
 /** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
 export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { bot: BotUser; key: string } {
-  if (!mayInRealm(realm, 'can_create_bots_group', me)) throw forbidden('Insufficient permission')
+  if (!mayCreate(realm, me, given.type)) throw forbidden('Insufficient permission')
   if (realm.state.botsOf.get(me.id).size >= BOTS_OF_USER_MAX) throw badRequest(`More than ${BOTS_OF_USER_MAX} bots`)
   const email = botAddress(realm, given.shortName)
   expectFreeBotName(realm, given.fullName, null)
-  const none = { type: 1, ownerId: me.id, ...NO_DEFAULTS } as const
+  const service = newService(realm, given.type, given.service)
+  const none = { type: given.type, ownerId: me.id, ...NO_DEFAULTS, ...(service && { service }) }
   const bot = { ...none, ...chosenDefaults(realm, me, given) }
   const user = addUser(realm, turn, { email, fullName: given.fullName, role: ROLES.member, bot })
   const key = makeKey(realm, turn, user, 'bot')
   publishBot(realm, turn, user as BotUser, managersOf(realm, user))
   return { bot: user as BotUser, key }
 }
+
+/** Incoming webhooks, which can only send, have a right of their own. */
+const mayCreate = (realm: Realm, me: User, type: BotType): boolean =>
+  mayInRealm(realm, 'can_create_bots_group', me) ||
+  (type === BOT_TYPES.incomingWebhook && mayInRealm(realm, 'can_create_write_only_bots_group', me))
 
 const NO_DEFAULTS = {
   defaultSendingStreamId: null,
@@ -66,6 +83,7 @@ export interface BotChange extends GivenDefaults {
   shortName: string | undefined
   role: Role | undefined
   ownerId: number | undefined
+  service: ServiceChange
 }
 
 /** Within a change: all of it or nothing. */
@@ -75,6 +93,7 @@ export function changeBot(realm: Realm, turn: Turn, me: User, id: number, change
   if (change.shortName !== undefined) bot = changeShortName(realm, turn, bot, change.shortName)
   if (change.role !== undefined) bot = changeBotRole(realm, turn, me, bot, change.role)
   bot = changeDefaults(realm, turn, me, bot, change)
+  bot = changeService(realm, turn, bot, change.service)
   if (change.ownerId !== undefined) bot = changeOwner(realm, turn, bot, change.ownerId)
   return bot
 }
@@ -126,6 +145,15 @@ function changeDefaults(realm: Realm, turn: Turn, me: User, bot: BotUser, given:
   for (const [name, value] of Object.entries(now)) {
     if (old[name as keyof typeof old] !== value) publishBotUpdate(realm, turn, after, { [name]: value })
   }
+  return after
+}
+
+function changeService(realm: Realm, turn: Turn, bot: BotUser, change: ServiceChange): BotUser {
+  const service = changedService(bot.bot, change)
+  if (service === undefined || service === bot.bot.service) return bot
+  const after = { ...bot, bot: { ...bot.bot, service } }
+  turn.put('user', after)
+  publishBotUpdate(realm, turn, after, { services: servicesOf(realm, after.bot) })
   return after
 }
 

@@ -5,6 +5,7 @@ import { shownKey } from '../keys.ts'
 import type { Realm } from '../realm.ts'
 import type { Bot, User } from '../records.ts'
 import { atLeast, ROLES } from '../roles.ts'
+import { servicesOf } from './services.ts'
 
 export interface BotUser extends User {
   readonly bot: Bot
@@ -33,7 +34,7 @@ export const botObject = (realm: Realm, user: BotUser) => ({
   avatar_url: botAvatarUrl(realm, user),
   owner_id: user.bot.ownerId,
   ...defaultsOf(realm, user),
-  services: [],
+  services: servicesOf(realm, user.bot),
 })
 
 /** A bot is its owner's and the administrators' to manage; those of the service itself are nobody's. */

@@ -77,7 +77,7 @@ export function tidyTopic({ store }: Realm, topic: number): void {
 }
 
 /** Of the messages, ascending, what different users can see, with those who see the same. */
-function readersOf(realm: Realm, place: Place, rows: readonly PlacedRow[]): Map<readonly PlacedRow[], number[]> {
+export function readersOf(realm: Realm, place: Place, rows: readonly PlacedRow[]): Map<readonly PlacedRow[], number[]> {
   const users = new Map<readonly PlacedRow[], number[]>()
   const add = (seen: readonly PlacedRow[], userId: number): void => {
     const same = users.get(seen)

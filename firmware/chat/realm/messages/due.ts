@@ -3,48 +3,21 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
 import { nowOf, type Realm } from '../realm.ts'
+import { type Rounds, startRounds } from '../rounds.ts'
 import { isDeactivated } from '../users.ts'
 import { deliverReminder } from './reminders.ts'
 import { deliverScheduled } from './scheduled.ts'
 
-/** Every second, since the clock may be set: nobody knows now how long it is until the next is due. */
-const INTERVAL_MS = 1000
-const INTERVAL_AFTER_FAILURE_MS = 60_000 // each is a line of the log
+const INTERVAL_MS = 1000 // the clock may be set: nobody knows now how long it is until the next is due
 
-export interface Deliveries {
-  /** What is due by now; joins a run that goes on. Rejects when the disk refuses. */
-  now(): Promise<void>
-  /** A run ends after the message it is at. */
-  stop(): void
-}
-
-export function startDeliveries(realm: Realm, log: Log): Deliveries {
-  let isStopped = false
-  let running: Promise<void> | undefined
-  let timer: NodeJS.Timeout
-  const now = (): Promise<void> => {
-    running ??= deliverDue(realm, () => !isStopped).finally(() => {
-      running = undefined
-    })
-    return running
-  }
-  const wait = (ms: number): void => {
-    if (!isStopped) timer = setTimeout(() => now().then(goOn, waitLonger), ms).unref()
-  }
-  const goOn = (): void => wait(INTERVAL_MS)
-  const waitLonger = (error: Error): void => {
-    log.error('chat', `scheduled messages and reminders are not sent: ${error.message}`)
-    wait(INTERVAL_AFTER_FAILURE_MS)
-  }
-  goOn()
-  return {
-    now,
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
-  }
-}
+/** A round ends after the message it is at. */
+export const startDeliveries = (realm: Realm, log: Log): Rounds =>
+  startRounds({
+    run: (isOpen) => deliverDue(realm, isOpen),
+    intervalMs: INTERVAL_MS,
+    failure: 'scheduled messages and reminders are not sent',
+    log,
+  })
 
 /** One a turn, in the order of their times. */
 async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {

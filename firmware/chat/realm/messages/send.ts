@@ -2,6 +2,7 @@
 
 import { badRequest } from '../../error.ts'
 import type { QueueOptions } from '../../events/queue.ts'
+import { callBots } from '../bots/calls.ts'
 import { viewersOf } from '../channels/find.ts'
 import { canRead } from '../channels/rights.ts'
 import { isRecentlyActive } from '../channels/traffic.ts'
@@ -206,6 +207,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     if (wakes) publishAwake(realm, turn, place.channel)
     followByMention(realm, turn, place, rendered, recipients)
   }
+  callBots(realm, turn, { id, sender, place, mentioned: rendered.users, recipients })
   return id
 }
 

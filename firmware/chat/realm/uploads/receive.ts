@@ -2,14 +2,15 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { badRequest, ChatError } from '../../error.ts'
-import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
 import type { UploadRow } from '../../store/uploads.ts'
-import { IMAGE_HEADER_BYTES, imageHeader } from '../images.ts'
+import { imageHeader } from '../images.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import { REALM_ID, type User } from '../records.ts'
 import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
 import { attachmentView, publishAttachment } from './claims.ts'
 import { newPathId, shownName } from './path.ts'
+import { createChunkWriter } from './writer.ts'
 
 const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
@@ -35,7 +36,10 @@ export async function receiveUpload(
   const end = begin(realm, me.id)
   const id = realm.change((turn) => turn.nextId('upload'))
   try {
-    const writer = createWriter(realm, id, check)
+    const writer = createChunkWriter(realm.store.files, id, (bytes) => {
+      check()
+      expectRoom(realm, bytes)
+    })
     for await (const piece of content) writer.add(piece)
     const { bytes, head } = writer.end()
     return finish(realm, me, { id, name, bytes, head })
@@ -62,50 +66,6 @@ function begin(realm: Realm, userId: number): () => void {
     const left = counts.get(userId)! - 1
     if (left === 0) counts.delete(userId)
     else counts.set(userId, left)
-  }
-}
-
-function createWriter(realm: Realm, id: number, check: () => void) {
-  const full: Uint8Array[] = []
-  const head: Uint8Array[] = []
-  let chunk = Buffer.alloc(CHUNK_BYTES)
-  let filled = 0
-  let written = 0
-  let bytes = 0
-
-  function close(): void {
-    const whole = chunk.subarray(0, filled)
-    full.push(whole)
-    if (head.length * CHUNK_BYTES < IMAGE_HEADER_BYTES) head.push(whole)
-    chunk = Buffer.alloc(CHUNK_BYTES)
-    filled = 0
-  }
-
-  function write(): void {
-    check()
-    expectRoom(realm, bytes)
-    realm.store.files.write(id, written, full)
-    written += full.length
-    full.length = 0
-  }
-
-  return {
-    add(piece: Uint8Array): void {
-      for (let at = 0; at < piece.length; ) {
-        const part = piece.subarray(at, at + CHUNK_BYTES - filled)
-        chunk.set(part, filled)
-        at += part.length
-        filled += part.length
-        bytes += part.length
-        if (filled === CHUNK_BYTES) close()
-        if (full.length === CHUNKS_AT_ONCE) write()
-      }
-    },
-    end() {
-      if (filled > 0) close()
-      if (full.length > 0) write()
-      return { bytes, head: Buffer.concat(head) }
-    },
   }
 }
 
@@ -144,19 +104,25 @@ export async function deleteUpload(realm: Realm, me: User, id: number): Promise<
   realm.change((turn) => {
     const upload = realm.store.uploads.get(id)
     if (upload === undefined || upload.owner !== me.id) throw badRequest('Invalid attachment')
-    realm.store.uploads.remove(id)
-    publishAttachment(realm, turn, me.id, 'remove', { id })
+    dropUpload(realm, turn, upload)
   })
   await removeFile(realm, id)
 }
 
+/** Within a change; its bytes go afterwards, by `removeFile`. */
+export function dropUpload(realm: Realm, turn: Turn, { id, owner }: UploadRow): void {
+  realm.store.uploads.remove(id)
+  publishAttachment(realm, turn, owner, 'remove', { id })
+}
+
 /** In slices: a large file is as long on the disk's way out as it was in. */
-async function removeFile({ store }: Realm, id: number): Promise<void> {
+export async function removeFile({ store }: Realm, id: number): Promise<void> {
   while (store.files.removeSome(id)) await setImmediate()
 }
 
 /** What a start finds of files that were not whole, or that were being removed. Before any upload begins. */
 export async function removeOrphans(realm: Realm, isOpen: () => boolean): Promise<void> {
-  const orphans = realm.store.files.all().filter((id) => realm.store.uploads.get(id) === undefined)
+  const exported = new Set([...realm.state.realmExport.all()].map(({ archive }) => archive?.id))
+  const orphans = realm.store.files.all().filter((id) => realm.store.uploads.get(id) === undefined && !exported.has(id))
   for (const id of orphans) while (isOpen() && realm.store.files.removeSome(id)) await setImmediate()
 }

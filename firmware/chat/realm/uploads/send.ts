@@ -6,6 +6,9 @@ import type { UploadRow } from '../../store/uploads.ts'
 import type { Realm } from '../realm.ts'
 import { fileHeaders, requestedRange } from './serving.ts'
 
+/** An upload, or an export. */
+export type SentFile = Pick<UploadRow, 'id' | 'name' | 'sizeBytes'>
+
 export interface FileReply {
   status: 200 | 206 | 416
   headers: Record<string, string>
@@ -21,11 +24,7 @@ export interface SendOptions {
   check: () => void
 }
 
-export function sendUpload(
-  realm: Realm,
-  upload: UploadRow,
-  { range, download, isHead, check }: SendOptions,
-): FileReply {
+export function sendUpload(realm: Realm, upload: SentFile, { range, download, isHead, check }: SendOptions): FileReply {
   const { sizeBytes } = upload
   const headers = fileHeaders(upload.name, download)
   const wanted = requestedRange(range, sizeBytes)
@@ -46,7 +45,7 @@ export function sendUpload(
 
 async function* chunksOf(
   realm: Realm,
-  { id }: UploadRow,
+  { id }: SentFile,
   from: number,
   to: number,
   check: () => void,

@@ -4,6 +4,7 @@ import { publishBotUpdate } from '../bots/events.ts'
 import { viewersOf } from '../channels/find.ts'
 import { publishPeers } from '../channels/sight-events.ts'
 import { publishMemberships } from '../groups/view.ts'
+import { revokeInvitationsOf } from '../invitations/invitations.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import type { Turn } from '../turn.ts'
@@ -16,6 +17,7 @@ export function deactivate(realm: Realm, turn: Turn, user: User): void {
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
   setActive(realm, turn, user, false)
   hidePresence(realm, turn, user)
+  revokeInvitationsOf(realm, turn, user.id)
   turn.afterwards(() => realm.events.dropQueuesOf(user.id))
 }
 

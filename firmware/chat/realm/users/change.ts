@@ -7,7 +7,7 @@ import { expectAllowedAddress } from '../domains.ts'
 import { publishMemberships } from '../groups/view.ts'
 import { markUnreadableRead } from '../messages/left.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Channel, User } from '../records.ts'
 import { atLeast, ROLES, type Role } from '../roles.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
@@ -26,19 +26,27 @@ export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
   return user
 }
 
+/** Where nothing else is said, the channels that are for all, and what the organization says to everybody who is new. */
+export interface Beginning {
+  channels?: readonly Channel[]
+  welcomeText?: string
+}
+
 /**
- * Within a change: the same for a person, who finds himself in the channels that are for all and is welcomed. Throws
- * `BAD_REQUEST` for an address that the organization does not take.
+ * Within a change: the same for a person, who finds himself in channels and is welcomed. Throws `BAD_REQUEST` for an address
+ * that the organization does not take.
  */
 export function addPerson(
   realm: Realm,
   turn: Turn,
   given: NewUser,
-  welcomeText = realmSetting(organizationOf(realm.state), 'welcome_message_custom_text'),
+  {
+    channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived),
+    welcomeText = realmSetting(organizationOf(realm.state), 'welcome_message_custom_text'),
+  }: Beginning = {},
 ): User {
   expectAllowedAddress(realm, given.email)
   const user = addUser(realm, turn, given)
-  const channels = [...realm.state.channel.all()].filter(({ isDefault, isArchived }) => isDefault && !isArchived)
   subscribe(
     realm,
     turn,

@@ -6,6 +6,7 @@ import { inGroup } from '../groups/membership.ts'
 import { groupsOf } from '../groups/of-realm.ts'
 import type { Realm } from '../realm.ts'
 import type { SettingValue, User } from '../records.ts'
+import { atLeast, ROLES } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
 import type { UserSetting } from '../settings/user.ts'
 import type { Turn } from '../turn.ts'
@@ -88,11 +89,19 @@ function putSettings(realm: Realm, turn: Turn, before: User, changed: Changed): 
 function follow(realm: Realm, turn: Turn, user: User, property: UserSetting): void {
   if (property === 'timezone')
     publishPerson(realm, turn, user, { email: user.email, timezone: userSetting(user, 'timezone') })
+  if (property === 'allow_private_data_export') publishConsent(realm, turn, user)
   if (property === 'presence_enabled' && user.isActive) {
     const isEnabled = userSetting(user, 'presence_enabled')
     showPresenceSetting(realm, turn, user, isEnabled)
     publishStatus(realm, turn, user, { away: !isEnabled })
   }
+}
+
+/** Contract V30. */
+function publishConsent(realm: Realm, turn: Turn, user: User): void {
+  const to = [...realm.state.user.all()].filter(({ isActive, role }) => isActive && atLeast(role, ROLES.administrator))
+  const body = { user_id: user.id, consented: userSetting(user, 'allow_private_data_export') }
+  turn.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })
 }
 
 /** As its speakers call it; the code where nobody knows. */

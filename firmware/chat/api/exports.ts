@@ -1,0 +1,57 @@
+/** Exports of the organization. Contract section 3.7, rows E121 to E123. */
+
+import { integer, oneOf } from '../http/parameters.ts'
+import { consents } from '../realm/export/content.ts'
+import { EXPORT_TYPES } from '../realm/records.ts'
+import { userSetting } from '../realm/settings/read.ts'
+import { organizationOf } from '../realm/state.ts'
+import { urlOf } from '../realm/url.ts'
+import { type AnyDeclaration, declare } from './declare.ts'
+
+export const exportDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E121',
+    method: 'POST',
+    path: '/export/realm',
+    who: 'administrator',
+    audit: {},
+    parameters: { export_type: oneOf(...EXPORT_TYPES).default('public') },
+    handle: ({ exports, me, given }) => ({ id: exports.request(me, given.export_type) }),
+  }),
+  declare({
+    row: 'E122',
+    method: 'GET',
+    path: '/export/realm',
+    who: 'administrator',
+    handle: ({ realm, exports, exchange }) => ({
+      exports: exports.list(urlOf(organizationOf(realm.state), exchange.header('host'))),
+    }),
+  }),
+  declare({
+    row: 'E123',
+    method: 'GET',
+    path: '/export/realm/consents',
+    who: 'administrator',
+    handle: ({ realm }) => ({
+      export_consents: [...realm.state.user.all()]
+        .filter(({ bot, isActive }) => bot === null && isActive)
+        .map((user) => ({
+          user_id: user.id,
+          consented: consents(user),
+          email_address_visibility: userSetting(user, 'email_address_visibility'),
+        })),
+    }),
+  }),
+  declare({
+    row: 'E123',
+    method: 'DELETE',
+    path: '/export/realm/:export_id',
+    who: 'administrator',
+    audit: {},
+    segments: { export_id: integer() },
+    handle: async ({ exports, path }) => {
+      await exports.remove(path.export_id)
+      return {}
+    },
+  }),
+]

@@ -1,0 +1,156 @@
+/** Invitations, and accepting them. Contract section 3.8, rows E125 to E129 and E143. */
+
+import { z } from 'zod'
+import type { Exchange } from '../../http/server/exchange.ts'
+import { boolean, integer, integers, json, text } from '../http/parameters.ts'
+import {
+  invitationsFor,
+  invite,
+  makeLink,
+  repeatInvitation,
+  revokeInvitation,
+} from '../realm/invitations/invitations.ts'
+import { expectInvitation, join } from '../realm/invitations/join.ts'
+import type { Realm } from '../realm/realm.ts'
+import { isRole, ROLES } from '../realm/roles.ts'
+import { organizationOf } from '../realm/state.ts'
+import { urlOf } from '../realm/url.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+
+const DEFAULT_MINUTES = 14_400 // ten days; contract section 9
+const MINUTES_MAX = 100 * 366 * 1440 // above it nothing is meant
+
+const invitationSegment = { invite_id: integer() }
+
+const terms = {
+  invite_expires_in_minutes: json(z.int().max(MINUTES_MAX).nullable()).default(DEFAULT_MINUTES),
+  invite_as: integer().where(isRole, 'must be 100, 200, 300, 400 or 600').default(ROLES.member),
+  group_ids: integers().default([]),
+  include_realm_default_subscriptions: boolean().default(false),
+  welcome_message_custom_text: text().optional(),
+}
+
+interface GivenTerms {
+  invite_expires_in_minutes: number | null
+  invite_as: number
+  stream_ids: number[]
+  group_ids: number[]
+  include_realm_default_subscriptions: boolean
+  welcome_message_custom_text: string | undefined
+}
+
+const termsOf = (given: GivenTerms) => ({
+  minutes: given.invite_expires_in_minutes,
+  role: isRole(given.invite_as) ? given.invite_as : ROLES.member,
+  channelIds: given.stream_ids,
+  groupIds: given.group_ids,
+  includeDefaults: given.include_realm_default_subscriptions,
+  welcomeText: given.welcome_message_custom_text ?? null,
+})
+
+/** The key stands where no server is told it: behind the `#` of the page that asks for name and password. */
+const linksOf = ({ realm, exchange }: { realm: Realm; exchange: Exchange }) => {
+  const url = urlOf(organizationOf(realm.state), exchange.header('host'))
+  return (key: string): string => `${url}/#join/${key}`
+}
+
+export const invitationDeclarations: readonly AnyDeclaration[] = [
+  declare({
+    row: 'E125',
+    method: 'GET',
+    path: '/invites',
+    who: 'human',
+    handle: (request) => ({ invites: invitationsFor(request.realm, request.me, linksOf(request)) }),
+  }),
+  declare({
+    row: 'E126',
+    method: 'POST',
+    path: '/invites',
+    who: 'human',
+    audit: { facts: ['invite_as'] },
+    parameters: {
+      invitee_emails: text(),
+      ...terms,
+      stream_ids: integers(),
+      notify_referrer_on_join: boolean().default(true),
+    },
+    handle: (request) => {
+      const { realm, me, given } = request
+      const all = { ...termsOf(given), notifyInviter: given.notify_referrer_on_join }
+      invite(realm, me, given.invitee_emails, all, linksOf(request))
+      return {}
+    },
+  }),
+  declare({
+    row: 'E127',
+    method: 'POST',
+    path: '/invites/multiuse',
+    who: 'human',
+    audit: { facts: ['invite_as'] },
+    parameters: { ...terms, stream_ids: integers().default([]) },
+    handle: (request) => ({
+      invite_link: makeLink(request.realm, request.me, termsOf(request.given), linksOf(request)),
+    }),
+  }),
+  declare({
+    row: 'E128',
+    method: 'DELETE',
+    path: '/invites/:invite_id',
+    who: 'human',
+    audit: {},
+    segments: invitationSegment,
+    handle: ({ realm, me, path }) => {
+      revokeInvitation(realm, me, path.invite_id, false)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E128',
+    method: 'DELETE',
+    path: '/invites/multiuse/:invite_id',
+    who: 'human',
+    audit: {},
+    segments: invitationSegment,
+    handle: ({ realm, me, path }) => {
+      revokeInvitation(realm, me, path.invite_id, true)
+      return {}
+    },
+  }),
+  declare({
+    row: 'E129',
+    method: 'POST',
+    path: '/invites/:invite_id/resend',
+    who: 'human',
+    audit: {},
+    segments: invitationSegment,
+    handle: (request) => {
+      repeatInvitation(request.realm, request.me, request.path.invite_id, linksOf(request))
+      return {}
+    },
+  }),
+  declareOpen({
+    row: 'E143',
+    method: 'GET',
+    path: '/join/:key',
+    who: 'nobody',
+    segments: { key: text() },
+    handle: ({ realm, path }) => {
+      const { email, role } = expectInvitation(realm, path.key)
+      return { realm_name: organizationOf(realm.state).name, email, invited_as: role }
+    },
+  }),
+  declareOpen({
+    row: 'E143',
+    method: 'POST',
+    path: '/join/:key',
+    who: 'nobody',
+    audit: { signsIn: { claim: null } },
+    segments: { key: text() },
+    parameters: { full_name: text(), password: text(), email: text().optional() },
+    handle: async ({ realm, passwords, path, given, client }) => {
+      const { full_name: fullName, password, email } = given
+      const { user, apiKey } = await join(realm, passwords, path.key, { fullName, password, email, client })
+      return { api_key: apiKey, email: user.email, user_id: user.id }
+    },
+  }),
+]

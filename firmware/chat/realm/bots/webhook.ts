@@ -1,0 +1,91 @@
+/** What is said to an outgoing webhook, and what it answers. Contract section 3.5, row E140. */
+
+import type { MessageRow } from '../../store/messages.ts'
+import { messageForm } from '../messages/form.ts'
+import { placeOf } from '../messages/places.ts'
+import type { Realm } from '../realm.ts'
+import { type BotCall, type BotService, REALM_ID, type User } from '../records.ts'
+import { openText } from '../secrets.ts'
+
+type Outgoing = BotService & { kind: 'outgoing' }
+
+export interface WebhookRequest {
+  contentType: string
+  body: string
+}
+
+/** A sentence for the bot's owner. */
+export class WebhookError extends Error {}
+
+/** Throws `WebhookError`. */
+export function webhookRequest(
+  realm: Realm,
+  bot: User,
+  service: Outgoing,
+  row: MessageRow,
+  trigger: BotCall['trigger'],
+): WebhookRequest {
+  const token = openText(realm, service.sealedToken)
+  if (token === null) throw new WebhookError('its token cannot be opened')
+  return service.form === 1 ? ownForm(realm, bot, token, row, trigger) : slackForm(realm, bot, token, row, trigger)
+}
+
+function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: BotCall['trigger']): WebhookRequest {
+  const message = messageForm(realm, row, { applyMarkdown: false, clientGravatar: false, emptyTopic: false })
+  const body = {
+    bot_email: bot.email,
+    bot_full_name: bot.fullName,
+    data: row.content,
+    trigger,
+    token,
+    message: { ...message, rendered_content: row.html },
+  }
+  return { contentType: 'application/json', body: JSON.stringify(body) }
+}
+
+function slackForm(
+  realm: Realm,
+  bot: User,
+  token: string,
+  row: MessageRow,
+  trigger: BotCall['trigger'],
+): WebhookRequest {
+  const place = placeOf(realm, row)
+  if (place.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
+  const sender = realm.state.user.get(row.sender)!
+  const body = new URLSearchParams({
+    token,
+    team_id: `T${REALM_ID}`,
+    team_domain: URL.parse(realm.state.organization.get(REALM_ID)!.url)?.hostname ?? '',
+    channel_id: `C${place.channel.id}`,
+    channel_name: place.channel.name,
+    thread_ts: String(row.time),
+    timestamp: String(row.time),
+    user_id: `U${sender.id}`,
+    user_name: sender.fullName,
+    text: row.content,
+    trigger_word: trigger,
+    service_id: String(bot.id),
+  })
+  return { contentType: 'application/x-www-form-urlencoded', body: body.toString() }
+}
+
+/** What the bot is to say; null: nothing. Throws `WebhookError` for what is no answer. */
+export function readReply(form: Outgoing['form'], text: string): string | null {
+  const answer = parsed(text)
+  if (form === 2) return textIn(answer.text)
+  if (answer.response_not_required === true) return null
+  return textIn(answer.response_string) ?? textIn(answer.content)
+}
+
+const textIn = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null)
+
+function parsed(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new WebhookError('its answer is no JSON object')
+  return value as Record<string, unknown>
+}

@@ -1,0 +1,213 @@
+/**
+ * What an export holds, file by file, as things are when it begins; messages that come later are not in it. Contract section
+ * 3.7, rows E121 to E123, and section 12. Levels 304, 449.
+ */
+
+import { setImmediate } from 'node:timers/promises'
+import { CofferError } from '../../../base/error.ts'
+import { CHUNK_BYTES } from '../../store/files.ts'
+import type { ExportedRow } from '../../store/messages.ts'
+import type { UploadRow } from '../../store/uploads.ts'
+import { pictureOf } from '../avatars/pictures.ts'
+import { realmGroupValues } from '../groups/rights.ts'
+import { groupObject } from '../groups/view.ts'
+import { extraOf } from '../messages/extra.ts'
+import { placeOf } from '../messages/places.ts'
+import { sightOf } from '../messages/sight.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, Conversation, RealmExport, User } from '../records.ts'
+import { userSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { seesAddress } from '../users/access.ts'
+
+export interface ExportedFile {
+  name: string
+  size: number
+  chunks: Iterable<Uint8Array>
+}
+
+const MESSAGES_OF_FILE = 1000
+const CHARACTERS_OF_FILE = 4 * 1024 * 1024
+const MESSAGES_A_TURN = 50
+
+/** Made while it is read: nothing of it is kept. Throws `storage` when a file goes while it is read. */
+export async function* exportedFiles(realm: Realm, wanted: RealmExport, actor: User): AsyncGenerator<ExportedFile> {
+  const scope = scopeOf(realm, wanted.type)
+  const newest = realm.store.messages.maxId()
+  for (const [name, table] of tablesOf(realm, actor, scope)) {
+    yield jsonFile(`${name}.json`, table())
+    await setImmediate()
+  }
+  const shown = new Set<number>()
+  yield* messageFiles(realm, scope, newest, shown)
+  const uploads = realm.store.uploads.all().filter(({ id, owner }) => shown.has(id) || scope.ownFiles.has(owner))
+  yield jsonFile('attachments.json', uploads.map(attachmentOf))
+  for (const upload of uploads) {
+    if (realm.store.uploads.get(upload.id) === undefined) continue // its owner has deleted it meanwhile
+    yield { name: `uploads/${upload.id}`, size: upload.sizeBytes, chunks: chunksOf(realm, upload) }
+  }
+  for (const user of realm.state.user.all()) {
+    const picture = pictureOf(realm, user)
+    if (picture !== undefined) yield { name: `avatars/${user.id}`, size: picture.length, chunks: [picture] }
+  }
+}
+
+function jsonFile(name: string, value: unknown): ExportedFile {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return { name, size: bytes.length, chunks: [bytes] }
+}
+
+/** Which messages, channels, conversations and files it has, and whose own things. */
+interface Scope {
+  hasMessage(row: ExportedRow): boolean
+  channels: readonly Channel[]
+  conversations: readonly Conversation[]
+  /** Whose settings, topics and words it has. */
+  people: readonly User[]
+  ownFiles: ReadonlySet<number>
+}
+
+/**
+ * `public`: what members see without being invited anywhere. `full_with_consent`: besides, what those can see who have
+ * agreed, and what is theirs. `full_without_consent`: all.
+ */
+function scopeOf(realm: Realm, type: RealmExport['type']): Scope {
+  const { state } = realm
+  const channels = [...state.channel.all()]
+  const users = [...state.user.all()]
+  const isAll = type === 'full_without_consent'
+  const agreed = type === 'public' ? [] : users.filter((user) => user.bot === null && (isAll || consents(user)))
+  const sights = isAll ? [] : agreed.map((user) => sightOf(realm, user))
+  const open = new Set(channels.filter(({ isPrivate }) => !isPrivate).map(({ recipientId }) => recipientId))
+  const isSeen = (recipient: number) => sights.some((sight) => sight.extent(recipient) !== 'none')
+  return {
+    hasMessage: (row) => isAll || open.has(row.recipient) || sights.some((sight) => sight.canRead(row)),
+    channels: channels.filter(({ recipientId }) => isAll || open.has(recipientId) || isSeen(recipientId)),
+    conversations: [...state.conversation.all()].filter(({ recipientId }) => isAll || isSeen(recipientId)),
+    people: agreed,
+    ownFiles: new Set((isAll ? users : agreed).map(({ id }) => id)),
+  }
+}
+
+export const consents = (user: User): boolean => userSetting(user, 'allow_private_data_export')
+
+/** Each made when its turn comes, of records that do not change. */
+function tablesOf(realm: Realm, actor: User, { channels, conversations, people }: Scope): [string, () => unknown][] {
+  const { state } = realm
+  const organization = organizationOf(state)
+  const users = [...state.user.all()]
+  const groups = [...state.group.all()]
+  const ids = new Set(channels.map(({ id }) => id))
+  const subscriptions = [...state.subscription.all()].filter(({ channelId }) => ids.has(channelId))
+  const topics = people.map(({ id }) => [id, [...state.userTopicsOf.get(id).values()]] as const)
+  return [
+    ['organization', () => organizationForm(realm, organization)],
+    ['users', () => users.map((user) => userForm(user, actor))],
+    ['groups', () => groups.map((group) => groupObject(realm, group))],
+    ['channels', () => channels],
+    ['subscriptions', () => subscriptions.map(({ userId, channelId, isActive }) => ({ userId, channelId, isActive }))],
+    ['conversations', () => conversations],
+    ['emoji', () => [...state.realmEmoji.all()]],
+    ['linkifiers', () => [...state.linkifier.all()]],
+    ['profile_fields', () => [...state.profileField.all()]],
+    [
+      'personal',
+      () =>
+        people.map((user, index) => ({
+          user_id: user.id,
+          settings: user.settings,
+          topics: topics[index]![1],
+          alert_words: state.alertWords.get(user.id)?.value ?? [],
+          muted_users: state.mutedUsers.get(user.id)?.value ?? [],
+        })),
+    ],
+  ]
+}
+
+/** Neither what the operator sets nor any key. */
+const organizationForm = (realm: Realm, organization: ReturnType<typeof organizationOf>) => ({
+  name: organization.name,
+  url: organization.url,
+  date_created: organization.dateCreated,
+  settings: organization.settings,
+  group_settings: realmGroupValues(realm),
+})
+
+/** With the address that the administrator sees. */
+const userForm = (user: User, actor: User) => ({
+  id: user.id,
+  email: user.email,
+  delivery_email: seesAddress(actor, user) ? user.deliveryEmail : null,
+  full_name: user.fullName,
+  role: user.role,
+  is_active: user.isActive,
+  date_joined: user.dateJoined,
+  profile_data: user.profileData,
+  bot: user.bot && { type: user.bot.type, owner_id: user.bot.ownerId },
+  is_system_bot: user.isSystemBot,
+})
+
+/** `shown` gets the uploads that they show. */
+async function* messageFiles(
+  realm: Realm,
+  scope: Scope,
+  newest: number,
+  shown: Set<number>,
+): AsyncGenerator<ExportedFile> {
+  const { messages, uploads } = realm.store
+  let number = 0
+  let file: unknown[] = []
+  let characters = 0
+  const close = (): ExportedFile => {
+    const made = jsonFile(`messages-${String(++number).padStart(6, '0')}.json`, file)
+    file = []
+    characters = 0
+    return made
+  }
+  for (let after = 0; ; ) {
+    const rows = messages.exported(after, newest, MESSAGES_A_TURN)
+    for (const row of rows) {
+      if (!scope.hasMessage(row)) continue
+      for (const { id } of uploads.ofMessage(row.id)) shown.add(id)
+      file.push(messageForm(realm, row))
+      characters += row.content.length + row.extra.length
+      if (file.length >= MESSAGES_OF_FILE || characters >= CHARACTERS_OF_FILE) yield close()
+    }
+    if (rows.length < MESSAGES_A_TURN) break
+    after = rows.at(-1)!.id
+    await setImmediate()
+  }
+  if (file.length > 0) yield close()
+}
+
+function messageForm(realm: Realm, row: ExportedRow) {
+  const place = placeOf(realm, row)
+  return {
+    id: row.id,
+    sender_id: row.sender,
+    timestamp: row.time,
+    client: row.client,
+    ...(place.kind === 'channel'
+      ? { channel_id: place.channel.id, topic: place.topic }
+      : { user_ids: place.conversation.userIds }),
+    content: row.content,
+    ...extraOf(row),
+  }
+}
+
+const attachmentOf = ({ id, path, owner, name, sizeBytes, time }: UploadRow) => ({
+  id,
+  path_id: path,
+  owner_id: owner,
+  name,
+  size: sizeBytes,
+  create_time: time,
+})
+
+function* chunksOf(realm: Realm, { id, sizeBytes }: UploadRow): Generator<Uint8Array> {
+  for (let number = 0; number * CHUNK_BYTES < sizeBytes; number++) {
+    const chunk = realm.store.files.read(id, number)
+    if (chunk === undefined) throw new CofferError('storage', 'A file was deleted while it was read')
+    yield chunk
+  }
+}

@@ -1,0 +1,174 @@
+/** Exports that were asked for, and making them. Contract section 3.7, rows E121 to E123, V29; level 449. */
+
+import { setImmediate } from 'node:timers/promises'
+import { CofferError } from '../../../base/error.ts'
+import type { Log } from '../../../base/log.ts'
+import { badRequest, forbidden } from '../../error.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import { type ExportedArchive, type ExportType, REALM_ID, type RealmExport, type User } from '../records.ts'
+import { atLeast, ROLES } from '../roles.ts'
+import { startRounds } from '../rounds.ts'
+import { organizationOf } from '../state.ts'
+import type { Turn } from '../turn.ts'
+import { newPathId } from '../uploads/path.ts'
+import { removeFile } from '../uploads/receive.ts'
+import type { UrlSigner } from '../uploads/signed-url.ts'
+import { createChunkWriter } from '../uploads/writer.ts'
+import { archiveOf, type ExportKey } from './archive.ts'
+import { exportedFiles } from './content.ts'
+
+const WEEK_S = 7 * 86_400
+const EXPORTS_A_WEEK_MAX = 5 // contract section 9
+const INTERVAL_MS = 1000 // from being asked for to being begun
+
+/** Between two turns of the loop: what is hashed, sealed and written in one. */
+const BYTES_A_TURN = 1024 * 1024
+
+export interface Exports {
+  /** Its id; it is made afterwards. */
+  request(me: User, type: ExportType): number
+  /** Its bytes go, and that there was one stays. */
+  remove(id: number): Promise<void>
+  /** Contract section 2.5; `base`: what stands before the path of an address. */
+  list(base: string): ExportView[]
+  /** What is to be sent for a path that was signed; undefined where there is none. */
+  fileAt(path: string): ExportedArchive | undefined
+  /** Makes what was asked for by now. The chat does it every second by itself. */
+  now(): Promise<void>
+  stop(): void
+}
+
+export interface ExportsOptions {
+  realm: Realm
+  key: ExportKey
+  /** Addresses are good for a while, for whoever has them. */
+  urls: UrlSigner
+  log: Log
+}
+
+/** One after the other. What a stop has interrupted has failed. */
+export function createExports({ realm, key, urls, log }: ExportsOptions): Exports {
+  const { state } = realm
+  failInterrupted()
+  const rounds = startRounds({
+    run: async (isOpen) => {
+      for (const wanted of [...state.realmExport.all()]) if (isPending(wanted) && isOpen()) await make(wanted, isOpen)
+    },
+    intervalMs: INTERVAL_MS,
+    failure: 'exports are not made',
+    log,
+  })
+
+  function failInterrupted(): void {
+    const pending = [...state.realmExport.all()].filter(isPending)
+    if (pending.length === 0) return
+    realm.change((turn) => {
+      for (const one of pending) put(turn, { ...one, failed: nowOf(realm) })
+    })
+  }
+
+  /** Contract V29. */
+  function put(turn: Turn, one: RealmExport): void {
+    turn.put('realmExport', one)
+    const to = [...state.user.all()].filter(
+      ({ isActive, bot, role }) => isActive && bot === null && atLeast(role, ROLES.administrator),
+    )
+    const exports = list(organizationOf(state).url)
+    turn.publish({ type: 'realm_export', to: to.map(({ id }) => id), make: () => ({ exports }) })
+  }
+
+  function list(base: string): ExportView[] {
+    return [...state.realmExport.all()]
+      .sort((a, b) => a.id - b.id)
+      .map((one) => ({
+        id: one.id,
+        acting_user_id: one.actorId,
+        export_time: one.time,
+        deleted_timestamp: one.deleted,
+        failed_timestamp: one.failed,
+        export_url: one.archive === null ? null : base + urls.sign(one.archive.path, realm.clock.now()),
+        pending: isPending(one),
+        export_type: one.type,
+      }))
+  }
+
+  async function make(wanted: RealmExport, isOpen: () => boolean): Promise<void> {
+    const id = realm.change((turn) => turn.nextId('upload'))
+    try {
+      const sizeBytes = await write(wanted, id, isOpen)
+      const name = `export-${new Date(wanted.time * 1000).toISOString().slice(0, 10)}-${wanted.id}.tar`
+      const archive = { id, path: newPathId(REALM_ID, name, realm.random), name, sizeBytes }
+      realm.change((turn) => put(turn, { ...wanted, archive }))
+    } catch (error) {
+      if (!isOpen()) return // the next start tells of it
+      const why = error instanceof CofferError ? error.message : (error as Error).name
+      log.error('chat', `an export has failed: ${why}`)
+      realm.change((turn) => put(turn, { ...wanted, failed: nowOf(realm) }))
+      await removeFile(realm, id)
+    }
+  }
+
+  async function write(wanted: RealmExport, id: number, isOpen: () => boolean): Promise<number> {
+    const actor = state.user.get(wanted.actorId)!
+    const { name: organization, url } = organizationOf(state)
+    const about = { organization, url, type: wanted.type, time: wanted.time }
+    const writer = createChunkWriter(realm.store.files, id, () => {
+      if (!isOpen()) throw new CofferError('unavailable', 'The chat is closed')
+    })
+    let unyielded = 0
+    for await (const piece of archiveOf(exportedFiles(realm, wanted, actor), about, key)) {
+      writer.add(piece)
+      unyielded += piece.length
+      if (unyielded < BYTES_A_TURN) continue
+      unyielded = 0
+      await setImmediate()
+    }
+    return writer.end().bytes
+  }
+
+  return {
+    request: (me, type) =>
+      realm.change((turn) => {
+        const { operator } = organizationOf(state)
+        if (type === 'full_without_consent' && !(operator.ownerFullContentAccess && atLeast(me.role, ROLES.owner)))
+          throw forbidden('Must be an organization owner with access to all content')
+        const time = nowOf(realm)
+        const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
+        if (recent.length >= EXPORTS_A_WEEK_MAX) throw badRequest(`More than ${EXPORTS_A_WEEK_MAX} exports in a week`)
+        const id = turn.nextId('realmExport')
+        put(turn, { id, actorId: me.id, time, type, archive: null, failed: null, deleted: null })
+        return id
+      }),
+    async remove(id) {
+      const { archive } = realm.change((turn) => {
+        const found = state.realmExport.get(id)
+        if (found === undefined) throw badRequest('Invalid data export ID')
+        if (found.deleted !== null) throw badRequest('Export already deleted')
+        if (found.failed !== null) throw badRequest('Export failed, nothing to delete')
+        if (found.archive === null) throw badRequest('Export still in progress')
+        put(turn, { ...found, deleted: nowOf(realm), archive: null })
+        return found
+      })
+      await removeFile(realm, archive!.id)
+    },
+    list,
+    fileAt: (path) => [...state.realmExport.all()].find(({ archive }) => archive?.path === path)?.archive ?? undefined,
+    now: rounds.now,
+    stop: rounds.stop,
+  }
+}
+
+/** Contract section 2.5. */
+export interface ExportView {
+  id: number
+  acting_user_id: number
+  export_time: number
+  deleted_timestamp: number | null
+  failed_timestamp: number | null
+  export_url: string | null
+  pending: boolean
+  export_type: ExportType
+}
+
+const isPending = ({ archive, failed, deleted }: RealmExport): boolean =>
+  archive === null && failed === null && deleted === null

@@ -1,0 +1,69 @@
+/** Accepting an invitation: an account, its channels and groups, and its first key. Contract section 3.8, row E143. */
+
+import { badRequest, notFound } from '../../error.ts'
+import { silently } from '../channels/notices.ts'
+import { makeKey } from '../keys.ts'
+import { noticePerson } from '../messages/notices.ts'
+import type { Passwords } from '../passwords.ts'
+import type { Realm } from '../realm.ts'
+import type { Channel, Invitation, User } from '../records.ts'
+import { addPerson, expectFreeName } from '../users/change.ts'
+import { setPassword } from '../users.ts'
+import { enterGroups } from './groups.ts'
+import { findByKey, publishChanged } from './invitations.ts'
+
+/** Unknown, over and revoked are one answer. */
+export function expectInvitation(realm: Realm, key: string): Invitation {
+  const invitation = findByKey(realm, key)
+  if (invitation === undefined) throw notFound('Invitation does not exist')
+  return invitation
+}
+
+export interface Joining {
+  /** Of a link that is for whoever has it. */
+  email: string | undefined
+  fullName: string
+  password: string
+  client: string
+}
+
+export async function join(
+  realm: Realm,
+  passwords: Passwords,
+  key: string,
+  { email, fullName, password, client }: Joining,
+): Promise<{ user: User; apiKey: string }> {
+  expectInvitation(realm, key)
+  const digest = await passwords.digest(0, password)
+  return realm.change((turn) => {
+    const invitation = expectInvitation(realm, key) // it may have been accepted or revoked meanwhile
+    const own = invitation.email ?? email
+    if (own === undefined) throw badRequest("Missing 'email' argument")
+    expectFreeName(realm, fullName, null)
+    const { role, welcomeText } = invitation
+    const beginning = { channels: channelsOf(realm, invitation), ...(welcomeText !== null && { welcomeText }) }
+    const user = addPerson(realm, turn, { email: own.trim(), fullName, role }, beginning)
+    setPassword(turn, { ...digest, userId: user.id })
+    enterGroups(realm, turn, user, invitation.groupIds)
+    if (invitation.email !== null) {
+      turn.remove('invitation', invitation.id)
+      publishChanged(realm, turn, invitation.inviterId)
+    }
+    if (invitation.notifyInviter)
+      noticePerson(
+        realm,
+        turn,
+        realm.state.user.get(invitation.inviterId)!,
+        `${silently(user)} accepted your invitation to join.`,
+      )
+    return { user, apiKey: makeKey(realm, turn, user, client) }
+  })
+}
+
+/** Those that are still there. */
+function channelsOf(realm: Realm, { channelIds, includeDefaults }: Invitation): Channel[] {
+  const wanted = new Set(channelIds)
+  return [...realm.state.channel.all()].filter(
+    ({ id, isArchived, isDefault }) => !isArchived && (wanted.has(id) || (includeDefaults && isDefault)),
+  )
+}

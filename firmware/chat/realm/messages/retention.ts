@@ -1,0 +1,101 @@
+/**
+ * Messages that are older than the organization or their channel keeps them go, in slices, so that everybody else goes on
+ * meanwhile. The rule of the moment counts. Whoever could see one is told, as of any that is deleted: contract sections 2.3,
+ * 2.6 and 4.4 (V9), levels 452 and 457. Files that no message shows any more for that reason go with them.
+ */
+
+import { setImmediate, setTimeout as wait } from 'node:timers/promises'
+import type { Log } from '../../../base/log.ts'
+import type { MessageRow, PlacedRow } from '../../store/messages.ts'
+import type { UploadRow } from '../../store/uploads.ts'
+import { nowOf, type Realm } from '../realm.ts'
+import { type Rounds, startRounds } from '../rounds.ts'
+import { realmSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
+import { dropUpload, removeFile } from '../uploads/receive.ts'
+import { isDeactivated } from '../users.ts'
+import { removeMessages } from './delete.ts'
+
+const INTERVAL_MS = 600_000 // days are what is asked for
+const DAY_S = 86_400
+const FOREVER = -1
+
+const SLICE = 200 // messages: some ten milliseconds of one turn
+const PAUSE_MS = 10 // between two slices
+const RECIPIENTS_A_TURN = 200
+
+/** A round ends after the slice it is at. */
+export const startRetention = (realm: Realm, log: Log): Rounds =>
+  startRounds({
+    run: (isOpen) => expireOld(realm, isOpen),
+    intervalMs: INTERVAL_MS,
+    failure: 'messages that are too old are not deleted',
+    log,
+  })
+
+async function expireOld(realm: Realm, isOpen: () => boolean): Promise<void> {
+  let looked = 0
+  for (const recipient of recipientsOf(realm)) {
+    for (let after = 0; ; ) {
+      if (!isOpen() || isDeactivated(realm)) return
+      const step = expireSome(realm, recipient, after)
+      for (const { id } of step.dropped) await removeFile(realm, id)
+      if (step.isDone) break
+      after = step.after
+      await wait(PAUSE_MS, undefined, { ref: false })
+    }
+    if (++looked % RECIPIENTS_A_TURN === 0) await setImmediate()
+  }
+}
+
+/** A list of before the round: what comes meanwhile is young. */
+function recipientsOf({ state }: Realm): number[] {
+  if (state.organization.size === 0) return []
+  const channels = [...state.channel.all()].map(({ recipientId }) => recipientId)
+  return [...channels, ...[...state.conversation.all()].map(({ recipientId }) => recipientId)]
+}
+
+/** Null: for ever. Direct messages are kept as long as the organization keeps what nothing else is said of. */
+function daysOf({ state }: Realm, recipient: number): number | null {
+  const own = state.channelByRecipient.get(recipient)?.messageRetentionDays ?? null
+  const days = own ?? realmSetting(organizationOf(state), 'message_retention_days')
+  return days === FOREVER ? null : days
+}
+
+interface Step {
+  isDone: boolean
+  /** Where to go on. */
+  after: number
+  /** Files whose bytes are to go. */
+  dropped: readonly UploadRow[]
+}
+
+const DONE: Step = { isDone: true, after: 0, dropped: [] }
+
+/**
+ * The oldest come first, until one is young enough. A time that is still to come is of a clock that was wrong: what lies
+ * behind such a message does not stay for it.
+ */
+function expireSome(realm: Realm, recipient: number, after: number): Step {
+  const days = daysOf(realm, recipient)
+  if (days === null) return DONE
+  const now = nowOf(realm)
+  const rows = realm.store.messages.oldestAfter(recipient, after, SLICE)
+  const isOver = ({ time }: Pick<MessageRow, 'time'>) => time < now - days * DAY_S
+  const first = rows.findIndex((row) => !isOver(row) && row.time <= now)
+  const old = (first === -1 ? rows : rows.slice(0, first)).filter(isOver)
+  const dropped = old.length === 0 ? [] : remove(realm, old)
+  const isDone = first !== -1 || rows.length < SLICE
+  return { isDone, after: rows.at(-1)?.id ?? after, dropped }
+}
+
+function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
+  const { uploads } = realm.store
+  return realm.change((turn) => {
+    const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
+    for (const together of Map.groupBy(rows, ({ topic }) => topic).values()) removeMessages(realm, turn, together)
+    const dropped = [...shown.values()].filter(({ id }) => uploads.claimsOf(id).length === 0)
+    for (const upload of dropped) dropUpload(realm, turn, upload)
+    return dropped
+  })
+}
