@@ -14,7 +14,7 @@ import { buildForTests } from '../support/build.ts'
 import { request } from '../support/client.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../tools/audit-verify.ts', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../tools/coffer/main.ts', import.meta.url))
 const KILLS = 12
 const LIFE_MS_MAX = 2500
 const LOST_MS_MAX = 2000 // a second at most until a group is written, and what that takes on a busy machine
@@ -65,7 +65,8 @@ test(`no answered change is lost in ${KILLS} kills, and the chain holds`, { time
     assert.equal(await stateOf(coffer), 'Operational')
     const text = (await expect(200, coffer.call('GET', '/audit/export', { as: ADMIN }))).text()
     writeFileSync(file, text)
-    const verified = spawnSync(process.execPath, [PROGRAM, file, ...known], { encoding: 'utf8' })
+    const verify = [COMMAND, 'audit', 'verify', file, ...known]
+    const verified = spawnSync(process.execPath, verify, { encoding: 'utf8' })
     assert.equal(verified.status, 0, verified.stdout + verified.stderr)
     const values = text
       .trimEnd()

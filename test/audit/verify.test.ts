@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { type AuditHead, type AuditLine, hashLine, headKey, type Kind, signHead } from '../../firmware/audit/chain.ts'
 import { createAuditRig, exportTexts, recordLines, verify } from './rig.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../tools/audit-verify.ts', import.meta.url))
+const COMMAND = fileURLToPath(new URL('../../tools/coffer/main.ts', import.meta.url))
 const COUNT = 12
 
 async function sample(t: TestContext): Promise<string[]> {
@@ -165,26 +165,28 @@ test('a log written anew by somebody else shows by its key, and by lines noted b
   assert.match((await verify(texts, { known: new Map([[99, hash]]) })).problems.join(), /ends before it/)
 })
 
-test('the program tells by text and exit status', async (t) => {
+test('the command tells by text and exit status, and needs no appliance', async (t) => {
   const rig = createAuditRig(t)
   recordLines(rig.log, COUNT)
   const texts = await exportTexts(rig.log)
   const file = join(rig.directory, 'audit.jsonl')
   const run = (content: string[], ...options: string[]) => {
     writeFileSync(file, content.map((text) => `${text}\n`).join(''))
-    const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, file, ...options], { encoding: 'utf8' })
+    const line = [COMMAND, 'audit', 'verify', file, ...options]
+    const env = { XDG_CONFIG_HOME: rig.directory } // without a profile
+    const { status, stdout, stderr } = spawnSync(process.execPath, line, { env, encoding: 'utf8' })
     return { status, stdout, stderr }
   }
   const { key, hash } = headIn(texts)
   const right = run(texts, '--key', key, '--known', `12:${hash}`)
   assert.equal(right.status, 0, right.stderr)
-  assert.match(right.stdout, /^12 lines, 1 to 12, nothing changed, missing or reordered\.$/m)
-  assert.doesNotMatch(right.stdout, /Compare the key/)
-  assert.match(run(texts).stdout, /Compare the key/)
+  assert.match(right.stdout, /^12 lines, 1 to 12: nothing changed, missing or reordered\.$/m)
+  assert.doesNotMatch(right.stderr, /compare it/)
+  assert.match(run(texts).stderr, /The key is the one in the file: compare it/)
   const wrong = run(texts.toSpliced(2, 1))
-  assert.deepEqual([wrong.status, wrong.stdout], [1, 'Missing: line 3.\n'])
+  assert.deepEqual([wrong.status, wrong.stdout], [1, ''])
+  assert.match(wrong.stderr, /Missing: line 3\.\n$/)
   assert.equal(run(texts, '--key', 'x').status, 2)
   assert.equal(run(texts, '--known', 'x').status, 2)
   assert.equal(run(texts, '--wrong').status, 2)
-  assert.match(spawnSync(process.execPath, [PROGRAM], { encoding: 'utf8' }).stderr, /Exit status/)
 })

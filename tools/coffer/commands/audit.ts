@@ -51,7 +51,7 @@ export const AUDIT: Command[] = [
   {
     words: 'audit verify',
     arguments: 'FILE',
-    summary: 'Verifies an exported audit log here: no line is changed, missing or out of order.',
+    summary: 'Verifies an exported audit log here, without the appliance: no line is changed, missing or out of order.',
     options: {
       key: { value: 'KEY', summary: 'the appliance’s key, noted earlier (64 hex digits)' },
       known: { value: 'NUMBER:HASH', many: true, summary: 'a line noted earlier' },
@@ -110,13 +110,14 @@ async function verify({ output }: Context, given: Given): Promise<void> {
   await new Promise((done, fail) => input.once('open', done).once('error', fail))
   const texts = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
   const verdict = await verifyExport(texts, { known, ...(key !== undefined && { key }) })
-  const { problems, notes, head, lines } = verdict
+  const { problems, notes, head, lines, overwritten } = verdict
   for (const note of notes) output.note(note)
   if (problems.length > 0) throw new Failure(EXIT.refused, problems.join('\n  '))
+  const between = overwritten === 0 ? '' : ` (${overwritten} between them were overwritten)`
   output.result(
     verdict,
     () =>
-      `${lines} lines, ${head!.first} to ${head!.sequence}: nothing changed, missing or reordered.\nSigned ${head!.time} with key ${head!.key}.`,
+      `${lines} lines, ${head!.first} to ${head!.sequence}${between}: nothing changed, missing or reordered.\nSigned ${head!.time} with key ${head!.key}.`,
     () => 'good',
   )
   if (key === undefined)
