@@ -1,73 +1,24 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
-import { actAlone, assertAdmitted } from '../base/admission.ts'
-import type { Clock } from '../base/clock.ts'
 import { CofferError, unavailable } from '../base/error.ts'
-import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
-import { type DeviceRecords, readText } from '../configuration/device-records.ts'
-import type { Random } from '../crypto/random.ts'
-import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
-import { ATTENDED, BESIDE_ATTENDED, type DeviceArea, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
+import { readText } from '../configuration/device-records.ts'
+import { ATTENDED, BESIDE_ATTENDED, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
-import type { Row, StoreFile } from '../store/store.ts'
 import type { Vault } from '../store/vault.ts'
 import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphrase } from './backup-key.ts'
 import type { ChatBackups, ChatCopy } from './chat.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
-import { verifyBackup } from './restore.ts'
+import { type Restoration, replaceRecords } from './replacement.ts'
+import type { BackupServices, OpenStore } from './services.ts'
 import { removeSpool, type Spool } from './spool.ts'
 import { createUploads, type Uploads } from './uploads.ts'
 import { writeBackup } from './writer.ts'
 
-/** The disk, and what there is beside it while Operational. */
-export interface OpenStore {
-  store: StoreFile
-  device: DeviceArea
-  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void }; node: Shared | null } | null
-}
-
-/** What an appliance of a cluster has: whatever replaces the records does so on every node. */
-interface Shared {
-  readonly replica: { replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void> }
-}
-
-/** What backups need of the appliance. */
-export interface BackupServices {
-  dataDirectory: string
-  deviceId: string
-  pool: CryptoPool
-  random: Random
-  clock: Clock
-  log: Log
-  /** Of deriving the backup key. */
-  cost: ScryptCost
-  /** Runs what derives a key, one after the other. */
-  inTurn: <T>(task: () => Promise<T>) => Promise<T>
-  records: DeviceRecords
-  /** Throws `unavailable` unless Unprovisioned or Operational. */
-  openStore(): OpenStore
-  /**
-   * The records have been replaced. With a domain key, which it takes over, the appliance goes on Operational; without,
-   * it is as after a start.
-   */
-  restart(domainKey: Uint8Array | null): Promise<void>
-  setTime(timeMs: number): void
-}
-
 /** A NetHSM's, which its tools read, or our own, which holds everything. Contract section 8.2. */
 export const BACKUP_FORMATS = ['nethsm', 'coffer'] as const
 export type BackupFormat = (typeof BACKUP_FORMATS)[number]
-
-export interface Restoration {
-  /** Null where that of the backup shall be the current one. */
-  passphrase: Uint8Array | null
-  /** By the appliance's clock when the request came in. */
-  requestedAtMs: number
-  /** What time it was then; null leaves the clock alone. */
-  systemTimeMs: number | null
-}
 
 export class Backups {
   /** Null where there is no place for one. */
@@ -180,77 +131,7 @@ export class Backups {
 
   /** All or nothing; other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
   restore(spool: Spool, restoration: Restoration): Promise<void> {
-    const { passphrase, requestedAtMs, systemTimeMs } = restoration
-    const { inTurn, clock, pool, cost, log } = this.#services
-    return inTurn(async () => {
-      const before = this.#services.openStore()
-      const { store, device, session } = before
-      if (session !== null && session.node !== null)
-        return this.#restoreOnAll(spool, session.vault, session.node, restoration)
-      const current = session === null ? null : readBackupKey(session.vault)
-      const claim = store.claim()
-      try {
-        const backup = await verifyBackup(spool.source, {
-          passphrase,
-          current,
-          pool,
-          cost,
-          warn: (message) => log.warning('general', message),
-        })
-        const { chat } = this
-        let isReplaced = false
-        try {
-          const received = backup.chatPieces === null ? null : await chat?.receive(backup.chatPieces())
-          if (this.#services.openStore().session !== session) throw unavailable() // locked meanwhile
-          const stays = session !== null && backup.fits(device)
-          claim.transaction((rows) => {
-            backup.replace(rows, device, session === null ? 'full' : 'partial')
-            chat?.replace(device, received ?? null, stays)
-            if (systemTimeMs === null) return
-            const timeMs = systemTimeMs + clock.now() - requestedAtMs
-            device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())
-          })
-          isReplaced = true
-          if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
-          claim.release()
-          await actAlone(() => this.#services.restart(stays ? session.vault.domainKey.slice() : null))
-          store.checkpoint() // nothing of what was replaced stays behind
-        } finally {
-          chat?.settled(isReplaced)
-          backup.close()
-        }
-      } finally {
-        claim.release()
-        if (current !== null) wipe(current.key)
-      }
-    })
-  }
-
-  /** The records of every node; settings and slots of the domain key stay what they are on each. */
-  async #restoreOnAll(
-    spool: Spool,
-    vault: Vault,
-    { replica }: Shared,
-    { passphrase, requestedAtMs, systemTimeMs }: Restoration,
-  ): Promise<void> {
-    const { clock, pool, cost, log } = this.#services
-    const warn = (message: string) => log.warning('general', message)
-    const current = readBackupKey(vault)
-    try {
-      const backup = await verifyBackup(spool.source, { passphrase, current, pool, cost, warn })
-      try {
-        if (backup.rows === null)
-          throw new CofferError('unavailable', 'In a cluster backups can be restored that were made with format=coffer')
-        if (backup.chatPieces !== null) warn('the chat of the backup was left out: it is no matter of the cluster')
-        assertAdmitted()
-        await replica.replaceAll(backup.rows())
-      } finally {
-        backup.close()
-      }
-      if (systemTimeMs !== null) this.#services.setTime(systemTimeMs + clock.now() - requestedAtMs)
-    } finally {
-      if (current !== null) wipe(current.key)
-    }
+    return this.#services.inTurn(() => replaceRecords(this.#services, this.chat, spool.source, restoration))
   }
 
   /** Throws `unavailable` unless Operational, and when that is another session than `expected`. */

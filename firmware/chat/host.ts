@@ -15,15 +15,15 @@ import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
 import type { ChatPlace, ChatWish, ToFirmware } from '../channel/protocol.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
-import { makeTlsIdentity, type TlsIdentity } from '../crypto/tls/identity.ts'
-import { CHAT, CHAT_TLS_IDENTITY } from '../store/device-area.ts'
+import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { expectShape, type Life } from './asking.ts'
 import { createActsKept } from './host-acts.ts'
-import { copyOf, hand } from './host-backups.ts'
+import { createHostBackups } from './host-backups.ts'
+import { createChanges } from './host-changes.ts'
 import { createCommitsKept } from './host-commits.ts'
-import { askFigures, keepOrganization, newGeneration, noOrganization } from './host-organization.ts'
+import { askFigures, keepOrganization, noOrganization } from './host-organization.ts'
 import { createChatProcess } from './host-process.ts'
-import { type ChatRecord, encodeRecord } from './host-record.ts'
+import type { ChatRecord } from './host-record.ts'
 import {
   type Ask,
   type Figures,
@@ -90,9 +90,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   const commits = createCommitsKept(appliance.deviceRecords)
   const acts = createActsKept({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
   let { onTrial } = options
-  let changing = false
-  let endReceiving: ReturnType<typeof beginChange> | undefined
-
+  const changes = createChanges(() => appliance.era, settle)
   const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
 
   const process = createChatProcess({
@@ -118,7 +116,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
   /** What should be, is asked for; called whenever something has changed. */
   function sync(): void {
-    if (changing) return
+    if (changes.isUnderWay) return
     const { record } = organization
     if (record === null || appliance.state === 'Unprovisioned') {
       process.want('none')
@@ -153,39 +151,22 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
 
   /** The key was taken away: whoever had it goes. */
   function renew(): void {
-    if (!changing) process.renew()
+    if (!changes.isUnderWay) process.renew()
   }
 
-  /** One change at a time; meanwhile nothing is done by itself. Gives what ends it, and is told whether another process has to come. */
-  function beginChange(): (isRenewed: boolean) => void {
-    if (changing) throw new CofferError('busy', 'The chat is being changed, try again')
-    changing = true
-    const { era } = appliance
-    return (isRenewed) => {
-      changing = false
-      if (isRenewed || appliance.era !== era) renew()
-      sync()
-    }
-  }
-  async function exclusively<T>(change: () => Promise<T>): Promise<T> {
-    const end = beginChange()
-    try {
-      return await change()
-    } finally {
-      end(false)
-    }
+  function settle(isRenewed: boolean): void {
+    if (isRenewed) renew()
+    sync()
   }
 
-  async function finishErasing(): Promise<void> {
-    changing = true
-    try {
-      await organization.eraseRest()
-    } catch (error) {
-      process.fail(`what is left of it could not be erased: ${messageOf(error)}`) // tried again at the next unlock
-    } finally {
-      changing = false
-    }
-  }
+  const finishErasing = (): Promise<void> =>
+    changes.quietly(async () => {
+      try {
+        await organization.eraseRest()
+      } catch (error) {
+        process.fail(`what is left of it could not be erased: ${messageOf(error)}`) // tried again at the next unlock
+      }
+    })
 
   const expectRunning = (): Life => {
     const { isOpen, life, problem } = process
@@ -195,48 +176,18 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
   }
   const askRunning = async (ask: Ask): Promise<unknown> => expectRunning().ask(ask)
 
-  const backups: ChatBackups = {
-    get exists() {
-      return organization.record?.stage === 'present'
-    },
-    async copy() {
-      if (process.isOpen || process.problem === null) return copyOf(expectRunning())
-      log.warning('general', 'the backup is without the chat, which has failed')
-      return null
-    },
-    async receive(pieces) {
-      endReceiving = beginChange() // a process that opened the present one would erase what is beside it
-      process.retry()
-      if (chatTls.identity === undefined) chatTls.reload()
-      if (chatTls.identity === undefined) chatTls.use(await makeTlsIdentity(random))
-      process.want('running')
-      const generation = newGeneration(random)
-      await hand(await process.listening(), generation, pieces)
-      return generation
-    },
-    replace: (device, received, keyStays) => {
-      const { record } = organization
-      if (received !== null) {
-        device.put(CHAT, encodeRecord({ generation: received, stage: 'present' }))
-        if (!device.has(CHAT_TLS_IDENTITY)) device.putTlsIdentity(chatTls.identity, CHAT_TLS_IDENTITY)
-      } else if (record !== null && !keyStays) device.put(CHAT, encodeRecord({ ...record, stage: 'erasing' }))
-    },
-    settled(isReplaced) {
-      const end = endReceiving
-      endReceiving = undefined
-      if (isReplaced) chatTls.reload()
-      if (end !== undefined) end(isReplaced)
-      else if (isReplaced) {
-        renew()
-        sync()
-      }
-    },
-  }
-
-  appliance.onState((state) => {
-    if (state !== 'Operational') renew()
-    sync()
+  const backups = createHostBackups({
+    process,
+    organization,
+    changes,
+    tls: chatTls,
+    random,
+    log,
+    expectRunning,
+    onReplaced: () => settle(true),
   })
+
+  appliance.onState((state) => settle(state !== 'Operational'))
   appliance.onEra(() => renew())
   appliance.configuration.onChange((part) => {
     if (part === 'chatTls') process.life?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
@@ -268,11 +219,11 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       }
     },
     createOrganization: (wanted, password) =>
-      exclusively(async () => {
+      changes.exclusively(async () => {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
       }),
-    deleteOrganization: (name) => exclusively(() => organization.delete(name)),
+    deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
     receive: (message) => {
       if (message.type === 'chatDown') process.down(message.problem)
     },

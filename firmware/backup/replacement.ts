@@ -1,0 +1,96 @@
+/** The records of an appliance are replaced by those of a backup, all or nothing. Contract sections 2 and 8. */
+
+import { actAlone, assertAdmitted } from '../base/admission.ts'
+import { CofferError, unavailable } from '../base/error.ts'
+import { wipe } from '../base/secret.ts'
+import type { Vault } from '../store/vault.ts'
+import { readBackupKey } from './backup-key.ts'
+import type { ChatBackups } from './chat.ts'
+import type { Source } from './reader.ts'
+import { verifyBackup } from './restore.ts'
+import type { BackupServices, Shared } from './services.ts'
+
+export interface Restoration {
+  /** Null where that of the backup shall be the current one. */
+  passphrase: Uint8Array | null
+  /** By the appliance's clock when the request came in. */
+  requestedAtMs: number
+  /** What time it was then; null leaves the clock alone. */
+  systemTimeMs: number | null
+}
+
+/** Other writes get `busy` meanwhile. Throws `invalid` when it cannot be opened, or is not whole. */
+export async function replaceRecords(
+  services: BackupServices,
+  chat: ChatBackups | null,
+  source: () => Source,
+  restoration: Restoration,
+): Promise<void> {
+  const { passphrase, requestedAtMs, systemTimeMs } = restoration
+  const { clock, pool, cost, log } = services
+  const { store, device, session } = services.openStore()
+  if (session !== null && session.node !== null)
+    return replaceOnAll(services, session.vault, session.node, source, restoration)
+  const current = session === null ? null : readBackupKey(session.vault)
+  const claim = store.claim()
+  try {
+    const backup = await verifyBackup(source, {
+      passphrase,
+      current,
+      pool,
+      cost,
+      warn: (message) => log.warning('general', message),
+    })
+    let isReplaced = false
+    try {
+      const received = backup.chatPieces === null ? null : await chat?.receive(backup.chatPieces())
+      if (services.openStore().session !== session) throw unavailable() // locked meanwhile
+      const stays = session !== null && backup.fits(device)
+      claim.transaction((rows) => {
+        backup.replace(rows, device, session === null ? 'full' : 'partial')
+        chat?.replace(device, received ?? null, stays)
+        if (systemTimeMs === null) return
+        const timeMs = systemTimeMs + clock.now() - requestedAtMs
+        device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())
+      })
+      isReplaced = true
+      if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
+      claim.release()
+      await actAlone(() => services.restart(stays ? session.vault.domainKey.slice() : null))
+      store.checkpoint() // nothing of what was replaced stays behind
+    } finally {
+      chat?.settled(isReplaced)
+      backup.close()
+    }
+  } finally {
+    claim.release()
+    if (current !== null) wipe(current.key)
+  }
+}
+
+/** The records of every node; settings and slots of the domain key stay what they are on each. */
+async function replaceOnAll(
+  { clock, pool, cost, log, setTime }: BackupServices,
+  vault: Vault,
+  { replica }: Shared,
+  source: () => Source,
+  { passphrase, requestedAtMs, systemTimeMs }: Restoration,
+): Promise<void> {
+  const warn = (message: string) => log.warning('general', message)
+  const current = readBackupKey(vault)
+  try {
+    const backup = await verifyBackup(source, { passphrase, current, pool, cost, warn })
+    try {
+      if (backup.rows === null)
+        throw new CofferError('unavailable', 'In a cluster backups can be restored that were made with format=coffer')
+      if (backup.chatPieces !== null) warn('the chat of the backup was left out: it is no matter of the cluster')
+      assertAdmitted()
+      await replica.replaceAll(backup.rows())
+    } finally {
+      backup.close()
+    }
+    if (systemTimeMs !== null) setTime(systemTimeMs + clock.now() - requestedAtMs)
+  } finally {
+    if (current !== null) wipe(current.key)
+  }
+}

@@ -1,0 +1,44 @@
+/** What backups need of the appliance. */
+
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { DeviceRecords } from '../configuration/device-records.ts'
+import type { Random } from '../crypto/random.ts'
+import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
+import type { DeviceArea } from '../store/device-area.ts'
+import type { Row, StoreFile } from '../store/store.ts'
+import type { Vault } from '../store/vault.ts'
+
+/** The disk, and what there is beside it while Operational. */
+export interface OpenStore {
+  store: StoreFile
+  device: DeviceArea
+  session: { vault: Vault; domain: { flush(slowly: boolean): Promise<void> | void }; node: Shared | null } | null
+}
+
+/** What an appliance of a cluster has: whatever replaces the records does so on every node. */
+export interface Shared {
+  readonly replica: { replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void> }
+}
+
+export interface BackupServices {
+  dataDirectory: string
+  deviceId: string
+  pool: CryptoPool
+  random: Random
+  clock: Clock
+  log: Log
+  /** Of deriving the backup key. */
+  cost: ScryptCost
+  /** Runs what derives a key, one after the other. */
+  inTurn: <T>(task: () => Promise<T>) => Promise<T>
+  records: DeviceRecords
+  /** Throws `unavailable` unless Unprovisioned or Operational. */
+  openStore(): OpenStore
+  /**
+   * The records have been replaced. With a domain key, which it takes over, the appliance goes on Operational; without,
+   * it is as after a start.
+   */
+  restart(domainKey: Uint8Array | null): Promise<void>
+  setTime(timeMs: number): void
+}
