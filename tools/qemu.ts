@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Architecture, type Firmware, missingPackages } from './qemu/arguments.ts'
 import { flash } from './qemu/flash.ts'
-import { accelerator, copyVariables, startMachine } from './qemu/machine.ts'
+import { acceleratorOf, copyVariables, startMachine } from './qemu/machine.ts'
 
 const USAGE = `usage: node tools/qemu.ts [--fresh] [--arch x64|arm64] [--port 8443] [--memory 512] [--tpm] [--secure-boot] IMAGE DIRECTORY
 
@@ -49,10 +49,11 @@ async function main(): Promise<number> {
     makeDevice(home, image, { architecture, firmware, tpm: values.tpm })
   }
   const device = JSON.parse(readFileSync(join(home, 'device.json'), 'utf8')) as Device
+  const accelerator = acceleratorOf(device.architecture)
   console.log(
-    `${isNew ? 'A new device' : 'The device'} in ${directory} (${accelerator()}), https://127.0.0.1:${values.port}`,
+    `${isNew ? 'A new device' : 'The device'} in ${directory} (${accelerator}), https://127.0.0.1:${values.port}`,
   )
-  if (accelerator() === 'tcg')
+  if (accelerator === 'tcg')
     console.log('Every instruction is emulated: the start takes up to a minute, and /provision about another.')
   console.log('Its serial console follows. Ctrl-A X pulls the plug.\n')
   const machine = await startMachine({

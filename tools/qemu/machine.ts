@@ -46,8 +46,9 @@ export interface Machine extends Console {
   kill(): Promise<void>
 }
 
-/** Default of the accelerator: what every computer can do. */
-export const accelerator = (): string => process.env.COFFER_QEMU_ACCEL ?? 'tcg'
+/** Without COFFER_QEMU_ACCEL, and for machines of another kind than this one, what every computer can do. */
+export const acceleratorOf = (architecture: Architecture): string =>
+  architecture === process.arch ? (process.env.COFFER_QEMU_ACCEL ?? 'tcg') : 'tcg'
 
 export async function startMachine(options: MachineOptions): Promise<Machine> {
   const { tpm, apiPort, guestPorts = [], foreground = false, ...parts } = options
@@ -60,7 +61,7 @@ export async function startMachine(options: MachineOptions): Promise<Machine> {
     for (const [i, guest] of guestPorts.entries()) forwards.push([others[i]!, guest])
     const hardware: Hardware = {
       memoryMegabytes: MEMORY_MEGABYTES,
-      accelerator: accelerator(),
+      accelerator: acceleratorOf(architecture),
       guestAddress: GUEST_ADDRESS,
       isolated: true,
       ...parts,
