@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
+.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-image test-image-quick test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -62,40 +62,42 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 # Whatever fails, hangs or is interrupted, a run ends after so many minutes, and with it all that it started.
 BOUNDED = $(NODE) tools/bounded.ts
 # One file more at a time than the smallest computer has cores: those that kill, time out or derive from passphrases mostly wait.
-SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) --test --test-concurrency=3
+SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts 3
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
-  accept/hostile-sockets accept/matrix accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large \
+  accept/hostile-sockets accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large contract/access \
   backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/restore-kill \
   chat/process/taken-over cluster/replica/faults \
   coffer/ca coffer/examples coffer/nodes coffer/update \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
+# Those that take longest begin first, as tools/tests.ts has listed them.
+FIRST = $(patsubst %,test/%.test.ts,console/large durability/kill accept/hostile-sockets release/appliance tools/soak backup/kill backup/large \
+  release/fuzz coffer/examples contract/access cluster/replica/faults chat/hostile/hostile accept/concurrency crypto/forgetting \
+  accept/commands accept/sdk console/states console/update backup/clients console/story tools/bounded)
+in-order = $(filter $(1),$(FIRST)) $(filter-out $(FIRST),$(1))
 
 test: test-short test-image-quick
 
 test-all: test test-long test-image
 
 test-short: node_modules/.package-lock.json
-	$(SUITES) $(SHORT)
+	$(SUITES) $(call in-order,$(SHORT))
 
 test-long: node_modules/.package-lock.json
-	$(SUITES) $(LONG)
+	$(SUITES) $(call in-order,$(LONG))
 
-# Those that need no machine, and one life of a device, whose times count: nothing runs beside it.
+# Those that need no machine, and one life of a device.
 QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools write-log quick))
 test-image-quick: node_modules/.package-lock.json
 	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
 
-# The others two at a time, each of which keeps about one core busy, the longest first.
-IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
+# All of them two at a time, each of which keeps about one core busy, the longest first.
+IMAGE_TESTS = $(wildcard test/image/*.test.ts)
 LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
-test-image: test-image-quick
-	$(MAKE) --no-print-directory test-image-lives
-
-test-image-lives: node_modules/.package-lock.json
+test-image: node_modules/.package-lock.json
 	$(BOUNDED) 120 $(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
 	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
 run/%.test.ts:

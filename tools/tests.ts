@@ -1,0 +1,53 @@
+/**
+ * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
+ * long before them. Says at the end which took longest, and how busy the processors were: where they idle, one more file at a
+ * time costs nothing.
+ */
+
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+
+const USAGE = 'usage: node tools/tests.ts CONCURRENCY FILE...'
+const ROOT = join(import.meta.dirname, '..')
+const SHOWN = 15
+
+const [concurrency, ...files] = process.argv.slice(2)
+if (!(Number(concurrency) > 0) || files.length === 0) {
+  console.error(USAGE)
+  process.exit(2)
+}
+
+// Of a file of tests, most of the time goes into reading the same modules once more.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'dist/test-compiled')
+
+const startedMs = performance.now()
+const took = new Map<string, number>()
+run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency) })
+  .on('test:summary', ({ file, duration_ms, success }) => {
+    if (!success) process.exitCode = 1
+    if (file !== undefined) took.set(relative(ROOT, file), duration_ms)
+  })
+  .compose(new spec())
+  .on('end', report)
+  .pipe(process.stdout)
+
+function report(): void {
+  const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(7)
+  const longest = [...took].sort(([, a], [, b]) => b - a).slice(0, SHOWN)
+  const busy = childrenMs() / (performance.now() - startedMs) / availableParallelism()
+  const lines = [
+    `${took.size} files; the processors were busy with them for ${Math.round(busy * 100)} % of the time. The longest:`,
+    ...longest.map(([file, ms]) => `${seconds(ms)} s  ${file}`),
+  ]
+  console.log(lines.join('\n'))
+}
+
+/** Processor time of all that has ended below: cutime and cstime of /proc/self/stat, proc(5), in hundredths of a second. */
+function childrenMs(): number {
+  const stat = readFileSync('/proc/self/stat', 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[13]) + Number(fields[14])) * 10
+}
