@@ -6,9 +6,9 @@ import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { expect } from '../support/appliance.ts'
-import { basic } from '../support/client.ts'
+import { BASE, basic } from '../support/client.ts'
 import { parseAnswers, RawClient } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
+import { ADMIN, type Appliance } from '../support/suite.ts'
 import {
   authorization,
   CUT_MS_MAX,

@@ -5,8 +5,9 @@ import { connect as connectTcp } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from '../support/appliance.ts'
+import { BASE } from '../support/client.ts'
 import { parseAnswers, RawClient } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, BASE } from '../support/suite.ts'
+import { ADMIN, type Appliance } from '../support/suite.ts'
 import {
   authorization,
   CUT_MS_MAX,

@@ -1,9 +1,9 @@
 /** What the suites of hostile clients share: an appliance with two keys, raw requests, and a look at how others fare. */
 
 import { expect } from '../support/appliance.ts'
-import { basic } from '../support/client.ts'
+import { BASE, basic } from '../support/client.ts'
 import { RawClient } from '../support/raw-client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned } from '../support/suite.ts'
+import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from '../support/suite.ts'
 
 /** No client holds a connection longer than this without doing its part; contract 1.5 leaves the number open. */
 export const CUT_MS_MAX = 90_000

@@ -1,4 +1,4 @@
-/** States, passphrases of the appliance, boot mode, metrics and the log: contract sections 2, 3.1, 3.4, 4.8 and 7. */
+/** States, passphrases of the appliance, boot mode and the log: contract sections 2, 3.1, 3.4 and 7. What needs no restart is in test/contract. */
 
 import assert from 'node:assert/strict'
 import { verify } from 'node:crypto'
@@ -107,65 +107,13 @@ describe('lifecycle', () => {
     await signs()
   })
 
-  test('metrics are strings under the names that clients look for', async () => {
-    await addUser(appliance, 'metrics', 'Metrics')
-    const read = async () =>
-      (await expect(200, get('/metrics', credentialsOf('metrics')))).json<Record<string, string>>()
-    await read()
-    const metrics = await read()
-    for (const [name, value] of Object.entries(metrics)) assert.equal(typeof value, 'string', name)
-    for (const name of [
-      'uptime',
-      'http response total',
-      'http response 200',
-      'http response 201',
-      'http response 204',
-      'http response time',
-      'kv write',
-      'log warnings',
-      'log errors',
-      'gc compactions',
-      'gc major bytes',
-      'gc major collections',
-      'gc minor collections',
-      'generate',
-      'sign',
-      'decrypt',
-      'encrypt',
-    ]) {
-      assert.match(metrics[name] ?? 'missing', /^\d+(\.\d+)?$/, name)
-    }
-    await expect(200, send('POST', '/keys/ed/sign', { mode: 'EdDSA', message: 'AAAA' }, operator))
-    const later = await read()
-    assert.equal(Number(later.sign), Number(metrics.sign) + 1)
-    assert(Number(later['http response total']) > Number(metrics['http response total']))
-  })
-
-  test('info and diagnosis have their members', async () => {
-    const info = (await expect(200, appliance.call('GET', '/info'))).json<Record<string, unknown>>()
-    assert.deepEqual(Object.keys(info).sort(), ['product', 'vendor'])
-    assert(typeof info.product === 'string' && info.product !== '' && typeof info.vendor === 'string')
-    const diagnosis = (await expect(200, get('/health/diagnose'))).json<{
-      clusterLogs: { level: string }[]
-      clusterState: { running: boolean }
-    }>()
-    assert.equal(typeof diagnosis.clusterLogs[0]!.level, 'string')
-    assert.equal(typeof diagnosis.clusterState.running, 'boolean')
-  })
-
-  test('API documents are served without credentials', async () => {
-    for (const path of ['/openapi.json', '/openapi.yaml', '/api.raml', '//docs']) {
-      const reply = await expect(200, appliance.call('GET', path))
-      assert(reply.bytes.length > 1000, path)
-    }
-  })
-
   test('no secret is in the log, at any level', async () => {
     const secrets = [UNLOCK, ADMIN.slice('admin:'.length), passphraseOf('operator'), 'other words that unlock it', SEED]
     const forms = secrets.flatMap((text) => {
       const bytes = [Buffer.from(text), Buffer.from(text, 'base64'), Buffer.from(`operator:${text}`)]
       return [text, ...bytes.flatMap((value) => [value.toString('base64'), value.toString('hex')])]
     })
+    await expect(200, send('POST', '/keys/ed/sign', { mode: 'EdDSA', message: 'AAAA' }, operator))
     const log = appliance.log()
     assert.match(log, /request POST \/api\/v1\/keys\/ed\/sign/)
     for (const form of forms) assert(!log.includes(form), form)

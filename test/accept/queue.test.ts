@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:https'
 import { after, before, test } from 'node:test'
 import { expect } from '../support/appliance.ts'
-import { type Reply, request } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, BASE, startProvisioned, UNLOCK } from '../support/suite.ts'
+import { BASE, type Reply, request } from '../support/client.ts'
+import { ADMIN, type Appliance, addUser, startProvisioned, UNLOCK } from '../support/suite.ts'
 
 // More than the 2048 jobs that may wait for the signing threads, with those signed while the others arrive.
 const CLIENTS = 2800

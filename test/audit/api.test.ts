@@ -5,10 +5,12 @@ import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
+import { splitLine } from '../support/client.ts'
 import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import { verify } from './rig.ts'
 
-const lines = async (rig: Rig, query = ''): Promise<AuditLine[]> => (await rig.call(`GET /audit${query}`)).json.lines
+const lines = async (rig: Rig, query = ''): Promise<AuditLine[]> =>
+  (await rig.call('GET', `/audit${query}`, { as: 'admin' })).json().lines
 
 /** The newest line without what differs from run to run. */
 async function newest(rig: Rig): Promise<object> {
@@ -30,8 +32,8 @@ const line = (action: string, result: number, more: Partial<AuditLine> = {}) => 
 test('the log begins with provisioning', async (t) => {
   const rig = await openRig(t)
   const json = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
-  assert.equal(await rig.status('POST /provision', { as: null, json: { ...json, adminPassphrase: 'short' } }), 400)
-  assert.equal(await rig.status('POST /provision', { as: null, json }), 204)
+  assert.equal(await rig.status('POST', '/provision', { json: { ...json, adminPassphrase: 'short' } }), 400)
+  assert.equal(await rig.status('POST', '/provision', { json }), 204)
   const found = (await lines(rig)).map(({ user, action, result, sequence }) => [user, action, result, sequence])
   assert.deepEqual(found, [
     ['', 'POST /provision', 204, 2],
@@ -83,8 +85,8 @@ test('every change names who, what and the outcome', async (t) => {
     ['PUT /config/audit', { lines: 5000 }, line('PUT /config/audit', 204, { facts: { lines: '5000' } })],
   ]
   for (const [call, json, expected] of steps) {
-    const answer = await rig.call(call, json === undefined ? {} : { json })
-    const wanted = typeof expected === 'function' ? expected(answer.json.id) : expected
+    const answer = await rig.call(...splitLine(call), { as: 'admin', ...(json === undefined ? {} : { json }) })
+    const wanted = typeof expected === 'function' ? expected(answer.json().id) : expected
     assert.deepEqual(await newest(rig), wanted, call)
   }
 })
@@ -92,22 +94,22 @@ test('every change names who, what and the outcome', async (t) => {
 test('every use of a key is a line, with the namespace and without what was used', async (t) => {
   const rig = await operationalRig(t)
   await rig.user('ns~admin', 'Administrator')
-  assert.equal(await rig.status('PUT /namespaces/ns'), 204)
+  assert.equal(await rig.status('PUT', '/namespaces/ns', { as: 'admin' }), 204)
   await rig.user('ns~operator', 'Operator', 'ns~admin')
   await rig.key('ed', {}, 'ns~admin')
   const message = Buffer.from('a confidential message').toString('base64')
-  const use = (mode: string) => rig.status('POST /keys/ed/sign', { as: 'ns~operator', json: { mode, message } })
+  const use = (mode: string) => rig.status('POST', '/keys/ed/sign', { as: 'ns~operator', json: { mode, message } })
   const used = { user: 'ns~operator', namespace: 'ns', key: 'ed' }
   assert.equal(await use('EdDSA'), 200)
   assert.deepEqual(await newest(rig), line('POST /keys/{id}/sign', 200, used))
   assert.equal(await use('ECDSA'), 400)
   assert.deepEqual(await newest(rig), line('POST /keys/{id}/sign', 400, used))
-  assert.equal(await rig.status('POST /keys/ed/csr.pem', { as: 'ns~admin', json: { commonName: 'x' } }), 200)
+  assert.equal(await rig.status('POST', '/keys/ed/csr.pem', { as: 'ns~admin', json: { commonName: 'x' } }), 200)
   assert.deepEqual(await newest(rig), line('POST /keys/{id}/csr.pem', 200, { ...used, user: 'ns~admin' }))
   const before = (await lines(rig))[0]!.sequence
   for (const path of ['/keys', '/keys/ed', '/keys/ed/public.pem', '/users/ns~operator'])
-    assert.equal(await rig.status(`GET ${path}`, { as: 'ns~admin' }), 200)
-  assert.equal(await rig.status('POST /random', { as: 'ns~operator', json: { length: 8 } }), 200)
+    assert.equal(await rig.status('GET', `${path}`, { as: 'ns~admin' }), 200)
+  assert.equal(await rig.status('POST', '/random', { as: 'ns~operator', json: { length: 8 } }), 200)
   assert.equal((await lines(rig))[0]!.sequence, before, 'reading and random bytes leave no line')
   const text = JSON.stringify(await lines(rig, '?limit=1000'))
   for (const secret of [message, ADMIN, UNLOCK, 'passphrase of']) assert.equal(text.includes(secret), false, secret)
@@ -116,30 +118,30 @@ test('every use of a key is a line, with the namespace and without what was used
 test('whoever is refused leaves a line, also where reading leaves none', async (t) => {
   const rig = await operationalRig(t)
   rig.use('nobody', 'a wrong passphrase')
-  assert.equal(await rig.status('GET /users', { as: 'nobody' }), 401)
+  assert.equal(await rig.status('GET', '/users', { as: 'nobody' }), 401)
   assert.deepEqual(await newest(rig), line('GET /users', 401, { user: 'nobody' }))
-  assert.equal(await rig.status('GET /users', { as: 'nobody' }), 429)
+  assert.equal(await rig.status('GET', '/users', { as: 'nobody' }), 429)
   assert.deepEqual(await newest(rig), line('GET /users', 429, { user: 'nobody' }))
-  assert.equal(await rig.status('GET /users?secret=in-the-query', { as: null }), 401)
+  assert.equal(await rig.status('GET', '/users?secret=in-the-query'), 401)
   assert.deepEqual(await newest(rig), line('GET /users', 401, { user: '' }))
-  assert.equal(await rig.status('GET /users', { as: 'operator' }), 403)
+  assert.equal(await rig.status('GET', '/users', { as: 'operator' }), 403)
   assert.deepEqual(await newest(rig), line('GET /users', 403, { user: 'operator' }))
-  assert.equal(await rig.status('DELETE /keys/%7Bnot%20an%20id%7D', { as: 'operator' }), 403)
+  assert.equal(await rig.status('DELETE', '/keys/%7Bnot%20an%20id%7D', { as: 'operator' }), 403)
   assert.deepEqual(await newest(rig), line('DELETE /keys/{id}', 403, { user: 'operator' }))
   const before = (await lines(rig))[0]!.sequence
-  assert.equal(await rig.status('GET /nothing', { as: null }), 404)
-  assert.equal(await rig.status('POST /unlock', { as: null, json: {} }), 412)
-  assert.equal(await rig.status('GET /info', { as: null }), 200)
+  assert.equal(await rig.status('GET', '/nothing'), 404)
+  assert.equal(await rig.status('POST', '/unlock', { json: {} }), 412)
+  assert.equal(await rig.status('GET', '/info'), 200)
   assert.equal((await lines(rig))[0]!.sequence, before, 'what reached nothing leaves no line')
 })
 
 test('locking and unlocking, right or wrong, are recorded while the domain is closed', async (t) => {
   const rig = await operationalRig(t)
-  assert.equal(await rig.status('POST /lock'), 204)
-  assert.equal(await rig.status('GET /audit'), 412)
-  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: 'wrong passphrase' } }), 403)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
+  assert.equal(await rig.status('GET', '/audit', { as: 'admin' }), 412)
+  assert.equal(await rig.status('POST', '/unlock', { json: { passphrase: 'wrong passphrase' } }), 403)
   rig.nowMs += 1000
-  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 204)
+  assert.equal(await rig.status('POST', '/unlock', { json: { passphrase: UNLOCK } }), 204)
   const found = (await lines(rig, '?limit=3')).map(({ user, action, result }) => [user, action, result])
   assert.deepEqual(found, [
     ['', 'POST /unlock', 204],
@@ -153,11 +155,11 @@ test('a change is on disk before its answer, a use of a key soon after', async (
   await rig.key('ed')
   const count = () => rig.appliance.writes
   let before = count()
-  assert.equal(await rig.status('PUT /keys/ed/label', { json: { label: 'x' } }), 204)
+  assert.equal(await rig.status('PUT', '/keys/ed/label', { as: 'admin', json: { label: 'x' } }), 204)
   assert.equal(count() - before, 2, 'the change and its line')
   before = count()
   const json = { mode: 'EdDSA', message: '' }
-  for (let n = 0; n < 20; n++) assert.equal(await rig.status('POST /keys/ed/sign', { as: 'operator', json }), 200)
+  for (let n = 0; n < 20; n++) assert.equal(await rig.status('POST', '/keys/ed/sign', { as: 'operator', json }), 200)
   assert.ok(count() - before < 10, 'uses are committed in groups')
   const seen = count()
   await wait(1200)
@@ -178,11 +180,11 @@ test('pages, filters, and what they refuse', async (t) => {
     'b',
     'a',
   ])
-  const { json } = await rig.call('GET /audit?limit=2')
-  assert.equal(json.lines.length, 2)
-  assert.equal(json.next, json.lines[1].sequence)
-  const older = (await rig.call(`GET /audit?limit=2&before=${json.next}`)).json
-  assert.equal(older.lines[0].sequence, json.next - 1)
+  const { json } = await rig.call('GET', '/audit?limit=2', { as: 'admin' })
+  assert.equal(json().lines.length, 2)
+  assert.equal(json().next, json().lines[1].sequence)
+  const older = (await rig.call('GET', `/audit?limit=2&before=${json().next}`, { as: 'admin' })).json()
+  assert.equal(older.lines[0].sequence, json().next - 1)
   for (const query of [
     'limit=0',
     'limit=1001',
@@ -193,20 +195,20 @@ test('pages, filters, and what they refuse', async (t) => {
     'key=a%20b',
     'user=~',
   ])
-    assert.equal(await rig.status(`GET /audit?${query}`), 400, query)
+    assert.equal(await rig.status('GET', `/audit?${query}`, { as: 'admin' }), 400, query)
 })
 
 test('only root Administrators read it and set how much is kept', async (t) => {
   const rig = await operationalRig(t)
   await rig.user('ns~admin', 'Administrator')
-  assert.equal(await rig.status('PUT /namespaces/ns'), 204)
+  assert.equal(await rig.status('PUT', '/namespaces/ns', { as: 'admin' }), 204)
   for (const call of ['GET /audit', 'GET /audit/export', 'GET /config/audit', 'PUT /config/audit']) {
     for (const as of ['operator', 'metrics', 'backup', 'ns~admin'])
-      assert.equal(await rig.status(call, { as }), 403, call)
-    assert.equal(await rig.status(call, { as: null }), 401, call)
+      assert.equal(await rig.status(...splitLine(call), { as }), 403, call)
+    assert.equal(await rig.status(...splitLine(call)), 401, call)
   }
   const initial = { changes: 100_000, refusals: 100_000, uses: 100_000, whenFull: 'overwrite' }
-  assert.deepEqual((await rig.call('GET /config/audit')).json, initial)
+  assert.deepEqual((await rig.call('GET', '/config/audit', { as: 'admin' })).json(), initial)
   for (const json of [
     { lines: 999 },
     { lines: 10_000_001 },
@@ -216,20 +218,20 @@ test('only root Administrators read it and set how much is kept', async (t) => {
     { whenFull: 'stop' },
     {},
   ])
-    assert.equal(await rig.status('PUT /config/audit', { json }), 400)
-  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000, refusals: 2000 } }), 204)
-  assert.equal(await rig.status('PUT /config/audit', { json: { uses: 5000, whenFull: 'refuse' } }), 204)
+    assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json }), 400)
+  assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json: { lines: 1000, refusals: 2000 } }), 204)
+  assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json: { uses: 5000, whenFull: 'refuse' } }), 204)
   const configured = { changes: 1000, refusals: 2000, uses: 5000, whenFull: 'refuse' }
-  assert.deepEqual((await rig.call('GET /config/audit')).json, configured)
+  assert.deepEqual((await rig.call('GET', '/config/audit', { as: 'admin' })).json(), configured)
 })
 
 test('the export holds every line and verifies; a lock ends it', async (t) => {
   const rig = await operationalRig(t)
-  const { status, text, headers } = await rig.call('GET /audit/export')
+  const { status, text, headers } = await rig.call('GET', '/audit/export', { as: 'admin' })
   assert.equal(status, 200)
-  assert.equal(headers.get('content-type'), 'application/jsonl')
-  const texts = text.trimEnd().split('\n')
-  const { key } = (await rig.call('GET /audit')).json.head
+  assert.equal(headers['content-type'], 'application/jsonl')
+  const texts = text().trimEnd().split('\n')
+  const { key } = (await rig.call('GET', '/audit', { as: 'admin' })).json().head
   const { problems, lines: count } = await verify(texts, { key })
   assert.deepEqual(problems, [])
   assert.equal(count, texts.length - 1)
@@ -239,21 +241,21 @@ test('the export holds every line and verifies; a lock ends it', async (t) => {
   assert.ok('stream' in result)
   const chunks = result.stream[Symbol.asyncIterator]()
   assert.equal((await chunks.next()).done, false)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   await assert.rejects(Promise.resolve(chunks.next()), /not available/)
-  assert.equal(await rig.status('GET /audit/export'), 412)
+  assert.equal(await rig.status('GET', '/audit/export', { as: 'admin' }), 412)
 })
 
 test('the lowest role pushes nothing out with what is refused', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('ed')
-  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
+  assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json: { lines: 1000 } }), 204)
   const changes = (await lines(rig, '?limit=1000')).map(({ action }) => action)
-  for (let n = 0; n < 1500; n++) assert.equal(await rig.status('GET /users', { as: 'metrics' }), 403)
+  for (let n = 0; n < 1500; n++) assert.equal(await rig.status('GET', '/users', { as: 'metrics' }), 403)
   assert.equal((await lines(rig, '?limit=1000&user=metrics')).length, 100)
   for (let n = 0; n < 1500; n++)
     assert.equal(
-      await rig.status('POST /keys/nothing/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }),
+      await rig.status('POST', '/keys/nothing/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }),
       404,
     )
   const kept = (await lines(rig, '?limit=1000&user=admin')).map(({ action }) => action)
@@ -262,38 +264,41 @@ test('the lowest role pushes nothing out with what is refused', async (t) => {
     changes.filter((action) => action !== 'POST /provision'),
   )
   assert.equal((await lines(rig, '?limit=1000&action=sign')).length, 1000)
-  const { text } = await rig.call('GET /audit/export')
-  assert.deepEqual((await verify(text.trimEnd().split('\n'))).problems, [])
+  const { text } = await rig.call('GET', '/audit/export', { as: 'admin' })
+  assert.deepEqual((await verify(text().trimEnd().split('\n'))).problems, [])
 })
 
 test('the lowest roles push no change out with their own: their passphrases, and backups', async (t) => {
   const rig = await operationalRig(t)
-  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000 } }), 204)
+  assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json: { lines: 1000 } }), 204)
   const json = { newPassphrase: 'backup passphrase', currentPassphrase: '' }
-  assert.equal(await rig.status('PUT /config/backup-passphrase', { json }), 204)
+  assert.equal(await rig.status('PUT', '/config/backup-passphrase', { as: 'admin', json }), 204)
   const changes = await lines(rig, '?limit=1000&user=admin')
   const answers = { 204: 0, 200: 0, 429: 0 } as Record<number, number>
   for (let n = 0; n < 550; n++) {
     const passphrase = 'passphrase of operator'
-    answers[await rig.status('POST /users/operator/passphrase', { as: 'operator', json: { passphrase } })]!++
-    answers[await rig.status('POST /system/backup', { as: 'backup' })]!++
+    answers[await rig.status('POST', '/users/operator/passphrase', { as: 'operator', json: { passphrase } })]!++
+    answers[await rig.status('POST', '/system/backup', { as: 'backup' })]!++
   }
   assert.ok(answers[204]! >= 100 && answers[200]! >= 100 && answers[429]! > 500, JSON.stringify(answers))
   assert.deepEqual(await lines(rig, '?limit=1000&user=admin'), changes)
   for (let n = 0; n <= 100; n++)
-    assert.equal(await rig.status('PUT /config/time', { json: { time: '2030-01-02T03:04:05Z' } }), 204)
+    assert.equal(await rig.status('PUT', '/config/time', { as: 'admin', json: { time: '2030-01-02T03:04:05Z' } }), 204)
 })
 
 test('full of uses that were not exported, keys are refused if so configured, and nothing else is', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('ed')
-  assert.equal(await rig.status('PUT /config/audit', { json: { lines: 1000, whenFull: 'refuse' } }), 204)
-  const sign = () => rig.call('POST /keys/ed/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } })
+  assert.equal(
+    await rig.status('PUT', '/config/audit', { as: 'admin', json: { lines: 1000, whenFull: 'refuse' } }),
+    204,
+  )
+  const sign = () => rig.call('POST', '/keys/ed/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } })
   for (let n = 0; n < 1000; n++) assert.equal((await sign()).status, 200)
   const refused = await sign()
   assert.equal(refused.status, 503)
-  assert.match(refused.json.message, /have not been exported/)
-  assert.equal(await rig.status('PUT /keys/ed/label', { json: { label: 'x' } }), 204)
-  assert.equal((await rig.call('GET /audit/export')).status, 200)
+  assert.match(refused.json().message, /have not been exported/)
+  assert.equal(await rig.status('PUT', '/keys/ed/label', { as: 'admin', json: { label: 'x' } }), 204)
+  assert.equal((await rig.call('GET', '/audit/export', { as: 'admin' })).status, 200)
   assert.equal((await sign()).status, 200)
 })

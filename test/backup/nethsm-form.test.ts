@@ -95,11 +95,11 @@ test('entries that are missing, moved, doubled or of another backup are noticed'
   const target = await fresh(t)
   const rows = digestStore(target.dataDirectory)
   for (const [what, backup] of changed) {
-    const { status, json } = await restore(target, { backupPassphrase: BACKUP }, backup, { as: null })
-    assert.equal(status, 400, `${what}: ${json?.message}`)
+    const { status, json } = await restore(target, { backupPassphrase: BACKUP }, backup, { as: undefined })
+    assert.equal(status, 400, `${what}: ${json()?.message}`)
   }
   assert.equal(digestStore(target.dataDirectory), rows)
-  assert.equal((await restore(target, { backupPassphrase: BACKUP }, made(entries), { as: null })).status, 204)
+  assert.equal((await restore(target, { backupPassphrase: BACKUP }, made(entries), { as: undefined })).status, 204)
 })
 
 /** A backup that no appliance made, of entries in clear. */
@@ -154,7 +154,7 @@ test('paths and settings that no NetHSM writes are refused; what is of another d
   ]
   for (const entry of refused)
     assert.equal(
-      (await restore(target, { backupPassphrase: BACKUP }, forge([entry]), { as: null })).status,
+      (await restore(target, { backupPassphrase: BACKUP }, forge([entry]), { as: undefined })).status,
       400,
       entry[0],
     )
@@ -164,7 +164,7 @@ test('paths and settings that no NetHSM writes are refused; what is of another d
     [`${own}/config/something-new`, value],
     ['/something/new', value],
   ]
-  assert.equal((await restore(target, { backupPassphrase: BACKUP }, forge(ignored), { as: null })).status, 204)
+  assert.equal((await restore(target, { backupPassphrase: BACKUP }, forge(ignored), { as: undefined })).status, 204)
   await unlock(target)
   assert.equal(target.appliance.state, 'Operational')
 })
@@ -193,7 +193,10 @@ test('records that cannot be read are left out and logged, and all others are th
     ...Object.fromEntries(broken.map((text, n) => [`/key/broken-${n}`, utf8(text)])),
   }
   const damaged: [string, Uint8Array][] = [['/key/damaged', systemRandom(100)]]
-  assert.equal((await restore(target, { backupPassphrase: BACKUP }, forge(damaged, domain), { as: null })).status, 204)
+  assert.equal(
+    (await restore(target, { backupPassphrase: BACKUP }, forge(damaged, domain), { as: undefined })).status,
+    204,
+  )
   await unlock(target)
   const { keys, users } = target.appliance.open()
   assert.deepEqual(keys.list('', {}), ['good'])
@@ -209,14 +212,14 @@ test('an adoption that is cut short goes on at the next unlock', async (t) => {
   const before = await inventory(rig, 'team~chief')
   const backup = await takeBackup(rig)
   const target = await fresh(t)
-  assert.equal((await restore(target, { backupPassphrase: BACKUP }, backup, { as: null })).status, 204)
+  assert.equal((await restore(target, { backupPassphrase: BACKUP }, backup, { as: undefined })).status, 204)
   const { importRaw } = target.pool
   let imports = 0
   target.pool.importRaw = async (...parameters) => {
     if (++imports === 100) throw new CofferError('busy', 'Too many operations are waiting')
     return importRaw(...parameters)
   }
-  assert.equal(await target.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 503)
+  assert.equal(await target.status('POST', '/unlock', { json: { passphrase: UNLOCK } }), 503)
   assert.equal(target.appliance.state, 'Locked')
   target.pool.importRaw = importRaw
   await unlock(target)
@@ -230,7 +233,7 @@ test('a lock ends a backup in this form: the domain key goes', async (t) => {
   assert.equal(format, 'nethsm')
   const pieces = stream[Symbol.asyncIterator]()
   assert.ok(!(await pieces.next()).done)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   await assert.rejects(async () => {
     for (;;) if ((await pieces.next()).done) return
   }, /Service not available/)
@@ -244,17 +247,17 @@ test('the form can be asked for; our own takes over until the passphrase was giv
   assert.equal(magic(await takeBackup(rig)), '_NETHSM_BACKUP_')
   assert.equal(magic(await takeBackup(rig, 'nethsm')), '_NETHSM_BACKUP_')
   assert.equal(magic(await takeBackup(rig, 'coffer')), '_COFFER_BACKUP_')
-  assert.equal(await rig.status('POST /system/backup?format=zip', { as: 'backup' }), 400)
+  assert.equal(await rig.status('POST', '/system/backup?format=zip', { as: 'backup' }), 400)
   // Started without a passphrase from what an earlier version left, or from a backup in our own form.
   rig.appliance.setUnattendedBoot(true)
   const own = await takeBackup(rig, 'coffer')
   const same = await openRig(t)
   useUsersOf(same, 'backup')
-  assert.equal((await restore(same, { backupPassphrase: BACKUP }, own, { as: null })).status, 204)
+  assert.equal((await restore(same, { backupPassphrase: BACKUP }, own, { as: undefined })).status, 204)
   assert.equal(same.appliance.state, 'Operational')
   assert.equal(magic(await takeBackup(same)), '_COFFER_BACKUP_')
   assert.ok(same.entries.some(({ message }) => /in the form of Coffer, since the unlock passphrase/.test(message)))
-  await same.status('POST /lock')
+  await same.status('POST', '/lock', { as: 'admin' })
   await unlock(same)
   assert.equal(magic(await takeBackup(same)), '_NETHSM_BACKUP_')
 })

@@ -5,6 +5,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BACKUP_FORMATS } from '../../firmware/backup/backups.ts'
+import { splitLine } from '../support/client.ts'
 import { openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import {
   BACKUP,
@@ -32,13 +33,13 @@ async function fresh(t: TestContext, deviceKey: Uint8Array<ArrayBuffer> | undefi
 
 test('the backup passphrase is set in both forms, and only the form with the current one asks for it', async (t) => {
   const rig = await operationalRig(t)
-  const set = async (json: object) => (await rig.call('PUT /config/backup-passphrase', { json })).status
+  const set = async (json: object) => (await rig.call('PUT', '/config/backup-passphrase', { as: 'admin', json })).status
   const next = 'the next passphrase'
   assert.equal(await set({ newPassphrase: BACKUP, currentPassphrase: 'not empty' }), 403)
   assert.equal(await set({ newPassphrase: 'short', currentPassphrase: '' }), 400)
   assert.equal(await set({ newPassphrase: BACKUP }), 400)
   assert.equal(await set({ newPassphrase: BACKUP, currentPassphrase: '', passphrase: BACKUP }), 400)
-  assert.equal(await rig.status('POST /system/backup', { as: 'backup' }), 412)
+  assert.equal(await rig.status('POST', '/system/backup', { as: 'backup' }), 412)
   assert.equal(await set({ newPassphrase: BACKUP, currentPassphrase: '' }), 204)
   assert.equal(await set({ newPassphrase: next, currentPassphrase: '' }), 403)
   assert.equal(await set({ newPassphrase: next, currentPassphrase: 'wrong passphrase' }), 403)
@@ -49,7 +50,7 @@ test('the backup passphrase is set in both forms, and only the form with the cur
   assert.equal(await set({ newPassphrase: BACKUP, currentPassphrase: next }), 204)
   assert.ok(rig.entries.some(({ message }) => /backup passphrase set by admin, without/.test(message)))
   assert.ok(rig.entries.every(({ message }) => !message.includes(BACKUP) && !message.includes(next)))
-  assert.equal(await rig.status('POST /system/backup', { as: 'backup' }), 200)
+  assert.equal(await rig.status('POST', '/system/backup', { as: 'backup' }), 200)
 })
 
 test('backups are for root users with role Backup, restores for root Administrators', async (t) => {
@@ -57,16 +58,16 @@ test('backups are for root users with role Backup, restores for root Administrat
   await rig.user('team~backup', 'Backup', 'team~chief')
   const backup = await takeBackup(rig)
   for (const as of ['admin', 'operator', 'metrics', 'team~chief', 'team~backup'])
-    assert.equal(await rig.status('POST /system/backup', { as }), 403, as)
-  assert.equal(await rig.status('POST /system/backup', { as: null }), 401)
+    assert.equal(await rig.status('POST', '/system/backup', { as }), 403, as)
+  assert.equal(await rig.status('POST', '/system/backup'), 401)
   for (const as of ['operator', 'metrics', 'backup', 'team~chief'])
     assert.equal((await restore(rig, {}, backup, { as })).status, 403, as)
-  assert.equal((await restore(rig, {}, backup, { as: null })).status, 401)
-  const wrongType = await rig.call('POST /system/backup', { as: 'backup', headers: { accept: 'application/json' } })
+  assert.equal((await restore(rig, {}, backup, { as: undefined })).status, 401)
+  const wrongType = await rig.call('POST', '/system/backup', { as: 'backup', headers: { accept: 'application/json' } })
   assert.equal(wrongType.status, 406)
-  const { headers } = await rig.call('POST /system/backup', { as: 'backup' })
-  assert.equal(headers.get('content-type'), 'application/octet-stream')
-  assert.equal(headers.get('cache-control'), 'no-cache')
+  const { headers } = await rig.call('POST', '/system/backup', { as: 'backup' })
+  assert.equal(headers['content-type'], 'application/octet-stream')
+  assert.equal(headers['cache-control'], 'no-cache')
 })
 
 for (const format of BACKUP_FORMATS) {
@@ -81,18 +82,18 @@ for (const format of BACKUP_FORMATS) {
     const target = await fresh(t)
     const headers = { authorization: 'Basic bm90OnVzZWQ=' } // ignored
     const form = { backupPassphrase: BACKUP, systemTime: '2031-05-06T07:08:09Z' }
-    assert.equal((await restore(target, form, backup, { as: null, headers })).status, 204)
+    assert.equal((await restore(target, form, backup, { as: undefined, headers })).status, 204)
     assert.equal(target.appliance.state, 'Locked')
     assert.equal(target.appliance.tlsIdentity().cert, cert)
     assert.deepEqual(target.appliance.configuration.network, NO_NETWORK)
-    assert.equal((await restore(target, form, backup, { as: null })).status, 412)
-    assert.equal(await target.status('POST /unlock', { as: null, json: { passphrase: 'another passphrase' } }), 403)
+    assert.equal((await restore(target, form, backup, { as: undefined })).status, 412)
+    assert.equal(await target.status('POST', '/unlock', { json: { passphrase: 'another passphrase' } }), 403)
     target.nowMs += 2000
     await unlock(target)
     assert.deepEqual(await inventory(target, 'team~chief'), before)
     await sign(target, 'lasting', 'ML_DSA')
-    assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'off')
-    const { time } = (await target.call('GET /config/time')).json
+    assert.equal((await target.call('GET', '/config/unattended-boot', { as: 'admin' })).json().status, 'off')
+    const { time } = (await target.call('GET', '/config/time', { as: 'admin' })).json()
     assert.match(time, /^2031-05-06T07:0[89]:/)
     assert.ok(target.entries.every(({ message }) => !message.includes(BACKUP)))
     // The backup passphrase came along, too.
@@ -108,12 +109,12 @@ for (const format of BACKUP_FORMATS) {
     const backup = await takeBackup(rig, format)
     const before = await inventory(rig, 'team~chief')
     const target = await fresh(t, new Uint8Array(32).fill(7))
-    assert.equal((await target.call(query({ backupPassphrase: BACKUP }), { as: null, body: backup })).status, 204)
+    assert.equal((await target.call(...splitLine(query({ backupPassphrase: BACKUP })), { body: backup })).status, 204)
     assert.equal(target.appliance.state, 'Operational')
     assert.deepEqual(await inventory(target, 'team~chief'), before)
-    assert.equal((await target.call('GET /config/unattended-boot')).json.status, 'on')
+    assert.equal((await target.call('GET', '/config/unattended-boot', { as: 'admin' })).json().status, 'on')
     const other = await fresh(t, new Uint8Array(32).fill(7))
-    assert.equal((await restore(other, { backupPassphrase: BACKUP }, attended, { as: null })).status, 204)
+    assert.equal((await restore(other, { backupPassphrase: BACKUP }, attended, { as: undefined })).status, 204)
     assert.equal(other.appliance.state, 'Locked')
   })
 }
@@ -127,24 +128,24 @@ for (const format of BACKUP_FORMATS) {
     rig.appliance.configuration.setNetwork(NO_NETWORK)
     await rig.user('late', 'Administrator')
     await rig.key('late')
-    await rig.call('DELETE /keys/plain')
-    await rig.call('DELETE /namespaces/team')
-    await rig.call('POST /users/operator/passphrase', { json: { passphrase: 'another passphrase' } })
+    await rig.call('DELETE', '/keys/plain', { as: 'admin' })
+    await rig.call('DELETE', '/namespaces/team', { as: 'admin' })
+    await rig.call('POST', '/users/operator/passphrase', { as: 'admin', json: { passphrase: 'another passphrase' } })
     await assert.rejects(sign(rig, 'tagged'), /401/)
     rig.nowMs += 2000
     const { cert } = rig.appliance.tlsIdentity()
     const timeBefore = rig.appliance.clock.offsetMs
-    assert.equal(await rig.status('GET /users', { as: 'late' }), 200)
+    assert.equal(await rig.status('GET', '/users', { as: 'late' }), 200)
 
     assert.equal((await restore(rig, {}, backup, { as: 'late' })).status, 204)
     assert.equal(rig.appliance.state, 'Operational')
     rig.nowMs += 2000
-    assert.equal(await rig.status('GET /users', { as: 'late' }), 401) // gone, and nothing of it remembered
+    assert.equal(await rig.status('GET', '/users', { as: 'late' }), 401) // gone, and nothing of it remembered
     assert.deepEqual(await inventory(rig, 'team~chief'), before)
     await sign(rig, 'tagged')
     assert.deepEqual(rig.appliance.configuration.network, NO_NETWORK)
     assert.equal(rig.appliance.tlsIdentity().cert, cert)
-    assert.equal((await rig.call('GET /config/unattended-boot')).json.status, 'on')
+    assert.equal((await rig.call('GET', '/config/unattended-boot', { as: 'admin' })).json().status, 'on')
     assert.equal(rig.appliance.clock.offsetMs, timeBefore)
   })
 }
@@ -156,14 +157,14 @@ for (const format of BACKUP_FORMATS) {
     const before = await inventory(rig, 'team~chief')
     rig.appliance.setUnattendedBoot(true)
     const json = { newPassphrase: 'a new unlock passphrase', currentPassphrase: UNLOCK }
-    assert.equal(await rig.status('PUT /config/unlock-passphrase', { json }), 204)
+    assert.equal(await rig.status('PUT', '/config/unlock-passphrase', { as: 'admin', json }), 204)
     const time = '2040-01-01T00:00:00Z'
     assert.equal((await restore(rig, { backupPassphrase: BACKUP, systemTime: time }, backup)).status, 204)
     assert.equal(rig.appliance.state, 'Locked')
     await unlock(rig, UNLOCK) // the one of the backup
     assert.deepEqual(await inventory(rig, 'team~chief'), before)
     assert.equal(rig.appliance.unattendedBoot, false)
-    assert.match((await rig.call('GET /config/time')).json.time, /^2040-01-01T00:0/)
+    assert.match((await rig.call('GET', '/config/time', { as: 'admin' })).json().time, /^2040-01-01T00:0/)
 
     const other = await operationalRig(t)
     other.appliance.setUnattendedBoot(true)
@@ -227,13 +228,13 @@ for (const format of BACKUP_FORMATS) {
         form(good, backup.slice(0, randomInt(backup.length))),
       ]),
     ]
-    for (const [rigUnderTest, as] of [[target, null] as const, [rig, 'admin'] as const]) {
+    for (const [rigUnderTest, as] of [[target, undefined] as const, [rig, 'admin'] as const]) {
       const state = rigUnderTest.appliance.state
       const rows = digestStore(rigUnderTest.dataDirectory)
       for (const [what, body] of bodies) {
-        const { status, json } = await rigUnderTest.call('POST /system/restore', { as, body })
-        assert.equal(status, 400, `${what}: ${json?.message}`)
-        assert.ok(json.message.length > 0)
+        const { status, json } = await rigUnderTest.call('POST', '/system/restore', { as, body })
+        assert.equal(status, 400, `${what}: ${json()?.message}`)
+        assert.ok(json().message.length > 0)
       }
       const requests: [string, string, Uint8Array<ArrayBuffer>][] = [
         ['no passphrase', 'POST /system/restore', backup],
@@ -243,15 +244,15 @@ for (const format of BACKUP_FORMATS) {
         ['no body', query({ backupPassphrase: BACKUP }), new Uint8Array()],
       ]
       for (const [what, line, body] of requests)
-        assert.equal((await rigUnderTest.call(line, { as, body })).status, 400, what)
+        assert.equal((await rigUnderTest.call(...splitLine(line), { as, body })).status, 400, what)
       const both = { as, body: form(good, backup) }
-      assert.equal((await rigUnderTest.call(query({ backupPassphrase: BACKUP }), both)).status, 400)
+      assert.equal((await rigUnderTest.call(...splitLine(query({ backupPassphrase: BACKUP })), both)).status, 400)
       assert.equal(rigUnderTest.appliance.state, state)
       assert.deepEqual(digestStore(rigUnderTest.dataDirectory), rows)
     }
     // Unprovisioned, there is no current passphrase.
-    assert.equal((await restore(target, {}, backup, { as: null })).status, 400)
-    assert.equal((await restore(target, good, backup, { as: null })).status, 204)
+    assert.equal((await restore(target, {}, backup, { as: undefined })).status, 400)
+    assert.equal((await restore(target, good, backup, { as: undefined })).status, 204)
   })
 }
 
@@ -262,7 +263,7 @@ test('parts come in any order, and the file under any name', async (t) => {
     const body = new FormData()
     body.append(name, new Blob([backup]), 'file')
     body.append('arguments', JSON.stringify({ backupPassphrase: BACKUP }))
-    assert.equal((await rig.call('POST /system/restore', { body })).status, 204, name)
+    assert.equal((await rig.call('POST', '/system/restore', { as: 'admin', body })).status, 204, name)
   }
 })
 
@@ -275,25 +276,25 @@ test('while a backup is verified others write nothing, and a second restore and 
   rig.pool.scrypt = after(gate.promise, scrypt)
   const pending = restore(rig, { backupPassphrase: BACKUP }, backup)
   await refusedWrite(rig)
-  assert.equal((await rig.call('PUT /users/operator/tags/y')).headers.get('retry-after'), '1')
+  assert.equal((await rig.call('PUT', '/users/operator/tags/y', { as: 'admin' })).headers['retry-after'], '1')
   await sign(rig, 'plain') // not a write
   const next = restore(rig, { backupPassphrase: BACKUP }, backup) // waits its turn, and then is of another era
   gate.resolve()
   assert.equal((await pending).status, 204)
   assert.equal((await next).status, 412)
   assert.deepEqual(await inventory(rig, 'team~chief'), before)
-  assert.equal(await rig.status('PUT /users/operator/tags/y'), 204)
+  assert.equal(await rig.status('PUT', '/users/operator/tags/y', { as: 'admin' }), 204)
 
   const second = Promise.withResolvers<void>()
   rig.pool.scrypt = after(second.promise, scrypt)
   const ended = restore(rig, { backupPassphrase: BACKUP }, backup)
   await refusedWrite(rig)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   second.resolve()
   assert.equal((await ended).status, 412)
   rig.pool.scrypt = scrypt
   await unlock(rig)
-  assert.equal(await rig.status('PUT /users/operator/tags/z'), 204)
+  assert.equal(await rig.status('PUT', '/users/operator/tags/z', { as: 'admin' }), 204)
 })
 
 test('a backup goes on through a lock and a restore, as what it was', async (t) => {
@@ -304,10 +305,10 @@ test('a backup goes on through a lock and a restore, as what it was', async (t) 
   const chunks = (await rig.appliance.backups.make('coffer')).stream[Symbol.asyncIterator]()
   const pieces = [(await chunks.next()).value as Uint8Array]
   assert.equal((await restore(rig, {}, old)).status, 204)
-  await rig.status('POST /lock')
+  await rig.status('POST', '/lock', { as: 'admin' })
   for (let next = await chunks.next(); !next.done; next = await chunks.next()) pieces.push(next.value)
   await unlock(rig)
-  assert.equal(await rig.status('GET /keys/late'), 404)
+  assert.equal(await rig.status('GET', '/keys/late', { as: 'admin' }), 404)
   assert.equal((await restore(rig, {}, new Uint8Array(Buffer.concat(pieces)))).status, 204)
   assert.deepEqual(await inventory(rig), before)
 })
@@ -323,7 +324,7 @@ test('no two backup passphrases are derived at once', async (t) => {
     running--
     return derived
   }
-  await rig.call('GET /users') // so that the credentials are remembered
+  await rig.call('GET', '/users', { as: 'admin' }) // so that the credentials are remembered
   runningMax = 0
   const next = (n: number) => rig.appliance.backups.setPassphrase(Buffer.from(`passphrase ${n}`), null)
   await Promise.all([next(1), next(2), next(3)])
@@ -340,5 +341,5 @@ const after =
 
 /** Writes until one is refused. */
 async function refusedWrite(rig: Rig): Promise<void> {
-  for (let n = 0; (await rig.status(`PUT /users/operator/tags/n${n}`)) !== 503; n++) await sleep(5)
+  for (let n = 0; (await rig.status('PUT', `/users/operator/tags/n${n}`, { as: 'admin' })) !== 503; n++) await sleep(5)
 }

@@ -7,21 +7,22 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import Sqlite from 'better-sqlite3'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
-import { type Answer, type Call, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
+import type { Reply } from '../support/client.ts'
+import { type Call, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 
 export const BACKUP = 'what opens backups'
 export const OTHER_DEVICE = new Uint8Array(32).fill(8)
 
 export async function setBackupPassphrase(rig: Rig, passphrase = BACKUP): Promise<void> {
-  const { status, text } = await rig.call('PUT /config/backup-passphrase', { json: { passphrase } })
-  if (status !== 204) throw new Error(`backup passphrase: ${status} ${text}`)
+  const { status, text } = await rig.call('PUT', '/config/backup-passphrase', { as: 'admin', json: { passphrase } })
+  if (status !== 204) throw new Error(`backup passphrase: ${status} ${text()}`)
 }
 
 export async function takeBackup(rig: Rig, format?: BackupFormat): Promise<Uint8Array<ArrayBuffer>> {
   const query = format === undefined ? '' : `?format=${format}`
-  const { status, bytes, text } = await rig.call(`POST /system/backup${query}`, { as: 'backup' })
-  if (status !== 200) throw new Error(`backup: ${status} ${text}`)
-  return bytes
+  const { status, bytes, text } = await rig.call('POST', `/system/backup${query}`, { as: 'backup' })
+  if (status !== 200) throw new Error(`backup: ${status} ${text()}`)
+  return new Uint8Array(bytes)
 }
 
 export const form = (args: unknown, backup: Uint8Array<ArrayBuffer>, name = 'backup_file'): FormData => {
@@ -31,37 +32,41 @@ export const form = (args: unknown, backup: Uint8Array<ArrayBuffer>, name = 'bac
   return form
 }
 
-export const restore = (rig: Rig, args: unknown, backup: Uint8Array<ArrayBuffer>, call: Call = {}): Promise<Answer> =>
-  rig.call('POST /system/restore', { ...call, body: form(args, backup) })
+export const restore = (rig: Rig, args: unknown, backup: Uint8Array<ArrayBuffer>, call: Call = {}): Promise<Reply> =>
+  rig.call('POST', '/system/restore', { as: 'admin', ...call, body: form(args, backup) })
 
 export async function unlock(rig: Rig, passphrase = UNLOCK): Promise<void> {
-  const { status, text } = await rig.call('POST /unlock', { as: null, json: { passphrase } })
-  if (status !== 204) throw new Error(`unlock: ${status} ${text}`)
+  const { status, text } = await rig.call('POST', '/unlock', { json: { passphrase } })
+  if (status !== 204) throw new Error(`unlock: ${status} ${text()}`)
 }
 
 /** Operational, with users, a namespace, keys with all they can have, and a backup passphrase. */
 export async function furnishedRig(t: TestContext): Promise<Rig> {
   const rig = await operationalRig(t)
   await rig.user('team~chief', 'Administrator')
-  await rig.call('PUT /namespaces/team')
-  await rig.call('PUT /users/operator/tags/berlin')
+  await rig.call('PUT', '/namespaces/team', { as: 'admin' })
+  await rig.call('PUT', '/users/operator/tags/berlin', { as: 'admin' })
   await rig.key('plain')
   await rig.key('tagged', { restrictions: { tags: ['berlin'] }, label: 'a label' })
   await rig.key('plain', { label: 'of the team' }, 'team~chief')
   await rig.key('lasting', { type: 'ML_DSA_44', mechanisms: ['ML_DSA_Signature'] })
   const body = new Uint8Array([1, 2, 3, 0])
-  await rig.call('PUT /keys/tagged/cert', { body, headers: { 'content-type': 'application/octet-stream' } })
+  await rig.call('PUT', '/keys/tagged/cert', {
+    as: 'admin',
+    body,
+    headers: { 'content-type': 'application/octet-stream' },
+  })
   for (let n = 0; n < 3; n++) await sign(rig, 'tagged')
   await setBackupPassphrase(rig)
   return rig
 }
 
 export async function sign(rig: Rig, id: string, mode = 'EdDSA'): Promise<void> {
-  const { status, text } = await rig.call(`POST /keys/${id}/sign`, {
+  const { status, text } = await rig.call('POST', `/keys/${id}/sign`, {
     as: 'operator',
     json: { mode, message: 'AAAA' },
   })
-  if (status !== 200) throw new Error(`sign: ${status} ${text}`)
+  if (status !== 200) throw new Error(`sign: ${status} ${text()}`)
 }
 
 /** The same passphrases on another appliance. */
@@ -102,9 +107,10 @@ export const filesOf = (directory: string): string[] =>
 export async function inventory(rig: Rig, namespaced?: string): Promise<unknown> {
   const seen: Record<string, unknown> = {}
   const get = async (path: string, as = 'admin') => {
-    const { json, text } = await rig.call(`GET ${path}`, { as })
-    seen[`${as} ${path}`] = json ?? text
-    return json
+    const { headers, json, text } = await rig.call('GET', path, { as })
+    const shown = headers['content-type'] === 'application/json' ? json() : text()
+    seen[`${as} ${path}`] = shown
+    return shown
   }
   await get('/namespaces')
   for (const { user } of (await get('/users')) as { user: string }[]) {

@@ -14,13 +14,17 @@ const NETWORK = { ipAddress: '10.0.0.2', netmask: '255.255.255.0', gateway: '10.
 const LOGGING = { ipAddress: '192.0.2.7', port: 5140, logLevel: 'warning' }
 
 test('the defaults are those of the contract', async () => {
-  assert.deepEqual((await rig.call('GET /config/network')).json, {
+  assert.deepEqual((await rig.call('GET', '/config/network', { as: 'admin' })).json(), {
     ipAddress: '192.168.1.1',
     netmask: '255.255.255.0',
     gateway: '0.0.0.0',
   })
   // The level in force is that of the start until one is set.
-  assert.deepEqual((await rig.call('GET /config/logging')).json, { ipAddress: '0.0.0.0', port: 514, logLevel: 'debug' })
+  assert.deepEqual((await rig.call('GET', '/config/logging', { as: 'admin' })).json(), {
+    ipAddress: '0.0.0.0',
+    port: 514,
+    logLevel: 'debug',
+  })
 })
 
 const STORED: [sent: object, shown: object][] = [
@@ -45,9 +49,9 @@ const STORED: [sent: object, shown: object][] = [
 ]
 for (const [sent, shown] of STORED) {
   test(`network ${JSON.stringify(sent)} is stored and shown`, async () => {
-    const answer = await rig.call('PUT /config/network', { json: sent })
-    assert.equal(answer.status, 204, answer.text)
-    assert.deepEqual((await rig.call('GET /config/network')).json, shown)
+    const answer = await rig.call('PUT', '/config/network', { as: 'admin', json: sent })
+    assert.equal(answer.status, 204, answer.text())
+    assert.deepEqual((await rig.call('GET', '/config/network', { as: 'admin' })).json(), shown)
   })
 }
 
@@ -85,11 +89,11 @@ const REFUSED_NETWORKS: unknown[] = [
   { ...NETWORK, ipv6: { cidr: '2001:db8::2/64', gateway: null, more: 1 } },
 ]
 test('what is no network is 400 and changes nothing', async () => {
-  assert.equal(await rig.status('PUT /config/network', { json: NETWORK }), 204)
+  assert.equal(await rig.status('PUT', '/config/network', { as: 'admin', json: NETWORK }), 204)
   for (const json of REFUSED_NETWORKS) {
-    assert.equal(await rig.status('PUT /config/network', { json }), 400, JSON.stringify(json))
+    assert.equal(await rig.status('PUT', '/config/network', { as: 'admin', json }), 400, JSON.stringify(json))
   }
-  assert.deepEqual((await rig.call('GET /config/network')).json, NETWORK)
+  assert.deepEqual((await rig.call('GET', '/config/network', { as: 'admin' })).json(), NETWORK)
 })
 
 const TIME_SERVERS = [
@@ -100,13 +104,13 @@ const TIME_SERVERS = [
 ]
 for (const json of TIME_SERVERS) {
   test(`time server ${JSON.stringify(json)} is stored and shown`, async () => {
-    assert.equal(await rig.status('PUT /config/ntp', { json }), 204)
-    assert.deepEqual((await rig.call('GET /config/ntp')).json, json)
+    assert.equal(await rig.status('PUT', '/config/ntp', { as: 'admin', json }), 204)
+    assert.deepEqual((await rig.call('GET', '/config/ntp', { as: 'admin' })).json(), json)
   })
 }
 
 test('what is no time server is 400 and changes nothing', async () => {
-  assert.equal(await rig.status('PUT /config/ntp', { json: { ntpIP: '192.0.2.7' } }), 204)
+  assert.equal(await rig.status('PUT', '/config/ntp', { as: 'admin', json: { ntpIP: '192.0.2.7' } }), 204)
   for (const json of [
     null,
     [],
@@ -125,9 +129,9 @@ test('what is no time server is 400 and changes nothing', async () => {
     { ntsName: `${'a'.repeat(64)}.example` },
     { ntsName: 'a.'.repeat(127) },
   ]) {
-    assert.equal(await rig.status('PUT /config/ntp', { json }), 400, JSON.stringify(json))
+    assert.equal(await rig.status('PUT', '/config/ntp', { as: 'admin', json }), 400, JSON.stringify(json))
   }
-  assert.deepEqual((await rig.call('GET /config/ntp')).json, { ntpIP: '192.0.2.7' })
+  assert.deepEqual((await rig.call('GET', '/config/ntp', { as: 'admin' })).json(), { ntpIP: '192.0.2.7' })
 })
 
 for (const sent of [
@@ -139,13 +143,13 @@ for (const sent of [
   ...['debug', 'info', 'warning', 'error'].map((logLevel) => ({ ...LOGGING, logLevel })),
 ]) {
   test(`logging ${JSON.stringify(sent)} is stored and shown`, async () => {
-    assert.equal(await rig.status('PUT /config/logging', { json: sent }), 204)
-    assert.deepEqual((await rig.call('GET /config/logging')).json, sent)
+    assert.equal(await rig.status('PUT', '/config/logging', { as: 'admin', json: sent }), 204)
+    assert.deepEqual((await rig.call('GET', '/config/logging', { as: 'admin' })).json(), sent)
   })
 }
 
 test('what is no logging is 400 and changes nothing', async () => {
-  assert.equal(await rig.status('PUT /config/logging', { json: LOGGING }), 204)
+  assert.equal(await rig.status('PUT', '/config/logging', { as: 'admin', json: LOGGING }), 204)
   const refused: unknown[] = [
     {},
     { ...LOGGING, more: 1 },
@@ -162,9 +166,9 @@ test('what is no logging is 400 and changes nothing', async () => {
     { ...LOGGING, logLevel: 'INFO' },
   ]
   for (const json of refused) {
-    assert.equal(await rig.status('PUT /config/logging', { json }), 400, JSON.stringify(json))
+    assert.equal(await rig.status('PUT', '/config/logging', { as: 'admin', json }), 400, JSON.stringify(json))
   }
-  assert.deepEqual((await rig.call('GET /config/logging')).json, LOGGING)
+  assert.deepEqual((await rig.call('GET', '/config/logging', { as: 'admin' })).json(), LOGGING)
 })
 
 for (const [path, json, other] of [
@@ -172,15 +176,19 @@ for (const [path, json, other] of [
   ['logging', LOGGING, { ...LOGGING, port: 1514 }],
 ] as const) {
   test(`the etag of ${path} changes with it, conditions are judged by it, and a wrong type is 415`, async () => {
-    const etag = async () => (await rig.call(`GET /config/${path}`)).headers.get('etag')!
-    assert.equal(await rig.status(`PUT /config/${path}`, { json }), 204)
+    const etag = async () => (await rig.call('GET', `/config/${path}`, { as: 'admin' })).headers.etag!
+    assert.equal(await rig.status('PUT', `/config/${path}`, { as: 'admin', json }), 204)
     const old = await etag()
-    const conditional = () => rig.status(`PUT /config/${path}`, { json: other, headers: { 'if-match': old } })
-    assert.equal(await rig.status(`GET /config/${path}`, { headers: { 'if-none-match': old } }), 304)
+    const conditional = () =>
+      rig.status('PUT', `/config/${path}`, { as: 'admin', json: other, headers: { 'if-match': old } })
+    assert.equal(await rig.status('GET', `/config/${path}`, { as: 'admin', headers: { 'if-none-match': old } }), 304)
     assert.equal(await conditional(), 204)
     assert.notEqual(await etag(), old)
     assert.equal(await conditional(), 412)
     const body = JSON.stringify(json)
-    assert.equal(await rig.status(`PUT /config/${path}`, { body, headers: { 'content-type': 'text/plain' } }), 415)
+    assert.equal(
+      await rig.status('PUT', `/config/${path}`, { as: 'admin', body, headers: { 'content-type': 'text/plain' } }),
+      415,
+    )
   })
 }

@@ -28,12 +28,12 @@ async function prepare(t: TestContext): Promise<{ rig: Rig; workshop: Workshop; 
 
 async function put(rig: Rig, path: string, body: string): Promise<void> {
   const headers = { 'content-type': 'application/x-pem-file' }
-  const { status, text } = await rig.call(`PUT /config/tls/${path}`, { body, headers })
-  assert.equal(status, 201, text)
+  const { status, text } = await rig.call('PUT', `/config/tls/${path}`, { as: 'admin', body, headers })
+  assert.equal(status, 201, text())
 }
 
 const requestOf = async (rig: Rig): Promise<string> =>
-  (await rig.call('POST /config/tls/csr.pem', { json: { commonName: 'box.example' } })).text
+  (await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'box.example' } })).text()
 
 test('it is signed by the authority of the cluster, and names the host', async (t) => {
   const { rig, workshop, root } = await prepare(t)
@@ -77,7 +77,7 @@ test('it is for clients as for servers, where it says what it is for', async (t)
 test('its key is on a curve that others know', async (t) => {
   const { rig, workshop, root } = await prepare(t)
   const { tls } = rig.appliance.configuration
-  assert.equal(await rig.status('POST /config/tls/generate', { json: { type: 'BrainpoolP256' } }), 204)
+  assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'BrainpoolP256' } }), 204)
   const csr = await requestOf(rig)
   await put(rig, 'cert.pem', workshop.issue({ name: 'box', csr, issuer: root, extensions: [SAN] }).pem)
   await put(rig, 'cluster-ca.pem', root.pem)
@@ -98,7 +98,7 @@ test('while others know this node by it, its authority stays, and no certificate
     ['cert.pem', issue(['subjectAltName=IP:192.0.2.2'])],
     ['cert.pem', issue([SAN, 'extendedKeyUsage=serverAuth'])],
   ])
-    assert.equal(await rig.status(`PUT /config/tls/${path}`, { body: body!, headers }), 412)
+    assert.equal(await rig.status('PUT', `/config/tls/${path}`, { as: 'admin', body: body!, headers }), 412)
   assert.equal(rig.appliance.configuration.tls.identity.cert, pem)
   await put(rig, 'cert.pem', issue([SAN, 'extendedKeyUsage=clientAuth,serverAuth']))
 })

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import test, { after, before } from 'node:test'
-import { type Answer, makeOperationalRig, openRig, operationalRig, type Rig } from '../support/in-process.ts'
+import { type Reply, splitLine } from '../support/client.ts'
+import { makeOperationalRig, openRig, operationalRig, type Rig } from '../support/in-process.ts'
 import { fileNeeds } from '../support/tools.ts'
 import { type Issued, Workshop } from './authority.ts'
 
@@ -26,21 +27,21 @@ after(async () => {
   await shared.close()
 })
 
-const put = (rig: Rig, path: string, body: string, type = PEM): Promise<Answer> =>
-  rig.call(`PUT /config/tls/${path}`, { body, headers: { 'content-type': type } })
+const put = (rig: Rig, path: string, body: string, type = PEM): Promise<Reply> =>
+  rig.call('PUT', `/config/tls/${path}`, { as: 'admin', body, headers: { 'content-type': type } })
 
 const get = async (rig: Rig, path: string): Promise<string> => {
-  const answer = await rig.call(`GET /config/tls/${path}`)
-  assert.equal(answer.status, 200, answer.text)
-  assert.equal(answer.headers.get('content-type'), PEM)
-  return answer.text
+  const answer = await rig.call('GET', `/config/tls/${path}`, { as: 'admin' })
+  assert.equal(answer.status, 200, answer.text())
+  assert.equal(answer.headers['content-type'], PEM)
+  return answer.text()
 }
 
 async function request(rig: Rig, subject: object = { commonName: 'box.example' }): Promise<string> {
-  const answer = await rig.call('POST /config/tls/csr.pem', { json: subject })
-  assert.equal(answer.status, 200, answer.text)
-  assert.equal(answer.headers.get('cache-control'), 'no-cache')
-  return answer.text
+  const answer = await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: subject })
+  assert.equal(answer.status, 200, answer.text())
+  assert.equal(answer.headers['cache-control'], 'no-cache')
+  return answer.text()
 }
 
 const leafFor = async (rig: Rig, issuer: Issued): Promise<string> =>
@@ -75,10 +76,10 @@ test('a certificate issued for the request is taken and read back byte for byte'
   const pem = await leafFor(rig, intermediate)
   for (const chain of [pem, pem + intermediate.pem, pem + intermediate.pem + root.pem]) {
     const answer = await put(rig, 'cert.pem', chain)
-    assert.equal(answer.status, 201, answer.text)
-    assert.equal(answer.text, '')
-    assert.equal(answer.headers.get('content-length'), '0')
-    assert.equal(answer.headers.get('location'), '/api/v1/config/tls/cert.pem')
+    assert.equal(answer.status, 201, answer.text())
+    assert.equal(answer.text(), '')
+    assert.equal(answer.headers['content-length'], '0')
+    assert.equal(answer.headers.location, '/api/v1/config/tls/cert.pem')
     assert.equal(await get(rig, 'cert.pem'), chain)
     assertConsistent(rig.appliance.tlsIdentity())
   }
@@ -106,7 +107,7 @@ test('what is not for the key, no chain or no certificate is 400, a wrong type 4
     for (const body of bodies) {
       const { status, json } = await put(rig, 'cert.pem', body)
       assert.equal(status, 400, body)
-      assert.equal(typeof json.message, 'string')
+      assert.equal(typeof json().message, 'string')
     }
     for (const type of ['application/octet-stream', 'application/json', 'text/plain', '']) {
       assert.equal((await put(rig, 'cert.pem', pem, type)).status, 415, type)
@@ -119,20 +120,27 @@ test('what is not for the key, no chain or no certificate is 400, a wrong type 4
 
 test('etags change with what they stand for, and conditions are judged by them', async (t) => {
   const rig = await operationalRig(t)
-  const etag = async (path: string) => (await rig.call(`GET /config/tls/${path}`)).headers.get('etag')!
+  const etag = async (path: string) => (await rig.call('GET', `/config/tls/${path}`, { as: 'admin' })).headers.etag!
   const [oldCert, oldKey] = [await etag('cert.pem'), await etag('public.pem')]
   assert.match(oldCert, /^"[^"]+"$/)
   const pem = await leafFor(rig, intermediate)
   const conditional = (ifMatch: string) =>
-    rig.status('PUT /config/tls/cert.pem', { body: pem, headers: { 'content-type': PEM, 'if-match': ifMatch } })
+    rig.status('PUT', '/config/tls/cert.pem', {
+      as: 'admin',
+      body: pem,
+      headers: { 'content-type': PEM, 'if-match': ifMatch },
+    })
   assert.equal(await conditional('"another"'), 412)
   assert.equal(await conditional(oldCert), 201)
   assert.notEqual(await etag('cert.pem'), oldCert)
   assert.equal(await etag('public.pem'), oldKey)
-  assert.equal(await rig.status('POST /config/tls/generate', { json: { type: 'EC_P256' } }), 204)
+  assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'EC_P256' } }), 204)
   assert.notEqual(await etag('public.pem'), oldKey)
   const same = await etag('cert.pem')
-  assert.equal(await rig.status('GET /config/tls/cert.pem', { headers: { 'if-none-match': same } }), 304)
+  assert.equal(
+    await rig.status('GET', '/config/tls/cert.pem', { as: 'admin', headers: { 'if-none-match': same } }),
+    304,
+  )
 })
 
 const TYPES: [body: { type?: string; algorithm?: string; length?: number }, details: RegExp][] = [
@@ -154,9 +162,9 @@ for (const [body, details] of TYPES) {
     const rig = shared
     const former = { ...rig.appliance.tlsIdentity() }
     const formerCert = await get(rig, 'cert.pem')
-    const answer = await rig.call('POST /config/tls/generate', { json: body })
-    assert.equal(answer.status, 204, answer.text)
-    assert.equal(answer.headers.get('cache-control'), 'no-cache')
+    const answer = await rig.call('POST', '/config/tls/generate', { as: 'admin', json: body })
+    assert.equal(answer.status, 204, answer.text())
+    assert.equal(answer.headers['cache-control'], 'no-cache')
     const publicPem = await get(rig, 'public.pem')
     const key = createPublicKey(publicPem)
     const { modulusLength, namedCurve } = key.asymmetricKeyDetails!
@@ -194,7 +202,7 @@ test('keys too short to be served, bad types and lengths are 400 and change noth
   ]
   await unchanged(rig, async () => {
     for (const json of bodies) {
-      assert.equal(await rig.status('POST /config/tls/generate', { json }), 400, JSON.stringify(json))
+      assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json }), 400, JSON.stringify(json))
     }
   })
 })
@@ -216,18 +224,18 @@ test('requests follow the rules of those for other keys', async (t) => {
     { commonName: 'a\nb' },
     { commonName: 'a\0b' },
   ]) {
-    assert.equal(await rig.status('POST /config/tls/csr.pem', { json }), 400)
+    assert.equal(await rig.status('POST', '/config/tls/csr.pem', { as: 'admin', json }), 400)
   }
 })
 
 test('the cluster CA: 404 before it is set, must be a root that has signed the certificate, cannot be got around', async (t) => {
   const rig = await operationalRig(t)
-  assert.equal(await rig.status('GET /config/tls/cluster-ca.pem'), 404)
+  assert.equal(await rig.status('GET', '/config/tls/cluster-ca.pem', { as: 'admin' }), 404)
   for (const body of ['', 'x', intermediate.pem, root.pem + root.pem, workshop.issue({ name: 'self' }).pem]) {
     assert.equal((await put(rig, 'cluster-ca.pem', body)).status, 400)
   }
   assert.equal((await put(rig, 'cluster-ca.pem', root.pem)).status, 412, 'the certificate is still self-signed')
-  assert.equal(await rig.status('GET /config/tls/cluster-ca.pem'), 404)
+  assert.equal(await rig.status('GET', '/config/tls/cluster-ca.pem', { as: 'admin' }), 404)
 
   const pem = await leafFor(rig, intermediate)
   assert.equal((await put(rig, 'cert.pem', pem)).status, 201)
@@ -235,16 +243,16 @@ test('the cluster CA: 404 before it is set, must be a root that has signed the c
   assert.equal((await put(rig, 'cert.pem', pem + intermediate.pem)).status, 201)
   const set = await put(rig, 'cluster-ca.pem', root.pem)
   assert.equal(set.status, 201)
-  assert.equal(set.headers.get('location'), '/api/v1/config/tls/cluster-ca.pem')
+  assert.equal(set.headers.location, '/api/v1/config/tls/cluster-ca.pem')
   assert.equal(await get(rig, 'cluster-ca.pem'), root.pem)
 
   await unchanged(rig, async () => {
-    assert.equal(await rig.status('POST /config/tls/generate', { json: { type: 'EC_P256' } }), 412)
+    assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'EC_P256' } }), 412)
     const other = workshop.root('other')
     assert.equal((await put(rig, 'cert.pem', await leafFor(rig, other))).status, 412)
     assert.equal((await put(rig, 'cert.pem', 'x')).status, 400)
     assert.equal((await put(rig, 'cluster-ca.pem', other.pem)).status, 412)
-    assert.equal(await rig.status('DELETE /config/tls/cluster-ca.pem'), 405)
+    assert.equal(await rig.status('DELETE', '/config/tls/cluster-ca.pem', { as: 'admin' }), 405)
   })
   assert.equal(await get(rig, 'cluster-ca.pem'), root.pem)
   assert.equal((await put(rig, 'cert.pem', await leafFor(rig, root))).status, 201)
@@ -253,7 +261,7 @@ test('the cluster CA: 404 before it is set, must be a root that has signed the c
 test('changes at the same time leave one whole identity', async (t) => {
   const rig = await operationalRig(t)
   const pem = await leafFor(rig, intermediate)
-  const generate = () => rig.status('POST /config/tls/generate', { json: { type: 'EC_P256' } })
+  const generate = () => rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'EC_P256' } })
   const statuses = await Promise.all([
     ...Array.from({ length: 6 }, generate),
     ...Array.from({ length: 6 }, async () => (await put(rig, 'cert.pem', pem)).status),
@@ -270,16 +278,16 @@ test('changes at the same time leave one whole identity', async (t) => {
 test('a lock while a key is being made stores nothing', async (t) => {
   const rig = await operationalRig(t)
   const { cert } = rig.appliance.tlsIdentity()
-  const making = rig.status('POST /config/tls/generate', { json: { type: 'RSA', length: 4096 } })
+  const making = rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type: 'RSA', length: 4096 } })
   await new Promise((resolve) => setTimeout(resolve, 100))
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   assert.equal(await making, 412)
   assert.equal(rig.appliance.tlsIdentity().cert, cert)
 })
 
 test('no private key is logged', async (t) => {
   const rig = await operationalRig(t)
-  await rig.call('POST /config/tls/generate', { json: { type: 'EC_P256' } })
+  await rig.call('POST', '/config/tls/generate', { as: 'admin', json: { type: 'EC_P256' } })
   const key = Buffer.from(rig.appliance.tlsIdentity().key).toString().split('\n')[1]!
   const text = rig.entries.map(({ message }) => message).join('\n')
   assert.match(text, /TLS key of type EC_P256 generated by admin/)
@@ -291,8 +299,9 @@ test('nothing of it is offered unless Operational, or to others than root Admini
   const rig = await operationalRig(t)
   const lines = ['GET /config/tls/cert.pem', 'PUT /config/tls/cert.pem', 'POST /config/tls/generate']
   for (const line of [...lines, 'GET /config/tls/cluster-ca.pem', 'GET /config/network', 'PUT /config/logging']) {
-    assert.equal(await fresh.status(line, { as: null }), 412, line)
-    assert.equal(await rig.status(line, { as: null }), 401, line)
-    for (const as of ['operator', 'metrics', 'backup']) assert.equal(await rig.status(line, { as }), 403, line)
+    assert.equal(await fresh.status(...splitLine(line)), 412, line)
+    assert.equal(await rig.status(...splitLine(line)), 401, line)
+    for (const as of ['operator', 'metrics', 'backup'])
+      assert.equal(await rig.status(...splitLine(line), { as }), 403, line)
   }
 })

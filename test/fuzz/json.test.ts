@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DECLARATIONS } from '../../firmware/app.ts'
+import { splitLine } from '../support/client.ts'
 import { operationalRig } from '../support/in-process.ts'
 import { damaged, forAWhile, seconds } from './support.ts'
 
@@ -157,7 +158,11 @@ test(`whatever comes as JSON is answered below 500, for ${seconds} s`, async (t)
     ),
   })
   const runs = await forAWhile(request, async ({ line, body, as, type }) => {
-    const status = await rig.status(line, { as, body: Uint8Array.from(body), headers: { 'content-type': type } })
+    const status = await rig.status(...splitLine(line), {
+      as,
+      body: Uint8Array.from(body),
+      headers: { 'content-type': type },
+    })
     assert.ok(status < 500, `${line}: ${status}`)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     rig.entries.length = 0

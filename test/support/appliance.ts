@@ -7,8 +7,9 @@ export const UNLOCK_PASSPHRASE = 'unlock passphrase'
 export const ADMIN_PASSPHRASE = 'administrator passphrase'
 export const ADMIN = `admin:${ADMIN_PASSPHRASE}`
 
+/** One interface, three ways: in process (in-process.ts), a process over TLS (process.ts, suite.ts), a machine (machine.ts). */
 export interface Client {
-  /** `path` is relative to `/api/v1`. */
+  /** `path` is relative to `/api/v1`; a full target starts with `//`, e.g. `//docs`. */
   call(method: string, path: string, call?: Call): Promise<Reply>
 }
 

@@ -1,7 +1,15 @@
-/** A small HTTPS client that shows what came over the wire. */
+/** What a request and its answer are to tests, however the appliance is reached; and a small HTTPS client that shows what came. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Agent, request as httpsRequest } from 'node:https'
+
+export const BASE = '/api/v1'
+
+/** Paths are relative to `BASE`; a full target starts with `//`, e.g. `//docs`. */
+export const targetOf = (path: string): string => (path.startsWith('//') ? path.slice(1) : BASE + path)
+
+/** Of a line as tables have them, `GET /keys`. */
+export const splitLine = (line: string): [method: string, path: string] => line.split(' ') as [string, string]
 
 export interface Call {
   /** `user:passphrase`, sent as basic authentication in UTF-8. */
@@ -12,6 +20,8 @@ export interface Call {
   type?: string
   accept?: string
   headers?: Record<string, string | string[]>
+  /** Instead of a body: that it will have so many bytes. None is sent. */
+  declared?: number
   /** Source address, any of 127.0.0.0/8: failed attempts are counted per address. */
   from?: string | undefined
   timeoutMs?: number
@@ -25,7 +35,8 @@ export interface Reply {
   headers: IncomingHttpHeaders
   bytes: Buffer
   text(): string
-  json<T>(): T
+  // biome-ignore lint/suspicious/noExplicitAny: most answers are looked into member by member
+  json<T = any>(): T
 }
 
 export interface Target {
@@ -36,7 +47,8 @@ export interface Target {
 
 export const basic = (credentials: string) => `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`
 
-export function request(target: Target, method: string, path: string, call: Call = {}): Promise<Reply> {
+/** The headers and the body of a call. */
+export function contentOf(call: Call): { headers: Record<string, string | string[]>; body?: string | Uint8Array } {
   const headers: Record<string, string | string[]> = {}
   if (call.as !== undefined) headers.authorization = basic(call.as)
   if (call.accept !== undefined) headers.accept = call.accept
@@ -46,8 +58,14 @@ export function request(target: Target, method: string, path: string, call: Call
     headers['content-type'] = 'application/json'
   }
   if (call.type !== undefined) headers['content-type'] = call.type
-  if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body))
+  if (call.declared !== undefined) headers['content-length'] = String(call.declared)
+  else if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body))
   Object.assign(headers, call.headers)
+  return body === undefined ? { headers } : { headers, body }
+}
+
+export function request(target: Target, method: string, path: string, call: Call = {}): Promise<Reply> {
+  const { headers, body } = contentOf(call)
   return new Promise((done, fail) => {
     const outgoing = httpsRequest(
       {
@@ -67,20 +85,22 @@ export function request(target: Target, method: string, path: string, call: Call
         incoming.once('error', fail)
         incoming.once('end', () => {
           const bytes = Buffer.concat(chunks)
-          done({
-            request: `${method} ${path}`,
-            status: incoming.statusCode!,
-            reason: incoming.statusMessage!,
-            headers: incoming.headers,
-            bytes,
-            text: () => bytes.toString('utf8'),
-            json: <T>() => JSON.parse(bytes.toString('utf8')) as T,
-          })
+          if (call.declared !== undefined) outgoing.destroy()
+          const { statusCode: status = 0, statusMessage: reason = '', headers } = incoming
+          done(toReply(`${method} ${path}`, { status, reason, headers, bytes }))
         })
       },
     )
-    outgoing.once('error', fail)
+    outgoing.on('error', fail)
     outgoing.once('timeout', () => outgoing.destroy(new Error('no answer in time')))
-    outgoing.end(body)
+    if (call.declared === undefined) outgoing.end(body)
+    else outgoing.flushHeaders()
   })
 }
+
+export const toReply = (request: string, answer: Pick<Reply, 'status' | 'reason' | 'headers' | 'bytes'>): Reply => ({
+  request,
+  ...answer,
+  text: () => answer.bytes.toString('utf8'),
+  json: () => JSON.parse(answer.bytes.toString('utf8')),
+})

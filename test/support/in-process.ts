@@ -1,4 +1,4 @@
-/** The whole application over a temporary store, called without sockets. Passphrases are cheap to derive here. */
+/** The whole application over a temporary store, called without sockets: no headers of the port, no addresses. Passphrases are cheap to derive. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +13,8 @@ import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../../firmware/crypto/types.ts'
 import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
 import type { Role } from '../../firmware/kms/domain/roles.ts'
+import { type Client, expect } from './appliance.ts'
+import { type Call as AnyCall, contentOf, type Reply, targetOf, toReply } from './client.ts'
 import { openPool } from './pool.ts'
 
 export const UNLOCK = 'unlock passphrase'
@@ -20,24 +22,13 @@ export const ADMIN = 'admin passphrase'
 export const CHEAP: ScryptCost = { N: 16, r: 1, p: 1 }
 const DEVICE_KEY = new Uint8Array(32).fill(7)
 
-export interface Call {
-  /** `name` with the passphrase that `Rig.user` gave it; null for none. */
-  as?: string | null
-  json?: unknown
-  body?: string | Uint8Array<ArrayBuffer> | FormData | ReadableStream
-  headers?: Record<string, string>
+export interface Call extends Omit<AnyCall, 'body' | 'from' | 'timeoutMs'> {
+  /** A name alone has the passphrase that `Rig.user` gave it. */
+  as?: string | undefined
+  body?: string | Uint8Array | FormData | ReadableStream
 }
 
-export interface Answer {
-  status: number
-  headers: Headers
-  bytes: Uint8Array<ArrayBuffer>
-  text: string
-  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into member by member
-  json: any
-}
-
-export class Rig {
+export class Rig implements Client {
   readonly pool: CryptoPool
   readonly appliance: Appliance
   readonly entries: Entry[]
@@ -81,40 +72,37 @@ export class Rig {
     this.#limitClock.nowMs = nowMs
   }
 
-  async call(line: string, { as = 'admin', json, body, headers = {} }: Call = {}): Promise<Answer> {
-    const [method = '', path = ''] = line.split(' ')
-    const content = body ?? (json === undefined ? undefined : JSON.stringify(json))
-    const type = json === undefined || body !== undefined ? {} : { 'content-type': 'application/json' }
-    const passphrase = this.#passphrases.get(as ?? '') ?? 'not a passphrase'
-    const authorization = as === null ? {} : { authorization: basic(as, passphrase) }
-    const response = await this.#app.request(`/api/v1${path}`, {
+  async call(method: string, path: string, { as, body, ...rest }: Call = {}): Promise<Reply> {
+    const isWhole = typeof body === 'string' || body instanceof Uint8Array
+    const call = { ...rest, ...(as !== undefined && { as: this.#credentials(as) }), ...(isWhole && { body }) }
+    const { headers, body: content = body } = contentOf(call)
+    const response = await this.#app.request(targetOf(path), {
       method,
-      headers: { ...type, ...authorization, ...headers },
-      ...(content !== undefined && { body: content, duplex: 'half' }),
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ...(content !== undefined && { body: content as NonNullable<RequestInit['body']>, duplex: 'half' }),
     })
-    const bytes = new Uint8Array(await response.arrayBuffer())
-    const text = new TextDecoder().decode(bytes)
-    const isJson = response.headers.get('content-type') === 'application/json'
-    return {
+    return toReply(`${method} ${path}`, {
       status: response.status,
-      headers: response.headers,
-      bytes,
-      text,
-      json: isJson ? JSON.parse(text) : undefined,
-    }
+      reason: response.statusText,
+      headers: Object.fromEntries(response.headers),
+      bytes: Buffer.from(await response.arrayBuffer()),
+    })
   }
 
   /** The status alone. */
-  async status(line: string, call?: Call): Promise<number> {
-    return (await this.call(line, call)).status
+  async status(method: string, path: string, call?: Call): Promise<number> {
+    return (await this.call(method, path, call)).status
+  }
+
+  #credentials(as: string): string {
+    return as.includes(':') ? as : `${as}:${this.#passphrases.get(as) ?? 'not a passphrase'}`
   }
 
   /** Creates a user; `as` must be allowed to. */
   async user(id: string, role: Role, as = 'admin'): Promise<void> {
     const passphrase = `passphrase of ${id}`
     this.#passphrases.set(id, passphrase)
-    const { status, text } = await this.call(`PUT /users/${id}`, { as, json: { realName: id, role, passphrase } })
-    if (status !== 201) throw new Error(`user ${id}: ${status} ${text}`)
+    await expect(201, this.call('PUT', `/users/${id}`, { as, json: { realName: id, role, passphrase } }))
   }
 
   /** From now on `as: id` uses this passphrase. */
@@ -125,13 +113,9 @@ export class Rig {
   /** Generates an Ed25519 key, whose making takes no time. */
   async key(id: string, more: object = {}, as = 'admin'): Promise<void> {
     const json = { id, type: 'Curve25519', mechanisms: ['EdDSA_Signature'], ...more }
-    const { status, text } = await this.call('POST /keys/generate', { as, json })
-    if (status !== 201) throw new Error(`key ${id}: ${status} ${text}`)
+    await expect(201, this.call('POST', '/keys/generate', { as, json }))
   }
 }
-
-export const basic = (user: string, passphrase: string): string =>
-  `Basic ${Buffer.from(`${user}:${passphrase}`).toString('base64')}`
 
 /** `cluster`, `etcd`, `nowMs`: what an appliance needs that is not alone. */
 interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs'>> {
@@ -170,8 +154,7 @@ export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'coffer-api
 /** Makes it Operational. */
 export async function provision(rig: Rig, unlockPassphrase = UNLOCK): Promise<void> {
   const json = { unlockPassphrase, adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
-  const { status, text } = await rig.call('POST /provision', { as: null, json })
-  if (status !== 204) throw new Error(`provision: ${status} ${text}`)
+  await expect(204, rig.call('POST', '/provision', { json }))
 }
 
 /** Provisioned, with users `admin`, `operator`, `metrics` and `backup`; whoever makes it closes it. */

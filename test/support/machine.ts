@@ -10,7 +10,7 @@ import { type Machine, type MachineOptions, startMachine } from '../../tools/qem
 import { PATIENCE_MS } from '../../tools/qemu/serial-console.ts'
 import type { Image } from '../image/images.ts'
 import { type Client, stateOf } from './appliance.ts'
-import { type Call, request } from './client.ts'
+import { type Call, request, targetOf } from './client.ts'
 import { packagesMissing, unlessMissing } from './tools.ts'
 
 const LOGS = join(import.meta.dirname, '../../dist/test-image/logs')
@@ -68,7 +68,7 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
 
   const target = { host: '127.0.0.1', port: machine.apiPort }
   const call = (method: string, path: string, call?: Call) =>
-    request(target, method, `/api/v1${path}`, { timeoutMs: PATIENCE_MS, ...call })
+    request(target, method, targetOf(path), { timeoutMs: PATIENCE_MS, ...call })
   return {
     ...machine,
     call,

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Call, type Reply, request, type Target } from './client.ts'
+import type { Client } from './appliance.ts'
+import { request, type Target, targetOf } from './client.ts'
 import { childrenOf, commandLineOf } from './proc.ts'
 
 const DEADLINE_MS = 60_000 // the machine may be busy
@@ -27,7 +28,7 @@ export interface Options {
   settings?: Record<string, string>
 }
 
-export interface Coffer {
+export interface Coffer extends Client {
   /** Everything printed so far; a terminal's line ends are CR LF. */
   output(): string
   /** Waits for a match after the last one, and moves behind it. */
@@ -41,7 +42,6 @@ export interface Coffer {
   firmwarePid(): Promise<number>
   /** Where it listens, as the boot manager said last. */
   target(): Promise<Target>
-  call(method: string, path: string, call?: Call): Promise<Reply>
   /** SIGTERM, then the exit code. */
   stop(): Promise<number | null>
   /** SIGKILL to the boot manager and, with `all`, to the firmware in the same moment. */
@@ -111,7 +111,7 @@ export function startCoffer(t: TestContext | null, { program, data, terminal, se
     type: (text) => child.stdin.write(text),
     firmwarePid: () => until('firmware', firmware),
     target,
-    call: async (method, path, call) => request(await target(), method, `/api/v1${path}`, call),
+    call: async (method, path, call) => request(await target(), method, targetOf(path), call),
     stop: () => {
       if (running) process.kill(bootPid(), 'SIGTERM')
       return ended

@@ -8,14 +8,13 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Client, expect, provision as provisionWith, stateOf } from './appliance.ts'
 import { buildForTests } from './build.ts'
-import { request } from './client.ts'
+import { BASE, request, targetOf } from './client.ts'
 import { familyOf, residentBytes } from './proc.ts'
 import { type Coffer, startCoffer } from './process.ts'
 
 /** Words that occur nowhere else: some suites look for them in logs and in memory. */
 export const UNLOCK = 'words that unlock it'
 export const ADMIN = 'admin:words of the administrator'
-export const BASE = '/api/v1'
 
 const START_MS_MAX = 30_000
 const STOP_MS_MAX = 15_000
@@ -24,8 +23,6 @@ export interface Appliance extends Client {
   readonly host: string
   readonly port: number
   readonly dataDirectory: string
-  /** `path` is relative to `/api/v1`; a full target starts with `//`, e.g. `//docs`. */
-  call: Client['call']
   state(): Promise<string>
   /** The boot manager, then the firmware. */
   processes(): number[]
@@ -93,7 +90,7 @@ export async function startAppliance(options: Options = {}): Promise<Appliance> 
     dataDirectory,
     log,
     async call(method, path, call) {
-      const target = path.startsWith('//') ? path.slice(1) : BASE + path
+      const target = targetOf(path)
       try {
         return await request({ host, port, agent }, method, target, call)
       } catch (error) {

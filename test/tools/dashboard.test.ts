@@ -36,7 +36,7 @@ async function metrics(t: TestContext): Promise<string> {
   const traffic = createTraffic()
   for (const status of [200, 404]) traffic.record(status, 0.1)
   const rig = await operationalRig(t, { traffic })
-  return (await rig.call('GET /metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text
+  return (await rig.call('GET', '/metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text()
 }
 
 test('every metric of the dashboard is in the text for Prometheus', async (t) => {

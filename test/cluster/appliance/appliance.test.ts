@@ -24,10 +24,10 @@ test('what was there before is there on all; what one is told it knows at once, 
     if (n % 10 === 0) assert.equal((await sign(maker, `key${n}`)).status, 200)
   }
   await expectSame(nodes)
-  const lists = await Promise.all(nodes.map(({ rig }) => rig.call('GET /keys')))
+  const lists = await Promise.all(nodes.map(({ rig }) => rig.call('GET', '/keys', { as: 'admin' })))
   for (const { json, headers } of lists) {
-    assert.equal(json.length, KEYS + 1)
-    assert.equal(headers.get('etag'), lists[0]!.headers.get('etag'))
+    assert.equal(json().length, KEYS + 1)
+    assert.equal(headers.etag, lists[0]!.headers.etag)
   }
 })
 
@@ -40,19 +40,22 @@ test('a passphrase, a tag and a user are right on every node once one of them ha
     await first.rig.user(`user${n}`, 'Operator')
     other.rig.use(`user${n}`, `passphrase of user${n}`)
     assert.equal((await sign(other, 'tagged', `user${n}`)).status, 403)
-    assert.equal(await first.rig.status(`PUT /users/user${n}/tags/berlin`), 204)
+    assert.equal(await first.rig.status('PUT', `/users/user${n}/tags/berlin`, { as: 'admin' }), 204)
     assert.equal((await sign(other, 'tagged', `user${n}`)).status, 200)
 
     const passphrase = `another passphrase ${n}`
-    assert.equal(await other.rig.status(`POST /users/user${n}/passphrase`, { json: { passphrase } }), 204)
+    assert.equal(
+      await other.rig.status('POST', `/users/user${n}/passphrase`, { as: 'admin', json: { passphrase } }),
+      204,
+    )
     first.rig.use(`user${n}`, passphrase)
     assert.equal((await sign(first, 'tagged', `user${n}`)).status, 200)
-    assert.equal(await first.rig.status(`DELETE /users/user${n}`), 204)
+    assert.equal(await first.rig.status('DELETE', `/users/user${n}`, { as: 'admin' }), 204)
   }
   const [a, b] = nodes as [Node, Node, Node]
-  assert.equal(await a.rig.status('PUT /keys/tagged/cert', { body: 'cert', headers: PEM }), 201)
-  const etag = (await a.rig.call('GET /keys/tagged/cert')).headers.get('etag')!
-  assert.equal(await b.rig.status('DELETE /keys/tagged/cert', { headers: { 'if-match': etag } }), 204)
+  assert.equal(await a.rig.status('PUT', '/keys/tagged/cert', { as: 'admin', body: 'cert', headers: PEM }), 201)
+  const etag = (await a.rig.call('GET', '/keys/tagged/cert', { as: 'admin' })).headers.etag!
+  assert.equal(await b.rig.status('DELETE', '/keys/tagged/cert', { as: 'admin', headers: { 'if-match': etag } }), 204)
 })
 
 const PEM = { 'content-type': 'application/x-pem-file' }
@@ -61,20 +64,20 @@ test('a key that another node has replaced is not used any more, also where it w
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), { before: (rig) => rig.key('x') })
   const [a, b] = nodes as [Node, Node, Node]
   assert.ok(await signsWith(b, 'x'))
-  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  assert.equal(await a.rig.status('DELETE', '/keys/x', { as: 'admin' }), 204)
   await until('it is gone', async () => (await sign(b, 'x')).status === 404)
   await a.rig.key('x')
   assert.ok(await signsWith(b, 'x'))
 
   // Both changes come as one to a node that was away.
   await lock(b)
-  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  assert.equal(await a.rig.status('DELETE', '/keys/x', { as: 'admin' }), 204)
   await a.rig.key('x')
   await unlock(b)
   assert.ok(await signsWith(b, 'x'))
   // And to one that was there, and reads everything anew.
   await b.member.kill()
-  assert.equal(await a.rig.status('DELETE /keys/x'), 204)
+  assert.equal(await a.rig.status('DELETE', '/keys/x', { as: 'admin' }), 204)
   await a.rig.key('x')
   const etcd = a.member.connect()
   await etcd.compact((await etcd.get('/coffer/head')).revision)
@@ -85,9 +88,9 @@ test('a key that another node has replaced is not used any more, also where it w
 
 async function signsWith(node: Node, id: string): Promise<boolean> {
   const { json, status, text } = await sign(node, id)
-  assert.equal(status, 200, text)
-  const { text: pem } = await node.rig.call(`GET /keys/${id}/public.pem`)
-  return verify(null, Buffer.from('AAAA', 'base64'), pem, Buffer.from(json.signature, 'base64'))
+  assert.equal(status, 200, text())
+  const { text: pem } = await node.rig.call('GET', `/keys/${id}/public.pem`, { as: 'admin' })
+  return verify(null, Buffer.from('AAAA', 'base64'), pem(), Buffer.from(json().signature, 'base64'))
 }
 
 test('a node that was locked has what the others have before it is unlocked', async (t) => {
@@ -97,8 +100,8 @@ test('a node that was locked has what the others have before it is unlocked', as
   assert.equal(b.rig.appliance.state, 'Locked')
   for (let n = 0; n < 20; n++) await a.rig.key(`key${n}`)
   await unlock(b)
-  const { json } = await b.rig.call('GET /keys')
-  assert.equal(json.length, 20)
+  const { json } = await b.rig.call('GET', '/keys', { as: 'admin' })
+  assert.equal(json().length, 20)
   await expectSame(nodes)
 })
 
@@ -111,7 +114,7 @@ test('operations are counted on all nodes together, and what one has counted the
   })
   const [a, b] = nodes as [Node, Node]
   const counted = async ({ rig }: Node, id = 'x'): Promise<number> =>
-    (await rig.call(`GET /keys/${id}`)).json.operations
+    (await rig.call('GET', `/keys/${id}`, { as: 'admin' })).json().operations
   for (let n = 0; n < 5; n++) assert.equal((await sign(b, 'x')).status, 200)
   for (let n = 0; n < 2; n++) assert.equal((await sign(a, 'x')).status, 200)
   assert.deepEqual([await counted(a), await counted(b)], [3, 5])
@@ -119,8 +122,8 @@ test('operations are counted on all nodes together, and what one has counted the
   await until('the counts of the other have come', async () => (await counted(a)) === 8)
   await unlock(b)
   assert.equal(await counted(b), 5)
-  assert.equal(await a.rig.status('POST /keys/x/move', { json: { newId: 'y' } }), 200)
-  await until('it has moved', async () => (await b.rig.status('GET /keys/y')) === 200)
+  assert.equal(await a.rig.status('POST', '/keys/x/move', { as: 'admin', json: { newId: 'y' } }), 200)
+  await until('it has moved', async () => (await b.rig.status('GET', '/keys/y', { as: 'admin' })) === 200)
   assert.deepEqual([await counted(a, 'y'), await counted(b, 'y')], [8, 5])
   await a.rig.appliance.open().flush()
   await until('all of it has come', async () => (await counted(b, 'y')) === 8)
@@ -134,18 +137,21 @@ test('without the others keys are used and read, and changes are refused; afterw
   await Promise.all([b.member.kill(), c.member.kill()])
   await until('it is noticed', () => a.rig.appliance.replica?.state === 'isolated')
   assert.equal((await sign(a, 'x')).status, 200)
-  assert.equal(await a.rig.status('GET /keys/x'), 200)
-  assert.equal(await a.rig.status('GET /keys/y'), 404)
-  assert.equal(await a.rig.status('GET /health/ready', { as: null }), 200)
+  assert.equal(await a.rig.status('GET', '/keys/x', { as: 'admin' }), 200)
+  assert.equal(await a.rig.status('GET', '/keys/y', { as: 'admin' }), 404)
+  assert.equal(await a.rig.status('GET', '/health/ready'), 200)
   const json = { id: 'y', type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
-  const refused = await a.rig.call('POST /keys/generate', { json })
+  const refused = await a.rig.call('POST', '/keys/generate', { as: 'admin', json })
   assert.equal(refused.status, 503)
-  assert.equal(refused.headers.get('retry-after'), '1')
+  assert.equal(refused.headers['retry-after'], '1')
   await lock(a)
   await unlock(a) // with the copy it has
   assert.equal((await sign(a, 'x')).status, 200)
   b.member.start()
-  await until('they are back', async () => (await a.rig.status('POST /keys/generate', { json })) === 201)
+  await until(
+    'they are back',
+    async () => (await a.rig.status('POST', '/keys/generate', { as: 'admin', json })) === 201,
+  )
   assert.equal((await sign(b, 'y')).status, 200)
   c.member.start()
   await until('all are back', () => nodes.every(({ rig }) => rig.appliance.replica?.state === 'following'))
@@ -162,8 +168,8 @@ test('who has not heard of the others for too long is Failed, until it has', asy
   await until('it is Failed', () => a.rig.appliance.state === 'Failed')
   assert.match(a.rig.appliance.failure!, /not answered for too long/)
   assert.equal((await sign(a, 'x')).status, 412)
-  const { json } = await a.rig.call('GET /health/diagnose', { as: null })
-  assert.match(JSON.stringify(json), /not answered for too long/)
+  const { json } = await a.rig.call('GET', '/health/diagnose')
+  assert.match(JSON.stringify(json()), /not answered for too long/)
   b.member.start()
   await until('it is not', () => a.rig.appliance.state === 'Operational')
   assert.equal((await sign(a, 'x')).status, 200)
@@ -177,8 +183,8 @@ test('what no member has written is refused by all of them, who go on with what 
   for (const node of nodes) {
     await until('it refuses', () => node.rig.appliance.replica?.state === 'refused')
     assert.equal((await sign(node, 'x')).status, 200)
-    assert.equal(await node.rig.status('GET /keys/x'), 200)
-    assert.equal(await node.rig.status('DELETE /keys/x'), 500)
+    assert.equal(await node.rig.status('GET', '/keys/x', { as: 'admin' }), 200)
+    assert.equal(await node.rig.status('DELETE', '/keys/x', { as: 'admin' }), 500)
     assert.ok(node.rig.entries.some(({ message }) => /not written by a member/.test(message)))
   }
   await lock(b)
@@ -194,9 +200,9 @@ test('a node that has nothing yet is not opened without the others', async (t) =
   await found(a)
   const b = await joinNode(t, [a], second!)
   await second!.kill()
-  const { status, headers } = await b.rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
+  const { status, headers } = await b.rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
   assert.equal(status, 503)
-  assert.equal(headers.get('retry-after'), '1')
+  assert.equal(headers['retry-after'], '1')
   assert.equal(b.rig.appliance.state, 'Locked')
   await third!.kill()
   second!.start()
@@ -233,7 +239,7 @@ test('a backup that is restored on one node is there on all of them; one of anot
       await rig.key('old')
       await rig.user('backup', 'Backup')
       const json = { newPassphrase: PASSPHRASE, currentPassphrase: '' }
-      assert.equal(await rig.status('PUT /config/backup-passphrase', { json }), 204)
+      assert.equal(await rig.status('PUT', '/config/backup-passphrase', { as: 'admin', json }), 204)
     },
   })
   const [a, b, c] = nodes as [Node, Node, Node]
@@ -241,20 +247,20 @@ test('a backup that is restored on one node is there on all of them; one of anot
   await a.rig.appliance.open().flush()
   const backup = await backupOf(a)
   await a.rig.key('new')
-  assert.equal(await a.rig.status('DELETE /keys/old'), 204)
+  assert.equal(await a.rig.status('DELETE', '/keys/old', { as: 'admin' }), 204)
   await until('others have it', async () => (await sign(c, 'new')).status === 200)
   await lock(c)
 
-  const former = (await b.rig.call('GET /keys')).headers.get('etag')
+  const former = (await b.rig.call('GET', '/keys', { as: 'admin' })).headers.etag
   assert.equal(await restore(b, backup), 204)
   assert.equal((await sign(b, 'old')).status, 200)
-  assert.equal(await b.rig.status('GET /keys/new'), 404)
-  assert.notEqual((await b.rig.call('GET /keys')).headers.get('etag'), former)
+  assert.equal(await b.rig.status('GET', '/keys/new', { as: 'admin' }), 404)
+  assert.notEqual((await b.rig.call('GET', '/keys', { as: 'admin' })).headers.etag, former)
   await until('the others have it', async () => (await sign(a, 'old')).status === 200)
-  assert.equal(await a.rig.status('GET /keys/new'), 404)
+  assert.equal(await a.rig.status('GET', '/keys/new', { as: 'admin' }), 404)
   await unlock(c)
   assert.equal((await sign(c, 'old')).status, 200)
-  assert.equal(await c.rig.status('GET /keys/new'), 404)
+  assert.equal(await c.rig.status('GET', '/keys/new', { as: 'admin' }), 404)
   await a.rig.key('newer')
   assert.equal((await sign(c, 'newer')).status, 200)
   await expectSame(nodes)
@@ -269,7 +275,7 @@ test('a backup that is restored on one node is there on all of them; one of anot
   const other = await openFirst(t, a.member)
   await other.rig.user('backup', 'Backup')
   const json = { newPassphrase: PASSPHRASE, currentPassphrase: '' }
-  assert.equal(await other.rig.status('PUT /config/backup-passphrase', { json }), 204)
+  assert.equal(await other.rig.status('PUT', '/config/backup-passphrase', { as: 'admin', json }), 204)
   const foreign = await backupOf(other)
   assert.equal(await restore(b, foreign), 412)
   assert.equal(await restore(b, foreign.subarray(0, foreign.length - 9)), 400)
@@ -281,13 +287,14 @@ test('a backup that is restored on one node is there on all of them; one of anot
 const PASSPHRASE = 'words that open a backup'
 
 async function backupOf({ rig }: Node): Promise<Uint8Array<ArrayBuffer>> {
-  const { status, bytes } = await rig.call('POST /system/backup?format=coffer', { as: 'backup' })
+  const { status, bytes } = await rig.call('POST', '/system/backup?format=coffer', { as: 'backup' })
   assert.equal(status, 200)
-  return bytes
+  return new Uint8Array(bytes)
 }
 
 const restore = ({ rig }: Node, backup: Uint8Array<ArrayBuffer>): Promise<number> =>
-  rig.status(`POST /system/restore?backupPassphrase=${encodeURIComponent(PASSPHRASE)}`, {
+  rig.status('POST', `/system/restore?backupPassphrase=${encodeURIComponent(PASSPHRASE)}`, {
+    as: 'admin',
     body: backup,
     headers: { 'content-type': 'application/octet-stream' },
   })
@@ -296,19 +303,25 @@ test('what is left of a namespace that was deleted goes, whoever has deleted it,
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
     before: async (rig) => {
       await rig.user('many~admin', 'Administrator')
-      assert.equal(await rig.status('PUT /namespaces/many'), 204)
+      assert.equal(await rig.status('PUT', '/namespaces/many', { as: 'admin' }), 204)
       for (let n = 0; n < 150; n++) await rig.key(`key${n}`, {}, 'many~admin')
     },
   })
   const [a, b] = nodes as [Node, Node]
-  assert.equal(await a.rig.status('DELETE /namespaces/many'), 204)
-  await until('it is gone on the other', async () => (await b.rig.call('GET /namespaces')).json.length === 0)
+  assert.equal(await a.rig.status('DELETE', '/namespaces/many', { as: 'admin' }), 204)
+  await until(
+    'it is gone on the other',
+    async () => (await b.rig.call('GET', '/namespaces', { as: 'admin' })).json().length === 0,
+  )
   await lock(b) // which goes on with it, too
   await unlock(b)
-  await until('it can be made anew', async () => (await b.rig.status('PUT /namespaces/many')) === 204)
+  await until(
+    'it can be made anew',
+    async () => (await b.rig.status('PUT', '/namespaces/many', { as: 'admin' })) === 204,
+  )
   b.rig.use('many~admin', 'passphrase of many~admin')
   await b.rig.key('key0', {}, 'many~admin')
   await expectSame(nodes)
-  assert.equal(await a.rig.status('GET /keys/key0', { as: 'many~admin' }), 200)
-  assert.equal((await a.rig.call('GET /keys', { as: 'many~admin' })).json.length, 1)
+  assert.equal(await a.rig.status('GET', '/keys/key0', { as: 'many~admin' }), 200)
+  assert.equal((await a.rig.call('GET', '/keys', { as: 'many~admin' })).json().length, 1)
 })

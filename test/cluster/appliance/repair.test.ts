@@ -35,7 +35,7 @@ for (const [what, sql] of [
     await until('it signs', async () => (await sign(b, 'x')).status === 200)
     await a.rig.key('y')
     assert.equal((await sign(b, 'y')).status, 200)
-    await until('it can change things', async () => (await b.rig.status('DELETE /keys/y')) === 204)
+    await until('it can change things', async () => (await b.rig.status('DELETE', '/keys/y', { as: 'admin' })) === 204)
     await expectSame(nodes)
   })
 }
@@ -70,12 +70,13 @@ test('metrics and diagnosis tell of the cluster, and the audit log of what was r
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), { before: (rig) => rig.user('metrics', 'Metrics') })
   const [a, b] = nodes as [Node, Node]
   const text = async ({ rig }: Node) =>
-    (await rig.call('GET /metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text
+    (await rig.call('GET', '/metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text()
   const before = await text(a)
   assert.match(before, /^coffer_cluster_members 2$/m)
   assert.match(before, /^coffer_cluster_quorum 1$/m)
   assert.match(before, /^coffer_cluster_refused_total 0$/m)
-  const diagnosis = async ({ rig }: Node) => JSON.stringify((await rig.call('GET /health/diagnose')).json)
+  const diagnosis = async ({ rig }: Node) =>
+    JSON.stringify((await rig.call('GET', '/health/diagnose', { as: 'admin' })).json())
   assert.match(await diagnosis(a), /following the others/)
   await b.member.kill()
   await until('it is noticed', async () => /^coffer_cluster_quorum 0$/m.test(await text(a)))
@@ -86,8 +87,8 @@ test('metrics and diagnosis tell of the cluster, and the audit log of what was r
   await a.member.connect().put('/coffer/head', new Uint8Array(80))
   await until('it is refused', async () => /^coffer_cluster_refused_total 1$/m.test(await text(a)))
   assert.match(await diagnosis(a), /not written by a member/)
-  const { json } = await a.rig.call('GET /audit')
-  const line = json.lines.find(({ action }: { action: string }) => action === 'cluster')
+  const { json } = await a.rig.call('GET', '/audit', { as: 'admin' })
+  const line = json().lines.find(({ action }: { action: string }) => action === 'cluster')
   assert.match(line.facts.refused, /not written by a member/)
   assert.equal(line.kind, 'refusal')
 })
@@ -103,7 +104,7 @@ test('a node that has nothing yet gets much in pieces, and goes on where it was 
   await b.reopen(() => {})
   await unlocking
   await unlock(b)
-  assert.equal((await b.rig.call('GET /keys')).json.length, 300)
+  assert.equal((await b.rig.call('GET', '/keys', { as: 'admin' })).json().length, 300)
   assert.equal((await sign(b, 'key299')).status, 200)
   await lock(b)
   await unlock(b)

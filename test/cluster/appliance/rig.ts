@@ -111,15 +111,16 @@ async function openNode(
 
 export const keyOf = (number: number): Uint8Array<ArrayBuffer> => new Uint8Array(32).fill(number)
 
-export const lock = async ({ rig }: Node): Promise<void> => assert.equal(await rig.status('POST /lock'), 204)
+export const lock = async ({ rig }: Node): Promise<void> =>
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
 
 export async function unlock({ rig }: Node): Promise<void> {
-  const { status, text } = await rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
-  assert.equal(status, 204, `${status} ${text}`)
+  const { status, text } = await rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
+  assert.equal(status, 204, text())
 }
 
 export const sign = ({ rig }: Pick<Node, 'rig'>, id: string, as = 'operator') =>
-  rig.call(`POST /keys/${id}/sign`, { as, json: { mode: 'EdDSA', message: 'AAAA' } })
+  rig.call('POST', `/keys/${id}/sign`, { as, json: { mode: 'EdDSA', message: 'AAAA' } })
 
 /** All have the same newest change. */
 export async function expectSame(nodes: readonly Node[]): Promise<void> {

@@ -39,7 +39,7 @@ test('cut at any moment it is alone with all it has, or a member with the same',
     }),
   })
   await node.rig.key('k')
-  await expect(201, node.rig.call('POST /cluster/members', { json: URLS }))
+  await expect(201, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
   cut()
   const found: boolean[] = []
   for (const dataDirectory of cuts) {
@@ -73,13 +73,13 @@ test('without an etcd that answers it stays alone, goes on, and begins anew', as
     }),
   })
   await node.rig.key('k')
-  await expect(503, node.rig.call('POST /cluster/members', { json: URLS }))
+  await expect(503, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
   assert.equal(node.rig.appliance.members.isMember, false)
   assert.equal(node.etcd.pid, null)
   await node.rig.key('made-since')
-  await node.rig.call('DELETE /keys/k')
+  await node.rig.call('DELETE', '/keys/k', { as: 'admin' })
   fails = false
-  await expect(201, node.rig.call('POST /cluster/members', { json: URLS }))
+  await expect(201, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
   assert.deepEqual(await keysAt(node), ['made-since'])
   assert.equal((await membersAt(node)).length, 2)
 })
@@ -89,12 +89,15 @@ test('two who ask at once: one cluster', async (t) => {
   const node = await openNode(t, ca)
   const other = await openNode(t, ca)
   const add = (address: string) =>
-    node.rig.status('POST /cluster/members', { json: { urls: [`https://${address}:2380`] } })
+    node.rig.status('POST', '/cluster/members', { as: 'admin', json: { urls: [`https://${address}:2380`] } })
   const answers = await Promise.all([add('127.0.0.8'), add('127.0.0.9')])
   assert.deepEqual(answers.sort(), [201, 503])
   assert.equal((await membersAt(node)).length, 2)
   assert.equal(node.etcd.starts, 1)
-  assert.equal((await node.rig.call('POST /cluster/members', { json: { urls: [other.url] } })).status, 409)
+  assert.equal(
+    (await node.rig.call('POST', '/cluster/members', { as: 'admin', json: { urls: [other.url] } })).status,
+    409,
+  )
 })
 
 test('a lock while it begins leaves it alone, or Locked and a member', async (t) => {
@@ -104,12 +107,12 @@ test('a lock while it begins leaves it alone, or Locked and a member', async (t)
       ...service,
       async run(start) {
         await service.run(start)
-        await node.rig.call('POST /lock')
+        await node.rig.call('POST', '/lock', { as: 'admin' })
       },
     }),
   })
   await node.rig.key('k')
-  await expect(412, node.rig.call('POST /cluster/members', { json: URLS }))
+  await expect(412, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
   assert.equal(node.rig.appliance.state, 'Locked')
   assert.equal(node.rig.appliance.members.isMember, false)
   assert.equal(node.etcd.pid, null)

@@ -48,16 +48,16 @@ async function expectAsBefore(node: TestNode): Promise<void> {
   await unlock(node, OWN_UNLOCK)
   assert.deepEqual(await keysAt(node), ['of-b'])
   await node.rig.key('passing')
-  await expect(204, node.rig.call('DELETE /keys/passing'))
+  await expect(204, node.rig.call('DELETE', '/keys/passing', { as: 'admin' }))
 }
 
 test('a wrong passphrase, an edited kit or one of another cluster is refused, and nothing is dropped', async (t) => {
   const { ca, a, b } = await openPair(t)
   const given = await register(a, b)
   const joinWith = (more: object) =>
-    b.rig.call('POST /cluster/join', { json: { ...given, backupPassphrase: BACKUP, ...more } })
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP, ...more } })
   const refused = async (message: RegExp, more: object) => {
-    assert.match((await expect(400, joinWith(more))).json.message, message)
+    assert.match((await expect(400, joinWith(more))).json().message, message)
     await expectAsBefore(b)
   }
   await refused(/Wrong backup passphrase/, { backupPassphrase: 'not what opens backups' })
@@ -79,11 +79,14 @@ test('a cluster of another authority is not joined, nor with a certificate for a
   await b.rig.key('of-b')
   const given = await register(a, b)
   const json = { ...given, backupPassphrase: BACKUP }
-  assert.match((await expect(400, b.rig.call('POST /cluster/join', { json }))).json.message, /could not be joined/)
+  assert.match(
+    (await expect(400, b.rig.call('POST', '/cluster/join', { as: 'admin', json }))).json().message,
+    /could not be joined/,
+  )
   await expectAsBefore(b)
   const members = given.members.map((one) => (one.name === '' ? { ...one, urls: ['https://127.0.0.9:2380'] } : one))
-  const other = await b.rig.call('POST /cluster/join', { json: { ...json, members } })
-  assert.match((await expect(412, Promise.resolve(other))).json.message, /subject alternative name/)
+  const other = await b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...json, members } })
+  assert.match((await expect(412, Promise.resolve(other))).json().message, /subject alternative name/)
   await expectAsBefore(b)
 })
 
@@ -103,12 +106,12 @@ test('a cluster that is older than the kit is refused, as is one with other reco
   const { a, b } = await openPair(t)
   const given = await register(a, b)
   const joinWith = (joinerKit: string) =>
-    b.rig.call('POST /cluster/join', { json: { ...given, joinerKit, backupPassphrase: BACKUP } })
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, joinerKit, backupPassphrase: BACKUP } })
   const newer = await told(b, given.joinerKit, ({ revision }) => ({ revision: revision + 1 }))
-  assert.match((await expect(400, joinWith(newer))).json.message, /the cluster is older than it/)
+  assert.match((await expect(400, joinWith(newer))).json().message, /the cluster is older than it/)
   await expectAsBefore(b)
   const other = await told(b, given.joinerKit, () => ({ digest: '00'.repeat(32) }))
-  assert.match((await expect(400, joinWith(other))).json.message, /not those that the joiner kit is of/)
+  assert.match((await expect(400, joinWith(other))).json().message, /not those that the joiner kit is of/)
   await expectAsBefore(b)
 })
 
@@ -117,12 +120,12 @@ test('what only its head can tell, a node that has joined finds out before it fo
   const given = await register(a, b)
   const newer = await told(b, given.joinerKit, ({ head }) => ({ head: { ...head, n: head.n + 1000 } }))
   const json = { ...given, joinerKit: newer, backupPassphrase: BACKUP }
-  await expect(204, b.rig.call('POST /cluster/join', { json }))
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json }))
   await promote(a, given.members.find(({ learner }) => learner)!.id)
   await until('it is refused', async () => {
-    const { status, text } = await b.rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
-    assert.ok(status === 503 || status === 500, text)
-    return status === 500 && /older than it was when this node was registered/.test(text)
+    const { status, text } = await b.rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
+    assert.ok(status === 503 || status === 500, text())
+    return status === 500 && /older than it was when this node was registered/.test(text())
   })
   assert.equal(b.rig.appliance.state, 'Locked')
 })
@@ -154,7 +157,7 @@ test('cut at any moment of a join, a node is as it was before, or joined', async
   })
   await b.rig.key('of-b')
   const given = await register(a, b)
-  await expect(204, b.rig.call('POST /cluster/join', { json: { ...given, backupPassphrase: BACKUP } }))
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } }))
   cut()
 
   const found: string[] = []
@@ -191,14 +194,17 @@ test('a join that was cut goes on with the same kit, and with another one begins
   await b.rig.key('of-b')
   const first = await register(a, b)
   const joinWith = (given: typeof first) =>
-    b.rig.call('POST /cluster/join', { json: { ...given, backupPassphrase: BACKUP } })
+    b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } })
   await expect(500, joinWith(first))
   await expectAsBefore(b)
   assert.equal(await b.etcd.service.hasData(), true)
   await expect(500, joinWith(first))
 
   const id = first.members.find(({ learner }) => learner)!.id
-  await until('it is removed', async () => (await a.rig.call(`DELETE /cluster/members/${id}`)).status === 204)
+  await until(
+    'it is removed',
+    async () => (await a.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })).status === 204,
+  )
   const second = await register(a, b)
   await expect(204, joinWith(second))
   await promote(a, second.members.find(({ learner }) => learner)!.id)

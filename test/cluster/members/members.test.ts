@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { splitLine } from '../../support/client.ts'
 import { createClusterCa } from '../../support/cluster-ca.ts'
 import { ADMIN, UNLOCK } from '../../support/in-process.ts'
 import { fileNeeds } from '../../support/tools.ts'
@@ -47,11 +48,11 @@ test('a node that is alone makes a cluster, which another joins: both have all k
   await a.rig.key('made-meanwhile')
 
   const given = { members, joinerKit, backupPassphrase: BACKUP }
-  await expect(204, b.rig.call('POST /cluster/join', { json: given }))
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: given }))
   assert.equal(b.rig.appliance.state, 'Locked')
   const { id } = members.find(({ learner }) => learner)!
   await promote(a, id)
-  await expect(403, b.rig.call('POST /unlock', { as: null, json: { passphrase: 'another unlock passphrase' } }))
+  await expect(403, b.rig.call('POST', '/unlock', { json: { passphrase: 'another unlock passphrase' } }))
   b.rig.nowMs += 1000
   await unlock(b, UNLOCK)
 
@@ -79,17 +80,17 @@ test('a node that is alone makes a cluster, which another joins: both have all k
 test('what is no reason to begin a cluster leaves the node alone, with nothing of an etcd', async (t) => {
   const ca = createClusterCa(t)
   const node = await openNode(t, ca, { ca: null })
-  const add = (urls: string[]) => node.rig.call('POST /cluster/members', { json: { urls } })
+  const add = (urls: string[]) => node.rig.call('POST', '/cluster/members', { as: 'admin', json: { urls } })
   const other = 'https://127.0.0.9:2380'
-  assert.match((await expect(412, add([other]))).json.message, /No cluster CA is set/)
+  assert.match((await expect(412, add([other]))).json().message, /No cluster CA is set/)
   await certify(node, ca)
   for (const url of ['https://127.0.0.9', 'https://127.0.0.9:2381', 'https://127.0.0.9:2380/x', 'https://a,b:2380'])
-    assert.match((await expect(400, add([url]))).json.message, /^urls: not an https URL with port 2380/)
+    assert.match((await expect(400, add([url]))).json().message, /^urls: not an https URL with port 2380/)
   const [own] = await membersAt(node)
-  await expect(400, node.rig.call(`DELETE /cluster/members/${own!.id}`))
+  await expect(400, node.rig.call('DELETE', `/cluster/members/${own!.id}`, { as: 'admin' }))
   const network = { ipAddress: '127.0.0.8', netmask: '255.0.0.0', gateway: '0.0.0.0' }
-  await expect(204, node.rig.call('PUT /config/network', { json: network }))
-  assert.match((await expect(412, add([other]))).json.message, /has no subject alternative name 127\.0\.0\.8/)
+  await expect(204, node.rig.call('PUT', '/config/network', { as: 'admin', json: network }))
+  assert.match((await expect(412, add([other]))).json().message, /has no subject alternative name 127\.0\.0\.8/)
   assert.equal(node.etcd.starts, 0)
   assert.equal(node.rig.appliance.members.isMember, false)
 })
@@ -98,11 +99,14 @@ test('one at a time joins; members are changed and removed by their ids, the las
   const ca = createClusterCa(t)
   const a = await openNode(t, ca)
   const b = await openNode(t, ca)
-  const call = (line: string, json?: unknown) => a.rig.call(line, json === undefined ? {} : { json })
+  const call = (line: string, json?: unknown) => a.rig.call(...splitLine(line), { as: 'admin', json })
   const { members } = await register(a, b)
   const learner = members.find(({ learner }) => learner)!
   const own = members.find(({ name }) => name !== '')!
-  assert.match((await expect(409, call('POST /cluster/members', { urls: ['https://127.0.0.9:2380'] }))).text, /joining/)
+  assert.match(
+    (await expect(409, call('POST /cluster/members', { urls: ['https://127.0.0.9:2380'] }))).text(),
+    /joining/,
+  )
   await expect(412, call(`POST /cluster/members/${learner.id}/promote`))
   await expect(404, call('POST /cluster/members/1/promote'))
   await expect(404, call('DELETE /cluster/members/1'))
@@ -112,13 +116,13 @@ test('one at a time joins; members are changed and removed by their ids, the las
   assert.deepEqual((await membersAt(a)).find(({ id }) => id === learner.id)!.urls, ['https://127.0.0.9:2380'])
   await expect(204, call(`DELETE /cluster/members/${learner.id}`))
   assert.deepEqual(await membersAt(a), [own])
-  assert.match((await expect(400, call(`DELETE /cluster/members/${own.id}`))).json.message, /only member/)
+  assert.match((await expect(400, call(`DELETE /cluster/members/${own.id}`))).json().message, /only member/)
 
-  const etag = (await call('GET /cluster/members')).headers.get('etag')!
+  const etag = (await call('GET /cluster/members')).headers.etag!
   const ifMatch = { headers: { 'if-match': etag } }
-  assert.equal(await a.rig.status('GET /cluster/members', { headers: { 'if-none-match': etag } }), 304)
+  assert.equal(await a.rig.status('GET', '/cluster/members', { as: 'admin', headers: { 'if-none-match': etag } }), 304)
   await register(a, b)
-  assert.equal(await a.rig.status('GET /cluster/members', ifMatch), 412)
+  assert.equal(await a.rig.status('GET', '/cluster/members', { as: 'admin', ...ifMatch }), 412)
 })
 
 test('in a cluster its CA stays, and a certificate that the others would refuse is refused', async (t) => {
@@ -126,13 +130,20 @@ test('in a cluster its CA stays, and a certificate that the others would refuse 
   const a = await openNode(t, ca)
   await register(a, await openNode(t, ca))
   const put = (path: string, body: string) =>
-    a.rig.call(`PUT /config/tls/${path}`, { body, headers: { 'content-type': 'application/x-pem-file' } })
-  assert.match((await expect(412, put('cluster-ca.pem', ca.certificate))).json.message, /in a cluster/)
-  const { text: csr } = await a.rig.call('POST /config/tls/csr.pem', { json: { commonName: 'node' } })
-  assert.match((await expect(412, put('cert.pem', ca.sign(csr, '127.0.0.1')))).json.message, /subject alternative name/)
-  await expect(201, put('cert.pem', ca.sign(csr, a.address, '127.0.0.1')))
+    a.rig.call('PUT', `/config/tls/${path}`, {
+      as: 'admin',
+      body,
+      headers: { 'content-type': 'application/x-pem-file' },
+    })
+  assert.match((await expect(412, put('cluster-ca.pem', ca.certificate))).json().message, /in a cluster/)
+  const { text: csr } = await a.rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
+  assert.match(
+    (await expect(412, put('cert.pem', ca.sign(csr(), '127.0.0.1')))).json().message,
+    /subject alternative name/,
+  )
+  await expect(201, put('cert.pem', ca.sign(csr(), a.address, '127.0.0.1')))
   await until('its etcd shows the new one', () => a.etcd.starts === 2 && a.etcd.pid !== null)
-  await until('and answers', async () => (await a.rig.call('GET /cluster/members')).status === 200)
+  await until('and answers', async () => (await a.rig.call('GET', '/cluster/members', { as: 'admin' })).status === 200)
 })
 
 test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {
@@ -142,7 +153,10 @@ test('whoever is removed is Failed, also after a restart, and may go on alone wi
   await a.rig.key('common')
   await join(a, b)
   const id = (await membersAt(a)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
-  await until('it is removed', async () => (await a.rig.call(`DELETE /cluster/members/${id}`)).status === 204)
+  await until(
+    'it is removed',
+    async () => (await a.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })).status === 204,
+  )
   await until('it hears of it', () => b.rig.appliance.state === 'Failed')
   assert.match(b.rig.appliance.failure!, /have removed this node/)
   assert.equal((await membersAt(a)).length, 1)
@@ -150,7 +164,7 @@ test('whoever is removed is Failed, also after a restart, and may go on alone wi
 
   await restart(b)
   assert.equal(b.rig.appliance.state, 'Failed')
-  assert.equal(await b.rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 412)
+  assert.equal(await b.rig.status('POST', '/unlock', { json: { passphrase: UNLOCK } }), 412)
 
   await expect(401, forceNew(b, 'not the unlock passphrase'))
   await expect(429, forceNew(b, UNLOCK))
@@ -179,7 +193,10 @@ test('who removes itself is Failed', async (t) => {
   const b = await openNode(t, ca)
   await join(a, b)
   const id = (await membersAt(b)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
-  await until('it is removed', async () => (await b.rig.call(`DELETE /cluster/members/${id}`)).status === 204)
+  await until(
+    'it is removed',
+    async () => (await b.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })).status === 204,
+  )
   assert.equal(b.rig.appliance.state, 'Failed')
   assert.equal((await membersAt(a)).length, 1)
 })
@@ -191,11 +208,11 @@ test('of two nodes, one that has lost the other goes on alone with all that it h
   await a.rig.key('common')
   await join(a, b)
   await b.rig.key('made-there')
-  assert.match((await expect(412, forceNew(b, UNLOCK))).json.message, /answers/)
+  assert.match((await expect(412, forceNew(b, UNLOCK))).json().message, /answers/)
   await a.rig.pool.close()
   await a.rig.appliance.close()
   await a.etcd.service.stop()
-  await until('it is missed', async () => (await b.rig.call('PUT /namespaces/x')).status === 503)
+  await until('it is missed', async () => (await b.rig.call('PUT', '/namespaces/x', { as: 'admin' })).status === 503)
   await expect(412, forceNew(b, UNLOCK))
   assert.deepEqual(await keysAt(b), ['common', 'made-there'])
 
@@ -206,7 +223,7 @@ test('of two nodes, one that has lost the other goes on alone with all that it h
   assert.equal(b.rig.appliance.state, 'Locked')
   await unlock(b, UNLOCK)
   assert.deepEqual(await keysAt(b), ['common', 'made-there'])
-  await expect(204, b.rig.call('PUT /namespaces/x'))
+  await expect(204, b.rig.call('PUT', '/namespaces/x', { as: 'admin' }))
   assert.equal(b.etcd.pid, null)
 })
 
@@ -214,9 +231,9 @@ test('a node in no cluster is forced into none', async (t) => {
   const node = await openNode(t, createClusterCa(t))
   await expect(401, forceNew(node, 'not the unlock passphrase'))
   node.rig.nowMs += 1000
-  assert.match((await expect(412, forceNew(node, UNLOCK))).json.message, /in no cluster/)
+  assert.match((await expect(412, forceNew(node, UNLOCK))).json().message, /in no cluster/)
   assert.equal(node.rig.appliance.state, 'Operational')
-  await expect(204, node.rig.call('POST /lock'))
+  await expect(204, node.rig.call('POST', '/lock', { as: 'admin' }))
   await expect(412, forceNew(node, UNLOCK))
   assert.equal(node.rig.appliance.state, 'Locked')
 })
@@ -234,7 +251,7 @@ test('who is erased leaves the cluster first', async (t) => {
   await join(a, b)
   await until('others may be removed', async () => (await membersAt(a)).length === 2)
   await new Promise((resolve) => setTimeout(resolve, 5500)) // etcd refuses a removal before
-  await expect(204, b.rig.call('POST /system/factory-reset'))
+  await expect(204, b.rig.call('POST', '/system/factory-reset', { as: 'admin' }))
   assert.deepEqual(asked, ['factoryReset'])
   await until('the other one is alone', async () => (await membersAt(a)).length === 1)
   await a.rig.key('still-there')

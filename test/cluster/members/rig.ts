@@ -7,9 +7,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { AppOptions } from '../../../firmware/app.ts'
 import type { EtcdService } from '../../../firmware/cluster/etcd/service.ts'
 import { connectAsMember } from '../../../firmware/cluster/membership/record.ts'
+import { expect } from '../../support/appliance.ts'
+import type { Reply } from '../../support/client.ts'
 import type { ClusterCa } from '../../support/cluster-ca.ts'
 import { createTestEtcd, makeCommonDirectory, type TestEtcd } from '../../support/etcd-service.ts'
-import { type Answer, basic, makeRig, newDirectory, provision, type Rig, UNLOCK } from '../../support/in-process.ts'
+import { makeRig, newDirectory, provision, type Rig, UNLOCK } from '../../support/in-process.ts'
+
+export { expect } from '../../support/appliance.ts'
 
 export const BACKUP = 'what opens backups'
 const PEM = { 'content-type': 'application/x-pem-file' }
@@ -74,8 +78,8 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
   node.rig = await node.openRig(newDirectory())
   t.after(() => node.rig.close())
   await provision(node.rig, unlockPassphrase)
-  await expect(204, node.rig.call('PUT /config/network', { json: networkOf(address) }))
-  await expect(204, node.rig.call('PUT /config/backup-passphrase', { json: { passphrase: BACKUP } }))
+  await expect(204, node.rig.call('PUT', '/config/network', { as: 'admin', json: networkOf(address) }))
+  await expect(204, node.rig.call('PUT', '/config/backup-passphrase', { as: 'admin', json: { passphrase: BACKUP } }))
   if (options.ca !== null) await certify(node, options.ca ?? ca)
   return node
 }
@@ -83,27 +87,21 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
 const networkOf = (ipAddress: string) => ({ ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' })
 
 export async function certify({ rig, address }: TestNode, ca: ClusterCa, ...more: string[]): Promise<void> {
-  const { text } = await rig.call('POST /config/tls/csr.pem', { json: { commonName: 'node' } })
-  const pem = ca.sign(text, address, '127.0.0.1', ...more) // connections within this machine come from there
-  await expect(201, rig.call('PUT /config/tls/cert.pem', { body: pem, headers: PEM }))
-  await expect(201, rig.call('PUT /config/tls/cluster-ca.pem', { body: ca.certificate, headers: PEM }))
-}
-
-export async function expect(status: number, call: Promise<Answer>): Promise<Answer> {
-  const answer = await call
-  assert.equal(answer.status, status, answer.text)
-  return answer
+  const { text } = await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
+  const pem = ca.sign(text(), address, '127.0.0.1', ...more) // connections within this machine come from there
+  await expect(201, rig.call('PUT', '/config/tls/cert.pem', { as: 'admin', body: pem, headers: PEM }))
+  await expect(201, rig.call('PUT', '/config/tls/cluster-ca.pem', { as: 'admin', body: ca.certificate, headers: PEM }))
 }
 
 /** Registers `other` at `node`; gives what it joins with. */
 export async function register(node: TestNode, other: TestNode) {
-  let answer: Answer | undefined
+  let answer: Reply | undefined
   await until('it is registered', async () => {
-    answer = await node.rig.call('POST /cluster/members', { json: { urls: [other.url] } })
-    assert.ok(answer.status === 201 || answer.status === 503, answer.text)
+    answer = await node.rig.call('POST', '/cluster/members', { as: 'admin', json: { urls: [other.url] } })
+    assert.ok(answer.status === 201 || answer.status === 503, answer.text())
     return answer.status === 201
   })
-  return answer!.json as {
+  return answer!.json() as {
     members: { id: string; name: string; urls: string[]; learner: boolean }[]
     joinerKit: string
   }
@@ -111,7 +109,10 @@ export async function register(node: TestNode, other: TestNode) {
 
 export async function join(node: TestNode, other: TestNode): Promise<void> {
   const given = await register(node, other)
-  await expect(204, other.rig.call('POST /cluster/join', { json: { ...given, backupPassphrase: BACKUP } }))
+  await expect(
+    204,
+    other.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } }),
+  )
   const { id } = given.members.find(({ name }) => name === '')!
   await promote(node, id)
   await unlock(other, node.unlockPassphrase)
@@ -120,16 +121,16 @@ export async function join(node: TestNode, other: TestNode): Promise<void> {
 /** What was reached only just is not changed for five seconds. */
 export async function promote({ rig }: TestNode, id: string): Promise<void> {
   await until('the learner is promoted', async () => {
-    const { status, text } = await rig.call(`POST /cluster/members/${id}/promote`)
-    assert.ok(status === 204 || status === 412 || status === 503, text)
+    const { status, text } = await rig.call('POST', `/cluster/members/${id}/promote`, { as: 'admin' })
+    assert.ok(status === 204 || status === 412 || status === 503, text())
     return status === 204
   })
 }
 
 export async function unlock({ rig }: Pick<TestNode, 'rig'>, passphrase: string): Promise<void> {
   await until('it is unlocked', async () => {
-    const { status, text } = await rig.call('POST /unlock', { as: null, json: { passphrase } })
-    assert.ok(status === 204 || status === 503, text)
+    const { status, text } = await rig.call('POST', '/unlock', { json: { passphrase } })
+    assert.ok(status === 204 || status === 503, text())
     return status === 204
   })
 }
@@ -142,11 +143,11 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-export const forceNew = ({ rig }: TestNode, passphrase: string, user = 'unlock'): Promise<Answer> =>
-  rig.call('POST /cluster/force-new', { as: null, headers: { authorization: basic(user, passphrase) } })
+export const forceNew = ({ rig }: TestNode, passphrase: string, user = 'unlock'): Promise<Reply> =>
+  rig.call('POST', '/cluster/force-new', { as: `${user}:${passphrase}` })
 
 export const membersAt = async ({ rig }: TestNode) =>
-  (await expect(200, rig.call('GET /cluster/members'))).json as {
+  (await expect(200, rig.call('GET', '/cluster/members', { as: 'admin' }))).json() as {
     id: string
     name: string
     urls: string[]
@@ -154,7 +155,10 @@ export const membersAt = async ({ rig }: TestNode) =>
   }[]
 
 export const keysAt = async ({ rig }: Pick<TestNode, 'rig'>): Promise<string[]> =>
-  (await expect(200, rig.call('GET /keys'))).json.map(({ id }: { id: string }) => id).sort()
+  (await expect(200, rig.call('GET', '/keys', { as: 'admin' })))
+    .json()
+    .map(({ id }: { id: string }) => id)
+    .sort()
 
 /** The process ends, and another begins with what lies on the disk; its etcd has gone on. */
 export async function restart(node: TestNode): Promise<void> {

@@ -6,25 +6,25 @@ import { operationalRig } from '../../support/in-process.ts'
 
 test('every role learns who it is, without a line in the audit log', async (t) => {
   const rig = await operationalRig(t)
-  const before = (await rig.call('GET /audit')).json.head.sequence
+  const before = (await rig.call('GET', '/audit', { as: 'admin' })).json().head.sequence
   for (const [user, role] of [
     ['admin', 'Administrator'],
     ['metrics', 'Metrics'],
     ['backup', 'Backup'],
   ] as const) {
-    const { status, json, headers } = await rig.call('GET /account', { as: user })
+    const { status, json, headers } = await rig.call('GET', '/account', { as: user })
     assert.equal(status, 200)
-    assert.deepEqual(json, { user, realName: user, role })
-    assert.equal(headers.get('cache-control'), 'no-cache')
+    assert.deepEqual(json(), { user, realName: user, role })
+    assert.equal(headers['cache-control'], 'no-cache')
   }
-  assert.equal((await rig.call('GET /audit')).json.head.sequence, before)
+  assert.equal((await rig.call('GET', '/audit', { as: 'admin' })).json().head.sequence, before)
 })
 
 test('an Operator sees the tags it has now', async (t) => {
   const rig = await operationalRig(t)
-  const account = async () => (await rig.call('GET /account', { as: 'operator' })).json
+  const account = async () => (await rig.call('GET', '/account', { as: 'operator' })).json()
   assert.deepEqual(await account(), { user: 'operator', realName: 'operator', role: 'Operator', tags: [] })
-  for (const tag of ['munich', 'berlin']) await rig.call(`PUT /users/operator/tags/${tag}`)
+  for (const tag of ['munich', 'berlin']) await rig.call('PUT', `/users/operator/tags/${tag}`, { as: 'admin' })
   assert.deepEqual((await account()).tags, ['berlin', 'munich'])
 })
 
@@ -36,9 +36,9 @@ test('users of a namespace see it, once it exists', async (t) => {
     ['backend~gauge', 'Metrics'],
   ] as const)
     await rig.user(id, role)
-  assert.equal(await rig.status('GET /account', { as: 'backend~chief' }), 403)
-  await rig.call('PUT /namespaces/backend')
-  const account = async (as: string) => (await rig.call('GET /account', { as })).json
+  assert.equal(await rig.status('GET', '/account', { as: 'backend~chief' }), 403)
+  await rig.call('PUT', '/namespaces/backend', { as: 'admin' })
+  const account = async (as: string) => (await rig.call('GET', '/account', { as })).json()
   const common = { namespace: 'backend' }
   assert.deepEqual(await account('backend~chief'), {
     user: 'backend~chief',
@@ -52,7 +52,7 @@ test('users of a namespace see it, once it exists', async (t) => {
 
 test('nobody learns anything without credentials, or while it is Locked', async (t) => {
   const rig = await operationalRig(t)
-  assert.equal(await rig.status('GET /account', { as: null }), 401)
-  await rig.call('POST /lock')
-  assert.equal(await rig.status('GET /account'), 412)
+  assert.equal(await rig.status('GET', '/account'), 401)
+  await rig.call('POST', '/lock', { as: 'admin' })
+  assert.equal(await rig.status('GET', '/account', { as: 'admin' }), 412)
 })

@@ -11,7 +11,8 @@ import type { State } from '../../../firmware/base/states.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import type { Declaration } from '../../../firmware/kms/pipeline/endpoint.ts'
 import { BACKUP, digestStore, restore, setBackupPassphrase, takeBackup, unlock } from '../../backup/rig.ts'
-import { ADMIN, type Answer, openRig, operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
+import { type Reply, splitLine } from '../../support/client.ts'
+import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 const NEW = 'another passphrase'
 const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64')
@@ -73,7 +74,7 @@ const samples = (backup: Uint8Array<ArrayBuffer>): Record<string, Sample> => ({
 interface Held {
   name: string
   expected: number | undefined
-  answer: Promise<Answer>
+  answer: Promise<Reply>
   /** The first piece of the body was asked for. */
   opened: Promise<void>
   release: () => void
@@ -102,8 +103,8 @@ function hold(rig: Rig, declaration: Declaration<never>, backup: Uint8Array<Arra
     await released.promise
     yield bytes.subarray(-1)
   }
-  const role = access === 'public' ? null : access.roles[0] === 'Operator' ? 'op' : 'boss'
-  const answer = rig.call(line, {
+  const role = access === 'public' ? undefined : access.roles[0] === 'Operator' ? 'op' : 'boss'
+  const answer = rig.call(...splitLine(line), {
     as: role && (team ? `${team}~${role}` : role),
     body: ReadableStream.from(pieces()),
     headers: { 'content-type': sample.type ?? types[0]! },
@@ -125,17 +126,17 @@ async function furnished(t: TestContext, team = ''): Promise<[rig: Rig, backup: 
   const prefix = team && `${team}~`
   await setBackupPassphrase(rig)
   await rig.user(`${prefix}boss`, 'Administrator')
-  if (team !== '') await rig.call(`PUT /namespaces/${team}`)
+  if (team !== '') await rig.call('PUT', `/namespaces/${team}`, { as: 'admin' })
   const as = `${prefix}boss`
   await rig.user(`${prefix}op`, 'Operator', as)
   await rig.user(`${prefix}victim`, 'Operator', as)
-  assert.equal(await rig.status(`PUT /users/${prefix}op/tags/berlin`, { as }), 204)
+  assert.equal(await rig.status('PUT', `/users/${prefix}op/tags/berlin`, { as }), 204)
   const restrictions = { tags: ['berlin'] }
   await rig.key('key', { restrictions }, as)
   await rig.key('moved', {}, as)
   const mechanisms = ['AES_Encryption_CBC', 'AES_Decryption_CBC']
   await rig.key('aes', { type: 'Generic', length: 128, mechanisms, restrictions }, as)
-  assert.equal(await rig.status('POST /random', { as: `${prefix}op`, json: { length: 1 } }), 200) // remembered from now on
+  assert.equal(await rig.status('POST', '/random', { as: `${prefix}op`, json: { length: 1 } }), 200) // remembered from now on
   return [rig, await takeBackup(rig)]
 }
 
@@ -150,15 +151,15 @@ async function outcome(held: readonly Held[]): Promise<Map<string, number>> {
 const all = (held: readonly Held[], status: number) => new Map(held.map(({ name }) => [name, status]))
 
 const remove = async (rig: Rig, ...ids: string[]) => {
-  for (const id of ids) assert.equal(await rig.status(`DELETE /users/${id}`), 204)
+  for (const id of ids) assert.equal(await rig.status('DELETE', `/users/${id}`, { as: 'admin' }), 204)
 }
 
 /** What happens while bodies are held, and what each request then gets. */
 const EVENTS: Record<string, [happen: (rig: Rig, backup: Uint8Array<ArrayBuffer>) => Promise<void>, status: number]> = {
-  'a lock': [async (rig) => assert.equal(await rig.status('POST /lock'), 204), 412],
+  'a lock': [async (rig) => assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204), 412],
   'a lock and an unlock': [
     async (rig) => {
-      assert.equal(await rig.status('POST /lock'), 204)
+      assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
       await unlock(rig)
     },
     412,
@@ -190,7 +191,10 @@ const EVENTS: Record<string, [happen: (rig: Rig, backup: Uint8Array<ArrayBuffer>
   'another passphrase of the caller': [
     async (rig) => {
       for (const id of ['boss', 'op'])
-        assert.equal(await rig.status(`POST /users/${id}/passphrase`, { json: { passphrase: 'after reset' } }), 204)
+        assert.equal(
+          await rig.status('POST', `/users/${id}/passphrase`, { as: 'admin', json: { passphrase: 'after reset' } }),
+          204,
+        )
     },
     401,
   ],
@@ -214,7 +218,7 @@ test('no body is acted upon that was held over the deletion of the namespace', a
   const [rig, backup] = await furnished(t, 'team')
   const held = await holdAll(rig, backup, 'Operational', 'team')
   assert.ok(held.length >= 12)
-  assert.equal(await rig.status('DELETE /namespaces/team'), 204)
+  assert.equal(await rig.status('DELETE', '/namespaces/team', { as: 'admin' }), 204)
   const before = contents(rig)
   for (const { release } of held) release()
   assert.deepEqual(await outcome(held), all(held, 403))
@@ -224,14 +228,14 @@ test('no body is acted upon that was held over the deletion of the namespace', a
 test('tags that were taken while a body was held count, and nothing else ends', async (t) => {
   const [rig, backup] = await furnished(t)
   const held = await holdAll(rig, backup, 'Operational')
-  assert.equal(await rig.status('DELETE /users/op/tags/berlin'), 204)
+  assert.equal(await rig.status('DELETE', '/users/op/tags/berlin', { as: 'admin' }), 204)
   const restored = held.find(({ name }) => name === 'POST /system/restore')!
   for (const one of held) {
     if (one === restored) continue // it would end the others
     one.release()
     const { status, text } = await one.answer
     if (/sign|encrypt|decrypt/.test(one.name)) assert.equal(status, 403, one.name)
-    else assert.equal(status, one.expected ?? status, `${one.name}: ${text}`)
+    else assert.equal(status, one.expected ?? status, `${one.name}: ${text()}`)
     assert.ok(status < 500, one.name)
   }
   restored.release()
@@ -246,17 +250,17 @@ test('what is public before provisioning ends with it: a stranger neither takes 
     ...(await Promise.all(Array.from({ length: 12 }, () => holdAll(rig, backup, 'Unprovisioned')))).flat(),
   ]
   const json = { unlockPassphrase: 'of the owner', adminPassphrase: ADMIN, systemTime: '2030-01-02T03:04:05Z' }
-  assert.equal(await rig.status('POST /provision', { as: null, json }), 204)
+  assert.equal(await rig.status('POST', '/provision', { json }), 204)
   const statuses = new Set((await outcome(held)).values())
   assert.deepEqual(
     [...statuses].filter((status) => status !== 503),
     [412],
   )
   for (const { release } of held) release()
-  assert.equal(await rig.status('POST /lock'), 204)
-  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 403)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
+  assert.equal(await rig.status('POST', '/unlock', { json: { passphrase: UNLOCK } }), 403)
   rig.nowMs += 1000
-  assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: 'of the owner' } }), 204)
+  assert.equal(await rig.status('POST', '/unlock', { json: { passphrase: 'of the owner' } }), 204)
 })
 
 test("restores that are held keep nobody's own restore waiting", async (t) => {
@@ -265,7 +269,7 @@ test("restores that are held keep nobody's own restore waiting", async (t) => {
   const uploads = withBody('Unprovisioned').filter(({ path }) => path === '/system/restore')
   const held = Array.from({ length: 20 }, () => hold(rig, uploads[0]!, backup))
   await Promise.all(held.map(({ opened }) => opened))
-  assert.equal((await restore(rig, { backupPassphrase: BACKUP }, backup, { as: null })).status, 204)
+  assert.equal((await restore(rig, { backupPassphrase: BACKUP }, backup, { as: undefined })).status, 204)
   assert.equal(rig.appliance.state, 'Locked')
   for (const { release } of held) release()
   for (const { answer } of held) assert.ok([412, 503].includes((await answer).status))
@@ -273,10 +277,10 @@ test("restores that are held keep nobody's own restore waiting", async (t) => {
 
 test('an unlock that was held over another one and a lock opens nothing', async (t) => {
   const [rig, backup] = await furnished(t)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   const held = await holdAll(rig, backup, 'Locked')
   await unlock(rig)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   for (const { release } of held) release()
   assert.deepEqual(await outcome(held), all(held, 412))
   assert.equal(rig.appliance.state, 'Locked')
@@ -339,9 +343,9 @@ test('a turn in a queue is that of the request that waits for it, not of the one
   const [rig] = await furnished(t)
   const { let: letOthers, open } = gate(rig.pool)
   const json = { passphrase: NEW }
-  const gone = rig.call('PUT /config/backup-passphrase', { as: 'boss', json })
+  const gone = rig.call('PUT', '/config/backup-passphrase', { as: 'boss', json })
   await sleep(20)
-  const stays = rig.call('PUT /config/backup-passphrase', { json })
+  const stays = rig.call('PUT', '/config/backup-passphrase', { as: 'admin', json })
   await sleep(20)
   letOthers()
   await remove(rig, 'boss')
@@ -354,7 +358,7 @@ test('an answer that is sent as it is made ends with the request that asked for 
   const [rig] = await furnished(t)
   const whole = await takeBackup(rig)
   assert.ok(whole.length > 0)
-  const taking = rig.call('POST /system/backup', { as: 'backup' })
+  const taking = rig.call('POST', '/system/backup', { as: 'backup' })
   await remove(rig, 'backup')
   const { status, bytes } = await taking
   assert.ok(status === 401 || bytes.length < whole.length)
@@ -363,9 +367,9 @@ test('an answer that is sent as it is made ends with the request that asked for 
 test('a namespaced Administrator does not learn which users exist elsewhere', async (t) => {
   const rig = await operationalRig(t)
   await rig.user('team~boss', 'Administrator')
-  await rig.call('PUT /namespaces/team')
+  await rig.call('PUT', '/namespaces/team', { as: 'admin' })
   const ask = (id: string, headers: Record<string, string>) =>
-    rig.status(`PUT /users/${id}`, { as: 'team~boss', json: newUser, headers })
+    rig.status('PUT', `/users/${id}`, { as: 'team~boss', json: newUser, headers })
   for (const headers of [{ 'if-none-match': '*' }, { 'if-match': '*' }, { 'if-match': '"x"' }, {}] as Record<
     string,
     string

@@ -10,13 +10,13 @@ import { openRig } from '../../support/in-process.ts'
 
 test('the OpenAPI document is valid and lists every endpoint with its states and who may call', async (t) => {
   const rig = await openRig(t)
-  const { status, json } = await rig.call('GET /openapi.json', { as: null })
+  const { status, json } = await rig.call('GET', '/openapi.json')
   assert.equal(status, 200)
-  const { valid, errors } = await new Validator().validate(structuredClone(json))
+  const { valid, errors } = await new Validator().validate(structuredClone(json()))
   assert(valid, JSON.stringify(errors))
   for (const { method, path, states } of DECLARATIONS) {
     const pattern = path.replace(/:(\w+)/g, '{$1}')
-    const operation = json.paths[pattern]?.[method.toLowerCase()]
+    const operation = json().paths[pattern]?.[method.toLowerCase()]
     assert(operation !== undefined, `${method} ${path}`)
     assert.deepEqual(operation['x-states'], states)
   }
@@ -24,15 +24,17 @@ test('the OpenAPI document is valid and lists every endpoint with its states and
 
 test('the RAML document is valid', async (t) => {
   const rig = await openRig(t)
-  const { status, text } = await rig.call('GET /api.raml', { as: null })
+  const { status, text } = await rig.call('GET', '/api.raml')
   assert.equal(status, 200)
-  const { conforms, results } = await webApi.WebApiParser.raml10.validate(await webApi.WebApiParser.raml10.parse(text))
+  const { conforms, results } = await webApi.WebApiParser.raml10.validate(
+    await webApi.WebApiParser.raml10.parse(text()),
+  )
   assert(conforms, results.map(({ message }) => message).join('\n'))
 })
 
 test('the YAML document says what the JSON document says', async (t) => {
   const rig = await openRig(t)
-  const { text } = await rig.call('GET /openapi.yaml', { as: null })
-  const { json } = await rig.call('GET /openapi.json', { as: null })
-  assert.deepEqual(parse(text), json)
+  const { text } = await rig.call('GET', '/openapi.yaml')
+  const { json } = await rig.call('GET', '/openapi.json')
+  assert.deepEqual(parse(text()), json())
 })

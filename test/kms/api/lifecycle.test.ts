@@ -8,29 +8,29 @@ const PROVISION = { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN, systemTime
 
 test('tells vendor and product, with an etag that answers 304', async (t) => {
   const rig = await openRig(t)
-  const { json, headers } = await rig.call('GET /info', { as: null })
-  assert.deepEqual(json, { vendor: 'Coffer', product: 'Coffer' })
-  assert.equal(await rig.status('GET /info', { as: null, headers: { 'if-none-match': headers.get('etag')! } }), 304)
+  const { json, headers } = await rig.call('GET', '/info')
+  assert.deepEqual(json(), { vendor: 'Coffer', product: 'Coffer' })
+  assert.equal(await rig.status('GET', '/info', { headers: { 'if-none-match': headers.etag! } }), 304)
 })
 
 test('health answers per state', async (t) => {
   const rig = await openRig(t)
   const seen = async () => [
-    (await rig.call('GET /health/state', { as: null })).json.state,
-    await rig.status('GET /health/alive', { as: null }),
-    await rig.status('GET /health/ready', { as: null }),
-    await rig.status('GET /health/diagnose', { as: null }),
-    await rig.status('GET /health/diagnose'),
+    (await rig.call('GET', '/health/state')).json().state,
+    await rig.status('GET', '/health/alive'),
+    await rig.status('GET', '/health/ready'),
+    await rig.status('GET', '/health/diagnose'),
+    await rig.status('GET', '/health/diagnose', { as: 'admin' }),
   ]
   assert.deepEqual(await seen(), ['Unprovisioned', 200, 412, 200, 200])
-  assert.equal(await rig.status('POST /provision', { as: null, json: PROVISION }), 204)
+  assert.equal(await rig.status('POST', '/provision', { json: PROVISION }), 204)
   assert.deepEqual(await seen(), ['Operational', 412, 200, 401, 200])
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   assert.deepEqual(await seen(), ['Locked', 200, 412, 200, 200])
-  const { headers, text } = await rig.call('GET /health/alive', { as: null })
-  assert.equal(headers.get('content-length'), '0')
-  assert.equal(headers.get('cache-control'), 'no-cache')
-  assert.equal(text, '')
+  const { headers, text } = await rig.call('GET', '/health/alive')
+  assert.equal(headers['content-length'], '0')
+  assert.equal(headers['cache-control'], 'no-cache')
+  assert.equal(text(), '')
 })
 
 test('without credentials a body has 16 KiB at most, which holds any passphrase', async (t) => {
@@ -40,14 +40,14 @@ test('without credentials a body has 16 KiB at most, which holds any passphrase'
     .replace(UNLOCK, longest)
     .padEnd(16 * 1024)
   const headers = { 'content-type': 'application/json' }
-  assert.equal(await rig.status('POST /provision', { as: null, body: `${body} `, headers }), 413)
-  assert.equal(await rig.status('POST /provision', { as: null, body, headers }), 204)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/provision', { body: `${body} `, headers }), 413)
+  assert.equal(await rig.status('POST', '/provision', { body, headers }), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   const unlock = `{"passphrase":"${longest}"}`.padEnd(16 * 1024)
-  assert.equal(await rig.status('POST /unlock', { as: null, body: `${unlock} `, headers }), 413)
+  assert.equal(await rig.status('POST', '/unlock', { body: `${unlock} `, headers }), 413)
   const pieces = ReadableStream.from([Buffer.from(unlock), Buffer.from(' ')])
-  assert.equal(await rig.status('POST /unlock', { as: null, body: pieces, headers }), 413)
-  assert.equal(await rig.status('POST /unlock', { as: null, body: unlock, headers }), 204)
+  assert.equal(await rig.status('POST', '/unlock', { body: pieces, headers }), 413)
+  assert.equal(await rig.status('POST', '/unlock', { body: unlock, headers }), 204)
 })
 
 test('refuses provisioning with weak passphrases, a time without offset, missing or unknown members', async (t) => {
@@ -60,18 +60,21 @@ test('refuses provisioning with weak passphrases, a time without offset, missing
     { ...PROVISION, more: 1 },
     { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN },
   ])
-    assert.equal(await rig.status('POST /provision', { as: null, json }), 400, JSON.stringify(json))
-  assert.equal(await rig.status('POST /provision', { as: null, json: PROVISION }), 204)
-  assert.equal(await rig.status('POST /provision', { as: null, json: PROVISION }), 412)
-  assert.deepEqual((await rig.call('GET /users/admin')).json, { realName: 'admin', role: 'Administrator' })
-  assert.match((await rig.call('GET /config/time')).json.time, /^2030-01-02T03:04:\d\dZ$/)
+    assert.equal(await rig.status('POST', '/provision', { json }), 400, JSON.stringify(json))
+  assert.equal(await rig.status('POST', '/provision', { json: PROVISION }), 204)
+  assert.equal(await rig.status('POST', '/provision', { json: PROVISION }), 412)
+  assert.deepEqual((await rig.call('GET', '/users/admin', { as: 'admin' })).json(), {
+    realName: 'admin',
+    role: 'Administrator',
+  })
+  assert.match((await rig.call('GET', '/config/time', { as: 'admin' })).json().time, /^2030-01-02T03:04:\d\dZ$/)
 })
 
 test('unlocks with the right passphrase only, one failed attempt a second', async (t) => {
   const rig = await operationalRig(t)
-  const unlock = (passphrase: unknown) => rig.status('POST /unlock', { as: null, json: { passphrase } })
+  const unlock = (passphrase: unknown) => rig.status('POST', '/unlock', { json: { passphrase } })
   assert.equal(await unlock(UNLOCK), 412)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
   assert.equal(await unlock('wrong passphrase'), 403)
   assert.match(rig.entries.at(-1)!.message, /unlocking from inside failed: wrong passphrase/)
   assert.equal(rig.entries.at(-1)!.level, 'warning')
@@ -80,51 +83,54 @@ test('unlocks with the right passphrase only, one failed attempt a second', asyn
   assert.equal(await unlock('short'), 400)
   assert.equal(await unlock(UNLOCK), 429)
   rig.nowMs += 1000
-  assert.equal(await rig.status('POST /unlock', { as: null, body: '{}}}' }), 400)
+  assert.equal(await rig.status('POST', '/unlock', { body: '{}}}' }), 400)
   assert.equal(await unlock(UNLOCK), 204)
-  assert.equal(await rig.status('GET /users'), 200)
+  assert.equal(await rig.status('GET', '/users', { as: 'admin' }), 200)
 })
 
 test('only root Administrators lock', async (t) => {
   const rig = await operationalRig(t)
-  assert.equal(await rig.status('POST /lock', { as: 'operator' }), 403)
+  assert.equal(await rig.status('POST', '/lock', { as: 'operator' }), 403)
   await rig.user('ns~boss', 'Administrator')
-  assert.equal(await rig.status('PUT /namespaces/ns'), 204)
-  assert.equal(await rig.status('POST /lock', { as: 'ns~boss' }), 403)
-  assert.equal(await rig.status('POST /lock'), 204)
+  assert.equal(await rig.status('PUT', '/namespaces/ns', { as: 'admin' }), 204)
+  assert.equal(await rig.status('POST', '/lock', { as: 'ns~boss' }), 403)
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
 })
 
 test('gives random bytes to Operators', async (t) => {
   const rig = await operationalRig(t)
-  const random = (length: unknown) => rig.call('POST /random', { as: 'operator', json: { length } })
-  assert.equal(Buffer.from((await random(1024)).json.random, 'base64').length, 1024)
-  assert.equal(Buffer.from((await random(1)).json.random, 'base64').length, 1)
+  const random = (length: unknown) => rig.call('POST', '/random', { as: 'operator', json: { length } })
+  assert.equal(Buffer.from((await random(1024)).json().random, 'base64').length, 1024)
+  assert.equal(Buffer.from((await random(1)).json().random, 'base64').length, 1)
   for (const length of [0, 1025, 1.5, '8', null]) assert.equal((await random(length)).status, 400, String(length))
-  assert.equal(await rig.status('POST /random', { json: { length: 8 } }), 403)
+  assert.equal(await rig.status('POST', '/random', { as: 'admin', json: { length: 8 } }), 403)
 })
 
 test('metrics are strings, for Metrics only', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('one')
-  const metrics = (await rig.call('GET /metrics', { as: 'metrics' })).json
+  const metrics = (await rig.call('GET', '/metrics', { as: 'metrics' })).json()
   for (const [name, value] of Object.entries(metrics)) assert.equal(typeof value, 'string', name)
   assert.equal(metrics.generate, '1')
   assert.equal(metrics.sign, '0')
   assert(Number(metrics['kv write']) >= 5)
-  assert.equal(await rig.status('POST /keys/one/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }), 200)
-  assert.equal((await rig.call('GET /metrics', { as: 'metrics' })).json.sign, '1')
-  assert.equal(await rig.status('GET /metrics'), 403)
+  assert.equal(
+    await rig.status('POST', '/keys/one/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }),
+    200,
+  )
+  assert.equal((await rig.call('GET', '/metrics', { as: 'metrics' })).json().sign, '1')
+  assert.equal(await rig.status('GET', '/metrics', { as: 'admin' }), 403)
 })
 
 test('changes the unlock passphrase', async (t) => {
   const rig = await operationalRig(t)
   const change = (currentPassphrase: string, newPassphrase: string) =>
-    rig.status('PUT /config/unlock-passphrase', { json: { currentPassphrase, newPassphrase } })
+    rig.status('PUT', '/config/unlock-passphrase', { as: 'admin', json: { currentPassphrase, newPassphrase } })
   assert.equal(await change('', 'another passphrase'), 403)
   assert.equal(await change(UNLOCK, 'short'), 400)
   assert.equal(await change(UNLOCK, 'another passphrase'), 204)
-  assert.equal(await rig.status('POST /lock'), 204)
-  const unlock = (passphrase: string) => rig.status('POST /unlock', { as: null, json: { passphrase } })
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
+  const unlock = (passphrase: string) => rig.status('POST', '/unlock', { json: { passphrase } })
   assert.equal(await unlock(UNLOCK), 403)
   rig.nowMs += 1000
   assert.equal(await unlock('another passphrase'), 204)
@@ -132,22 +138,22 @@ test('changes the unlock passphrase', async (t) => {
 
 test('switches unattended boot', async (t) => {
   const rig = await operationalRig(t)
-  const first = await rig.call('GET /config/unattended-boot')
-  assert.deepEqual(first.json, { status: 'off' })
+  const first = await rig.call('GET', '/config/unattended-boot', { as: 'admin' })
+  assert.deepEqual(first.json(), { status: 'off' })
   for (const json of [{ status: 'yes' }, { status: 'on', more: 1 }, {}])
-    assert.equal(await rig.status('PUT /config/unattended-boot', { json }), 400)
-  assert.equal(await rig.status('PUT /config/unattended-boot', { body: '{"status":"on"}' }), 415)
-  assert.equal(await rig.status('PUT /config/unattended-boot', { json: { status: 'on' } }), 204)
-  const second = await rig.call('GET /config/unattended-boot')
-  assert.deepEqual(second.json, { status: 'on' })
-  assert.notEqual(first.headers.get('etag'), second.headers.get('etag'))
+    assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', json }), 400)
+  assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', body: '{"status":"on"}' }), 415)
+  assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', json: { status: 'on' } }), 204)
+  const second = await rig.call('GET', '/config/unattended-boot', { as: 'admin' })
+  assert.deepEqual(second.json(), { status: 'on' })
+  assert.notEqual(first.headers.etag, second.headers.etag)
 })
 
 test('sets the time, in UTC only', async (t) => {
   const rig = await operationalRig(t)
-  const set = (time: string) => rig.status('PUT /config/time', { json: { time } })
+  const set = (time: string) => rig.status('PUT', '/config/time', { as: 'admin', json: { time } })
   assert.equal(await set('2031-05-06T07:08:09.123456+00:00'), 204)
-  assert.match((await rig.call('GET /config/time')).json.time, /^2031-05-06T07:08:\d\dZ$/)
+  assert.match((await rig.call('GET', '/config/time', { as: 'admin' })).json().time, /^2031-05-06T07:08:\d\dZ$/)
   for (const time of ['2031-05-06', '2031-05-06T07:08:09+02:00', '2031-02-30T00:00:00Z'])
     assert.equal(await set(time), 400, time)
 })
@@ -155,14 +161,14 @@ test('sets the time, in UTC only', async (t) => {
 test('what runs when the appliance locks ends with 412', async (t) => {
   const rig = await operationalRig(t)
   const json = { id: 'late', type: 'RSA', length: 2048, mechanisms: ['RSA_Signature_PKCS1'] }
-  const generation = rig.status('POST /keys/generate', { json })
+  const generation = rig.status('POST', '/keys/generate', { as: 'admin', json })
   const passphrase = 'a new passphrase'
-  const users = rig.status('PUT /users/late', { json: { realName: 'l', role: 'Operator', passphrase } })
+  const users = rig.status('PUT', '/users/late', { as: 'admin', json: { realName: 'l', role: 'Operator', passphrase } })
   await new Promise((resolve) => setTimeout(resolve, 20))
   rig.appliance.lock()
   const statuses = [await generation, await users]
   assert.equal(statuses[0], 412)
   await rig.appliance.unlock(new TextEncoder().encode(UNLOCK))
-  assert.equal(await rig.status('GET /keys/late'), 404)
-  assert.equal(await rig.status('GET /users/late'), statuses[1] === 201 ? 200 : 404)
+  assert.equal(await rig.status('GET', '/keys/late', { as: 'admin' }), 404)
+  assert.equal(await rig.status('GET', '/users/late', { as: 'admin' }), statuses[1] === 201 ? 200 : 404)
 })

@@ -7,9 +7,11 @@ import type { ChatService } from '../../../firmware/kms/api/services.ts'
 import { operationalRig, type Rig, UNLOCK } from '../../support/in-process.ts'
 
 async function samples(rig: Rig, as = 'metrics'): Promise<Map<string, number>> {
-  const { status, text } = await rig.call('GET /metrics', { as, headers: { accept: 'text/plain' } })
-  assert.equal(status, 200, text)
-  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const { status, text } = await rig.call('GET', '/metrics', { as, headers: { accept: 'text/plain' } })
+  assert.equal(status, 200, text())
+  const lines = text()
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
 }
 
@@ -20,7 +22,7 @@ test('keys and users are counted, for those of a namespace its own', async (t) =
     ['backend~gauge', 'Metrics'],
   ] as const)
     await rig.user(id, role)
-  await rig.call('PUT /namespaces/backend')
+  await rig.call('PUT', '/namespaces/backend', { as: 'admin' })
   await rig.key('one')
   await rig.key('two')
   await rig.key('one', {}, 'backend~chief')
@@ -28,8 +30,8 @@ test('keys and users are counted, for those of a namespace its own', async (t) =
   assert.deepEqual([all.get('coffer_keys'), all.get('coffer_users')], [3, 6])
   const own = await samples(rig, 'backend~gauge')
   assert.deepEqual([own.get('coffer_keys'), own.get('coffer_users')], [1, 2])
-  await rig.call('DELETE /keys/two')
-  await rig.call('DELETE /namespaces/backend')
+  await rig.call('DELETE', '/keys/two', { as: 'admin' })
+  await rig.call('DELETE', '/namespaces/backend', { as: 'admin' })
   assert.equal((await samples(rig)).get('coffer_keys'), 1)
 })
 
@@ -55,23 +57,23 @@ test('a backup is noted once it was sent to its end, and still known after a loc
   const rig = await operationalRig(t)
   const name = 'coffer_last_backup_timestamp_seconds'
   const json = { newPassphrase: 'backup passphrase', currentPassphrase: '' }
-  assert.equal(await rig.status('PUT /config/backup-passphrase', { json }), 204)
+  assert.equal(await rig.status('PUT', '/config/backup-passphrase', { as: 'admin', json }), 204)
   assert.equal((await samples(rig)).get(name), 0)
   const { stream } = await rig.appliance.backups.make('coffer')
   for await (const _ of stream) break // the client has gone
   assert.equal((await samples(rig)).get(name), 0)
   const before = rig.appliance.clock.now() / 1000
-  assert.equal(await rig.status('POST /system/backup', { as: 'backup' }), 200)
+  assert.equal(await rig.status('POST', '/system/backup', { as: 'backup' }), 200)
   const noted = (await samples(rig)).get(name)!
   assert.ok(before <= noted && noted <= rig.appliance.clock.now() / 1000, `${noted}`)
-  await rig.call('POST /lock')
-  await rig.call('POST /unlock', { as: null, json: { passphrase: UNLOCK } })
+  await rig.call('POST', '/lock', { as: 'admin' })
+  await rig.call('POST', '/unlock', { json: { passphrase: UNLOCK } })
   assert.equal((await samples(rig)).get(name), noted)
 })
 
 test('the JSON has the names that clients know, and no more', async (t) => {
   const rig = await operationalRig(t)
-  const names = Object.keys((await rig.call('GET /metrics', { as: 'metrics' })).json)
+  const names = Object.keys((await rig.call('GET', '/metrics', { as: 'metrics' })).json())
   assert.ok(!names.some((name) => /undefined|coffer|backup|certificate/.test(name)), names.join())
 })
 
@@ -108,9 +110,9 @@ test('the state and size of a chat that runs are told, but not to users of a nam
   })
   await rig.user('backend~chief', 'Administrator')
   await rig.user('backend~gauge', 'Metrics')
-  await rig.call('PUT /namespaces/backend')
+  await rig.call('PUT', '/namespaces/backend', { as: 'admin' })
   assert.deepEqual(ofChat(await samples(rig, 'backend~gauge')), {})
-  assert.doesNotMatch((await rig.call('GET /metrics', { as: 'metrics' })).text, /chat/)
+  assert.doesNotMatch((await rig.call('GET', '/metrics', { as: 'metrics' })).text(), /chat/)
 })
 
 test('a chat that has failed, ends meanwhile or never answers holds no metrics up', async (t) => {

@@ -27,24 +27,25 @@ describe('ML-DSA keys', () => {
   })
   after(() => rig.close())
 
-  const publicPem = async (id: string) => createPublicKey((await rig.call(`GET /keys/${id}/public.pem`)).text)
-  const ask = (id: string, json: object, as = 'operator') => rig.call(`POST /keys/${id}/sign`, { as, json })
+  const publicPem = async (id: string) =>
+    createPublicKey((await rig.call('GET', `/keys/${id}/public.pem`, { as: 'admin' })).text())
+  const ask = (id: string, json: object, as = 'operator') => rig.call('POST', `/keys/${id}/sign`, { as, json })
   const signed = async (id: string, json: object): Promise<Buffer> => {
     const { status, json: answer, text } = await ask(id, json)
-    assert.equal(status, 200, text)
-    return Buffer.from(answer.signature, 'base64')
+    assert.equal(status, 200, text())
+    return Buffer.from(answer().signature, 'base64')
   }
   const refused = async (id: string, json: object): Promise<string> => {
     const { status, text } = await ask(id, json)
-    assert.equal(status, 400, text)
-    return text
+    assert.equal(status, 400, text())
+    return text()
   }
 
   for (const { type, name, publicBytes, signatureBytes } of SETS)
     test(`${type}: generated, signs, and others verify`, async () => {
-      const { json } = await rig.call(`GET /keys/${name}`)
-      assert.deepEqual([json.type, json.mechanisms], [type, BOTH])
-      assert.equal(Buffer.from(json.public.data, 'base64').length, publicBytes)
+      const { json } = await rig.call('GET', `/keys/${name}`, { as: 'admin' })
+      assert.deepEqual([json().type, json().mechanisms], [type, BOTH])
+      assert.equal(Buffer.from(json().public.data, 'base64').length, publicBytes)
       const key = await publicPem(name)
       assert.equal(key.asymmetricKeyType, name)
       const message = Buffer.from('a message of any length, which is not hashed first')
@@ -86,11 +87,11 @@ describe('ML-DSA keys', () => {
 
   test('a mu of somebody else is signed as it is, where a mechanism permits it', async () => {
     const key = await publicPem('ml-dsa-65')
-    const { json } = await rig.call('GET /keys/ml-dsa-65')
+    const { json } = await rig.call('GET', '/keys/ml-dsa-65', { as: 'admin' })
     const message = Buffer.from('hashed by the client')
     const shake = (data: Uint8Array) =>
       Buffer.from(hash('shake256', data, { outputEncoding: 'hex', outputLength: 64 }), 'hex')
-    const tr = shake(Buffer.from(json.public.data, 'base64'))
+    const tr = shake(Buffer.from(json().public.data, 'base64'))
     const mu = shake(Buffer.concat([tr, Buffer.of(0, 0), message]))
     const external = (bytes: Uint8Array) => ({ mode: 'ML_DSA_EXTERNAL_MU', message: base64(bytes) })
     assert(verify(null, message, key, await signed('ml-dsa-65', external(mu))))
@@ -102,21 +103,24 @@ describe('ML-DSA keys', () => {
     await refused('plain', { mode: 'EdDSA', message: base64('x') })
     await refused('ec', { mode: 'ML_DSA', message: base64('x') })
     const generate = (type: string, mechanism: string) =>
-      rig.status('POST /keys/generate', { json: { id: 'misfit', type, mechanisms: [mechanism] } })
+      rig.status('POST', '/keys/generate', { as: 'admin', json: { id: 'misfit', type, mechanisms: [mechanism] } })
     for (const mechanism of BOTH)
       for (const type of ['EC_P256', 'Curve25519', 'Generic']) assert.equal(await generate(type, mechanism), 400)
     for (const mechanism of ['EdDSA_Signature', 'ECDSA_Signature', 'RSA_Signature_PKCS1', 'AES_Decryption_CBC'])
       assert.equal(await generate('ML_DSA_65', mechanism), 400)
-    assert.equal(await rig.status('GET /keys/misfit'), 404)
+    assert.equal(await rig.status('GET', '/keys/misfit', { as: 'admin' }), 404)
     assert.equal(
-      await rig.status('POST /keys/plain/decrypt', { ...operator, json: { mode: 'RAW', encrypted: 'AAAA' } }),
+      await rig.status('POST', '/keys/plain/decrypt', {
+        ...operator,
+        json: { mode: 'RAW', encrypted: 'AAAA' },
+      }),
       400,
     )
   })
 
   test('the length that a request names is ignored', async () => {
     await rig.key('long', { type: 'ML_DSA_44', length: 4096, mechanisms: ['ML_DSA_Signature'] })
-    assert.equal(await rig.status('DELETE /keys/long'), 204)
+    assert.equal(await rig.status('DELETE', '/keys/long', { as: 'admin' }), 204)
   })
 
   test('imported from a seed, from an expanded key and from a file, each the same key', async () => {
@@ -127,71 +131,75 @@ describe('ML-DSA keys', () => {
       const der = pair.privateKey.export({ format: 'der', type: 'pkcs8' })
       const expanded = der.subarray(-expandedBytes)
       const json = (data: Uint8Array) => ({ type, mechanisms: BOTH, private: { data: base64(data) } })
-      assert.equal(await rig.status('PUT /keys/from-seed', { json: json(seed) }), 204)
-      assert.equal(await rig.status('PUT /keys/from-expanded', { json: json(expanded) }), 204)
+      assert.equal(await rig.status('PUT', '/keys/from-seed', { as: 'admin', json: json(seed) }), 204)
+      assert.equal(await rig.status('PUT', '/keys/from-expanded', { as: 'admin', json: json(expanded) }), 204)
       const form = new FormData()
       form.append('arguments', new Blob([JSON.stringify({ mechanisms: BOTH })], { type: 'application/json' }))
       form.append('key_file', new Blob([pair.privateKey.export({ format: 'pem', type: 'pkcs8' }) as string]))
-      assert.equal(await rig.status('PUT /keys/from-pem', { body: form }), 204)
+      assert.equal(await rig.status('PUT', '/keys/from-pem', { as: 'admin', body: form }), 204)
       const pem = pair.publicKey.export({ format: 'pem', type: 'spki' })
       const message = Buffer.from('moved in')
       for (const id of ['from-seed', 'from-expanded', 'from-pem']) {
-        assert.equal((await rig.call(`GET /keys/${id}/public.pem`)).text, pem)
+        assert.equal((await rig.call('GET', `/keys/${id}/public.pem`, { as: 'admin' })).text(), pem)
         const signature = await signed(id, { mode: 'ML_DSA', message: base64(message) })
         assert(verify(null, message, pair.publicKey, signature))
-        assert.equal(await rig.status(`DELETE /keys/${id}`), 204)
+        assert.equal(await rig.status('DELETE', `/keys/${id}`, { as: 'admin' }), 204)
       }
       for (const wrong of [seed.subarray(1), Buffer.concat([seed, seed]), expanded.subarray(1)])
-        assert.equal(await rig.status('PUT /keys/none', { json: json(wrong) }), 400)
+        assert.equal(await rig.status('PUT', '/keys/none', { as: 'admin', json: json(wrong) }), 400)
       const spoilt = Buffer.from(expanded)
       spoilt[expandedBytes - 1]! ^= 1 // t0 is not what the rest gives
-      assert.equal(await rig.status('PUT /keys/none', { json: json(spoilt) }), 400)
-      assert.equal(await rig.status('GET /keys/none'), 404)
+      assert.equal(await rig.status('PUT', '/keys/none', { as: 'admin', json: json(spoilt) }), 400)
+      assert.equal(await rig.status('GET', '/keys/none', { as: 'admin' }), 404)
     }
   })
 
   test('have certificate requests, certificates, tags, labels and counts as every key', async () => {
     await rig.key('whole', { type: 'ML_DSA_44', mechanisms: ['ML_DSA_Signature'], label: 'release' })
-    const csr = await rig.call('POST /keys/whole/csr.pem', { json: { commonName: 'release.example.org' } })
-    assert.match(csr.text, /^-----BEGIN CERTIFICATE REQUEST-----/)
+    const csr = await rig.call('POST', '/keys/whole/csr.pem', {
+      as: 'admin',
+      json: { commonName: 'release.example.org' },
+    })
+    assert.match(csr.text(), /^-----BEGIN CERTIFICATE REQUEST-----/)
     const certificate = { body: 'any bytes', headers: { 'content-type': 'application/octet-stream' } }
-    assert.equal(await rig.status('PUT /keys/whole/cert', certificate), 201)
-    assert.equal(await rig.status('PUT /keys/whole/restrictions/tags/berlin'), 204)
+    assert.equal(await rig.status('PUT', '/keys/whole/cert', { as: 'admin', ...certificate }), 201)
+    assert.equal(await rig.status('PUT', '/keys/whole/restrictions/tags/berlin', { as: 'admin' }), 204)
     const message = { mode: 'ML_DSA', message: base64('x') }
     assert.equal((await ask('whole', message)).status, 403)
     assert.equal((await ask('whole', message, 'admin')).status, 403)
-    assert.equal(await rig.status('DELETE /keys/whole/restrictions/tags/berlin'), 204)
+    assert.equal(await rig.status('DELETE', '/keys/whole/restrictions/tags/berlin', { as: 'admin' }), 204)
     await signed('whole', message)
-    const { json } = await rig.call('GET /keys/whole')
-    assert.deepEqual([json.operations, json.label], [1, 'release'])
-    assert.equal(await rig.status('POST /keys/whole/move', { json: { newId: 'moved' } }), 200)
+    const { json } = await rig.call('GET', '/keys/whole', { as: 'admin' })
+    assert.deepEqual([json().operations, json().label], [1, 'release'])
+    assert.equal(await rig.status('POST', '/keys/whole/move', { as: 'admin', json: { newId: 'moved' } }), 200)
     await signed('moved', message)
-    assert.equal(await rig.status('DELETE /keys/moved'), 204)
+    assert.equal(await rig.status('DELETE', '/keys/moved', { as: 'admin' }), 204)
     assert.equal((await ask('moved', message)).status, 404)
   })
 
   test('live and go with their namespace', async () => {
     await rig.user('ns~admin', 'Administrator')
-    assert.equal(await rig.status('PUT /namespaces/ns'), 204)
+    assert.equal(await rig.status('PUT', '/namespaces/ns', { as: 'admin' }), 204)
     await rig.user('ns~operator', 'Operator', 'ns~admin')
     await rig.key('inside', { type: 'ML_DSA_44', mechanisms: ['ML_DSA_Signature'] }, 'ns~admin')
     const message = { mode: 'ML_DSA', message: base64('x') }
     assert.equal((await ask('inside', message, 'ns~operator')).status, 200)
     assert.equal((await ask('inside', message)).status, 404)
-    assert.equal(await rig.status('DELETE /namespaces/ns'), 204)
+    assert.equal(await rig.status('DELETE', '/namespaces/ns', { as: 'admin' }), 204)
     assert.equal((await ask('inside', message, 'ns~operator')).status, 403)
   })
 
   test('are used again after a lock', async () => {
     const key = await publicPem('ml-dsa-87')
-    assert.equal(await rig.status('POST /lock'), 204)
-    assert.equal(await rig.status('POST /unlock', { as: null, json: { passphrase: UNLOCK } }), 204)
+    assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
+    assert.equal(await rig.status('POST', '/unlock', { json: { passphrase: UNLOCK } }), 204)
     const message = Buffer.from('unlocked')
     assert(verify(null, message, key, await signed('ml-dsa-87', { mode: 'ML_DSA', message: base64(message) })))
   })
 
   test('are no keys for TLS', async () => {
-    for (const { type } of SETS) assert.equal(await rig.status('POST /config/tls/generate', { json: { type } }), 400)
+    for (const { type } of SETS)
+      assert.equal(await rig.status('POST', '/config/tls/generate', { as: 'admin', json: { type } }), 400)
   })
 })
 
@@ -208,33 +216,33 @@ for (const { type, name } of SETS)
   test(`${type}: a bit that flips in memory costs an answer and a line in the log, no wrong signature leaves, and the next is right`, async (t) => {
     const { rig, errors } = await rigWith(t, 'faulty-worker.ts')
     await rig.key(name, { type, mechanisms: BOTH })
-    const key = createPublicKey((await rig.call(`GET /keys/${name}/public.pem`)).text)
+    const key = createPublicKey((await rig.call('GET', `/keys/${name}/public.pem`, { as: 'admin' })).text())
     const sign = (message: Uint8Array) =>
-      rig.call(`POST /keys/${name}/sign`, { ...operator, json: { mode: 'ML_DSA', message: base64(message) } })
+      rig.call('POST', `/keys/${name}/sign`, { ...operator, json: { mode: 'ML_DSA', message: base64(message) } })
     const [message, flipping] = [Buffer.from('a message'), Buffer.alloc(32, 0xdd)]
     assert.equal((await sign(message)).status, 200)
     const { status, text } = await sign(flipping)
-    assert.deepEqual([status, text], [503, '{"message":"The crypto operation failed"}'])
+    assert.deepEqual([status, text()], [503, '{"message":"The crypto operation failed"}'])
     assert.equal(errors().length, 1)
     assert.match(errors()[0]!, /internal: The crypto operation failed$/)
     const after = await sign(message)
     assert.equal(after.status, 200)
-    assert(verify(null, message, key, Buffer.from(after.json.signature, 'base64')))
+    assert(verify(null, message, key, Buffer.from(after.json().signature, 'base64')))
   })
 
 test('a set whose known answer is wrong makes no keys and no signatures, and the log says so', async (t) => {
   const { rig, errors } = await rigWith(t, 'spoilt-worker.ts')
   const generate = (type: string) =>
-    rig.call('POST /keys/generate', { json: { id: type, type, mechanisms: ['ML_DSA_Signature'] } })
+    rig.call('POST', '/keys/generate', { as: 'admin', json: { id: type, type, mechanisms: ['ML_DSA_Signature'] } })
   const { status, text } = await generate('ML_DSA_44')
   const said = 'Signatures of ML_DSA_44 come out wrong: this computer or this software is broken'
-  assert.deepEqual([status, text], [503, JSON.stringify({ message: said })])
+  assert.deepEqual([status, text()], [503, JSON.stringify({ message: said })])
   assert.equal(errors().length, 1)
   assert(errors()[0]!.endsWith(`internal: ${said}`))
-  assert.equal(await rig.status('GET /keys/ML_DSA_44'), 404)
+  assert.equal(await rig.status('GET', '/keys/ML_DSA_44', { as: 'admin' }), 404)
   assert.equal((await generate('ML_DSA_65')).status, 201)
   const json = { mode: 'ML_DSA', message: base64('x') }
-  assert.equal(await rig.status('POST /keys/ML_DSA_65/sign', { ...operator, json }), 200)
+  assert.equal(await rig.status('POST', '/keys/ML_DSA_65/sign', { ...operator, json }), 200)
 })
 
 describe('GET /keys', () => {
@@ -249,9 +257,9 @@ describe('GET /keys', () => {
   after(() => rig.close())
 
   const ids = async (path: string, as = 'admin'): Promise<string[]> => {
-    const { status, json, text } = await rig.call(`GET ${path}`, { as })
-    assert.equal(status, 200, text)
-    return json.map(({ id }: { id: string }) => id)
+    const { status, json, text } = await rig.call('GET', `${path}`, { as })
+    assert.equal(status, 200, text())
+    return json().map(({ id }: { id: string }) => id)
   }
 
   test('shows the types that published clients know, and all to whoever asks', async () => {
@@ -263,27 +271,27 @@ describe('GET /keys', () => {
     assert.deepEqual(await ids('/keys?label=new&types=all'), ['key-b', 'key-c'])
     assert.deepEqual(await ids('/keys?filter=1', 'operator'), ['key-a', 'key-c'])
     assert.deepEqual(await ids('/keys?filter=1&types=all', 'operator'), ['key-a', 'key-b', 'key-c', 'other'])
-    assert.equal(await rig.status('GET /keys?types=some'), 400)
-    assert.equal(await rig.status('GET /keys/key-b'), 200)
+    assert.equal(await rig.status('GET', '/keys?types=some', { as: 'admin' }), 400)
+    assert.equal(await rig.status('GET', '/keys/key-b', { as: 'admin' }), 200)
   })
 
   test('page by page, too', async () => {
-    const page = (query: string) => rig.call(`GET /keys?details=true&limit=1${query}`)
-    const first = (await page('')).json
+    const page = (query: string) => rig.call('GET', `/keys?details=true&limit=1${query}`, { as: 'admin' })
+    const first = (await page('')).json()
     assert.deepEqual([first.keys[0].id, first.next], ['key-a', 'key-a'])
-    const second = (await page('&after=key-a')).json
+    const second = (await page('&after=key-a')).json()
     assert.deepEqual([second.keys[0].id, second.next], ['key-c', undefined])
-    const all = (await page('&after=key-a&types=all')).json
+    const all = (await page('&after=key-a&types=all')).json()
     assert.deepEqual([all.keys[0].id, all.keys[0].type], ['key-b', 'ML_DSA_44'])
   })
 
   test('each list has an etag of its own', async () => {
-    const etag = async (query: string) => (await rig.call(`GET /keys${query}`)).headers.get('etag')!
+    const etag = async (query: string) => (await rig.call('GET', `/keys${query}`, { as: 'admin' })).headers.etag!
     const [known, all] = [await etag(''), await etag('?types=all')]
     assert.notEqual(known, all)
-    assert.equal(await rig.status('GET /keys', { headers: { 'if-none-match': known } }), 304)
-    assert.equal(await rig.status('GET /keys?types=all', { headers: { 'if-none-match': all } }), 304)
-    assert.equal(await rig.status('GET /keys?types=all', { headers: { 'if-none-match': known } }), 200)
+    assert.equal(await rig.status('GET', '/keys', { as: 'admin', headers: { 'if-none-match': known } }), 304)
+    assert.equal(await rig.status('GET', '/keys?types=all', { as: 'admin', headers: { 'if-none-match': all } }), 304)
+    assert.equal(await rig.status('GET', '/keys?types=all', { as: 'admin', headers: { 'if-none-match': known } }), 200)
     await rig.key('later', { type: 'ML_DSA_44', mechanisms: ['ML_DSA_Signature'] })
     assert.notEqual(await etag('?types=all'), all)
   })

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import test from 'node:test'
 import { DECLARATIONS } from '../../../firmware/app.ts'
+import { splitLine } from '../../support/client.ts'
 import { type Call, openRig, operationalRig, type Rig } from '../../support/in-process.ts'
 
 const decodeEntities = (text: string): string =>
@@ -13,9 +14,9 @@ const decodeEntities = (text: string): string =>
   )
 
 async function readPage(rig: Rig): Promise<string> {
-  const { status, text } = await rig.call('GET /../../docs', { as: null })
+  const { status, text } = await rig.call('GET', '/../../docs')
   assert.equal(status, 200)
-  return text
+  return text()
 }
 
 /** Command lines as a shell takes them apart. */
@@ -38,7 +39,7 @@ interface Example {
 function requestOf(words: readonly string[]): Example {
   const values = (name: string) => words.flatMap((word, index) => (words[index - 1] === name ? [word] : []))
   const [method = 'GET'] = values('--request')
-  const [as = null] = values('--user')
+  const [as] = values('--user')
   const [data] = [...values('--data'), ...values('--data-binary')]
   const headers = Object.fromEntries(values('--header').map((header) => header.split(': ') as [string, string]))
   const parts = values('--form').map((part) => /^([^=]*)=(.*)$/s.exec(part)!)
@@ -50,8 +51,9 @@ function requestOf(words: readonly string[]): Example {
 
 /** What the example speaks of, made anew. */
 async function fillStore(rig: Rig, line: string): Promise<void> {
-  const make = async (line: string, call?: Call) => assert.ok((await rig.status(line, call)) < 400, line)
-  for (const id of ['myKey1', 'myKey2']) await rig.call(`DELETE /keys/${id}`)
+  const make = async (line: string, call?: Call) =>
+    assert.ok((await rig.status(...splitLine(line), { as: 'admin', ...call })) < 400, line)
+  for (const id of ['myKey1', 'myKey2']) await rig.call('DELETE', `/keys/${id}`, { as: 'admin' })
   const data = Buffer.alloc(16, 7).toString('base64')
   const json = /\/(en|de)crypt$/.test(line)
     ? { type: 'Generic', mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'], private: { data } }
@@ -98,11 +100,11 @@ test('every endpoint has an example, which does what the endpoint is for', async
   const lateness = ({ line }: Example) => LAST.indexOf(line)
   for (const { line, call } of examples.sort((a, b) => lateness(a) - lateness(b))) {
     await fillStore(rig, line)
-    const { status, text } = await rig.call(line, call)
+    const { status, text } = await rig.call(...splitLine(line), { as: 'admin', ...call })
     const isElsewhere = ELSEWHEN.includes(line) || OF_CHAT.test(line)
     const expected = isElsewhere ? 412 : (REFUSED[line] ?? 200)
     const isExpected = expected === 200 ? status < 300 : status === expected
-    assert.ok(isExpected, `${line}: ${status} ${text}`)
+    assert.ok(isExpected, `${line}: ${status} ${text()}`)
     if (line === 'PUT /users/operator') rig.use('operator', 'operator of the web') // what the example says
   }
 })
@@ -112,7 +114,7 @@ test('the example of a provisioning is understood, too', async (t) => {
   const example = examplesOf(await readPage(rig))
     .map(requestOf)
     .find(({ line }) => line === 'POST /provision')!
-  assert.equal(await rig.status(example.line, example.call), 204)
+  assert.equal(await rig.status(...splitLine(example.line), { as: 'admin', ...example.call }), 204)
 })
 
 test('code stands in the page as code, and not between backticks', async (t) => {
@@ -124,24 +126,24 @@ test('code stands in the page as code, and not between backticks', async (t) => 
 
 test('/docs/ is /docs, in every state', async (t) => {
   for (const rig of [await openRig(t), await openRig(t, null), await operationalRig(t)]) {
-    assert.equal((await rig.call('HEAD /../../docs', { as: null })).status, 200)
-    assert.equal((await rig.call('POST /../../docs', { as: null })).status, 405)
-    assert.equal((await rig.call('GET /../../docs/', { as: null })).text, await readPage(rig))
-    assert.equal((await rig.call('GET /../../docs//', { as: null })).status, 404)
+    assert.equal((await rig.call('HEAD', '/../../docs')).status, 200)
+    assert.equal((await rig.call('POST', '/../../docs')).status, 405)
+    assert.equal((await rig.call('GET', '/../../docs/')).text(), await readPage(rig))
+    assert.equal((await rig.call('GET', '/../../docs//')).status, 404)
   }
 })
 
 test('answers of 304 are in the documents where there are any', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('k')
-  const { paths } = (await rig.call('GET /openapi.json', { as: null })).json
+  const { paths } = (await rig.call('GET', '/openapi.json')).json()
   for (const [line, path, json] of [
     ['PUT /keys/k/label', '/keys/{id}/label', { label: 'l' }],
     ['PUT /keys/k/restrictions/tags/t', '/keys/{id}/restrictions/tags/{tag}', undefined],
     ['PUT /users/operator/tags/t', '/users/{user}/tags/{tag}', undefined],
   ] as const) {
-    assert.equal(await rig.status(line, { json }), 204)
-    assert.equal(await rig.status(line, { json }), 304)
+    assert.equal(await rig.status(...splitLine(line), { as: 'admin', json }), 204)
+    assert.equal(await rig.status(...splitLine(line), { as: 'admin', json }), 304)
     const { description, content } = paths[path].put.responses['304']
     assert.ok(description.length > 0 && content === undefined, path)
   }
@@ -151,7 +153,7 @@ test('who is refused is told which role may', async (t) => {
   const rig = await operationalRig(t)
   await rig.user('team~chief', 'Administrator')
   await rig.user('team~hand', 'Operator')
-  assert.equal(await rig.status('PUT /namespaces/team'), 204)
+  assert.equal(await rig.status('PUT', '/namespaces/team', { as: 'admin' }), 204)
   await rig.key('k')
   for (const [line, as, who] of [
     ['POST /keys/k/sign', 'admin', /role Operator may/],
@@ -163,8 +165,8 @@ test('who is refused is told which role may', async (t) => {
     ['GET /users/admin', 'operator', /role Administrator may/],
     ['DELETE /users/team~hand', 'admin', /role Administrator in the user's namespace may/],
   ] as const) {
-    const { status, json } = await rig.call(line, { as })
+    const { status, json } = await rig.call(...splitLine(line), { as })
     assert.equal(status, 403, line)
-    assert.match(json.message, who)
+    assert.match(json().message, who)
   }
 })

@@ -3,7 +3,7 @@
  * what is written of the audit log. Nothing here is derived from the server's own declarations.
  */
 
-import { ADMIN, UNLOCK } from '../support/suite.ts'
+import { ADMIN, UNLOCK } from './check.ts'
 
 export const BACKUP = 'words that open a backup'
 

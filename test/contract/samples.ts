@@ -1,6 +1,4 @@
-/** What suites of the answers' form work with. */
-
-import type { Call } from '../support/client.ts'
+/** What checks of the contract send. */
 
 export const SYSTEM_TIME = '2031-02-03T04:05:06Z'
 export const ED25519 = {
@@ -14,5 +12,4 @@ export const AES = {
   private: { data: Buffer.alloc(16, 7).toString('base64') },
 }
 export const BLOCK = Buffer.alloc(16).toString('base64')
-
-export const as = (credentials: string, call: Call = {}): Call => ({ as: credentials, ...call })
+export const NEW_USER = { realName: 'n', role: 'Operator', passphrase: 'passphrase of new' }

@@ -1,30 +1,38 @@
-/** Keys as they are made, shown, listed, moved, tagged and certified: contract 3.2, 4.4 to 4.6, sections 5 and 6.6. */
+/** Keys as they are made, shown, listed, moved, tagged and certified. */
 
 import assert from 'node:assert/strict'
 import { createPublicKey } from 'node:crypto'
-import { after, before, describe, test } from 'node:test'
-import { expect } from '../support/appliance.ts'
-import { ADMIN, type Appliance, addUser, credentialsOf, startProvisioned } from '../support/suite.ts'
+import { type Client, expect } from '../support/appliance.ts'
+import { ADMIN, type Check, OPERATOR as operator } from './check.ts'
+import { ED25519 } from './samples.ts'
 
-let appliance: Appliance
-const operator = credentialsOf('operator')
-const SEED = Buffer.alloc(32, 7).toString('base64')
-const ED25519 = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: SEED } }
+const SEED = ED25519.private.data
 
-const get = (path: string, as = ADMIN) => appliance.call('GET', path, { as })
-const send = (method: string, path: string, json: unknown, as = ADMIN) => appliance.call(method, path, { as, json })
-const generate = (json: unknown) => send('POST', '/keys/generate', json)
+function calls(appliance: Client) {
+  const get = (path: string, as = ADMIN) => appliance.call('GET', path, { as })
+  const send = (method: string, path: string, json: unknown, as = ADMIN) => appliance.call(method, path, { as, json })
+  const generate = (json: unknown) => send('POST', '/keys/generate', json)
+  const put = (path: string, body: Uint8Array | string, type: string) =>
+    appliance.call('PUT', path, { as: ADMIN, body, type })
+  return { get, send, generate, put }
+}
 
-describe('keys', () => {
-  before(async () => {
-    appliance = await startProvisioned()
-    await addUser(appliance, 'operator', 'Operator')
-    await expect(204, send('PUT', '/keys/ed', ED25519))
-  })
-  after(() => appliance?.dispose())
+function checkPem(text: string, label: string) {
+  const lines = text.split('\n')
+  assert.equal(lines.shift(), `-----BEGIN ${label}-----`)
+  assert.equal(lines.pop(), '', 'one LF at the end')
+  assert.equal(lines.pop(), `-----END ${label}-----`)
+  const last = lines.pop()!
+  for (const line of lines) assert.match(line, /^[A-Za-z0-9+/]{64}$/)
+  assert.match(last, /^[A-Za-z0-9+/=]{1,64}$/)
+}
 
-  describe('lists', () => {
-    test('lists are in byte order and prefixes are case-sensitive', async () => {
+export const keys: Check[] = [
+  {
+    section: '3.2',
+    name: 'lists are in byte order and prefixes are case-sensitive',
+    async run(appliance) {
+      const { get, send } = calls(appliance)
       const ids = ['b', 'B', 'a', 'a.', 'a-', 'a_', 'aa', 'A', '1', '10', '2', 'Z', 'z']
       for (const id of ids) await expect(204, send('PUT', `/keys/o${id}`, ED25519))
       const list = async (path: string) => (await expect(200, get(path))).json<{ id: string; key: string }[]>()
@@ -47,39 +55,46 @@ describe('keys', () => {
       assert.deepEqual(everything, [...everything].sort())
       const users = (await get('/users')).json<{ user: string }[]>().map(({ user }) => user)
       assert.deepEqual(users, [...users].sort())
-    })
-
-    test('label and filter select keys', async () => {
-      await expect(204, send('PUT', '/keys/s1', { ...ED25519, label: 'red' }))
-      await expect(204, send('PUT', '/keys/s2', { ...ED25519, label: 'red', restrictions: { tags: ['t'] } }))
-      await expect(204, send('PUT', '/keys/s3', { ...ED25519, restrictions: { tags: ['t'] } }))
-      await expect(204, send('PUT', '/keys/s4', ED25519))
+    },
+  },
+  {
+    section: '3.2',
+    name: 'label and filter select keys',
+    async run(appliance) {
+      const { get, send } = calls(appliance)
+      await expect(204, send('PUT', '/keys/sel1', { ...ED25519, label: 'red' }))
+      await expect(204, send('PUT', '/keys/sel2', { ...ED25519, label: 'red', restrictions: { tags: ['t'] } }))
+      await expect(204, send('PUT', '/keys/sel3', { ...ED25519, restrictions: { tags: ['t'] } }))
+      await expect(204, send('PUT', '/keys/sel4', ED25519))
       const list = async (query: string, as = operator) =>
-        (await expect(200, get(`/keys/s*${query}`, as))).json<{ id: string }[]>().map(({ id }) => id)
-      assert.deepEqual(await list(''), ['s1', 's2', 's3', 's4'])
-      assert.deepEqual(await list('?label=red'), ['s1', 's2'])
-      assert.deepEqual(await list('?label='), ['s3', 's4'])
+        (await expect(200, get(`/keys/sel*${query}`, as))).json<{ id: string }[]>().map(({ id }) => id)
+      assert.deepEqual(await list(''), ['sel1', 'sel2', 'sel3', 'sel4'])
+      assert.deepEqual(await list('?label=red'), ['sel1', 'sel2'])
+      assert.deepEqual(await list('?label='), ['sel3', 'sel4'])
       assert.deepEqual(await list('?label=blue'), [])
       for (const filter of ['?filter', '?filter=', '?filter=anything']) {
-        assert.deepEqual(await list(filter), ['s1', 's4'])
-        assert.deepEqual(await list(filter, ADMIN), ['s1', 's2', 's3', 's4'])
+        assert.deepEqual(await list(filter), ['sel1', 'sel4'])
+        assert.deepEqual(await list(filter, ADMIN), ['sel1', 'sel2', 'sel3', 'sel4'])
       }
-      assert.deepEqual(await list('?label=red&filter'), ['s1'])
+      assert.deepEqual(await list('?label=red&filter'), ['sel1'])
+      assert.deepEqual(await list('?filter=true&label='), ['sel4'])
       const whole = (await expect(200, get('/keys?filter&label=red', operator))).json<{ id: string }[]>()
       assert.deepEqual(
         whole.map(({ id }) => id),
-        ['s1'],
+        ['sel1'],
       )
       await expect(204, appliance.call('PUT', '/users/operator/tags/t', { as: ADMIN }))
-      assert.deepEqual(await list('?filter'), ['s1', 's2', 's3', 's4'])
+      assert.deepEqual(await list('?filter'), ['sel1', 'sel2', 'sel3', 'sel4'])
       await expect(204, appliance.call('DELETE', '/users/operator/tags/t', { as: ADMIN }))
       await expect(400, get(`/keys?label=${'x'.repeat(33)}`))
       await expect(400, get('/keys?label=%ff'))
-    })
-  })
-
-  describe('one by one', () => {
-    test('a key shows what it was made with', async () => {
+    },
+  },
+  {
+    section: '4.5',
+    name: 'a key shows what it was made with',
+    async run(appliance) {
+      const { get, generate } = calls(appliance)
       const json = {
         type: 'RSA',
         length: 1024,
@@ -110,9 +125,13 @@ describe('keys', () => {
       checkPem(pem, 'PUBLIC KEY')
       const jwk = createPublicKey(pem).export({ format: 'jwk' })
       assert.equal(jwk.n, Buffer.from(modulus, 'base64').toString('base64url'))
-    })
-
-    test('both vocabularies are understood and given back as they were used', async () => {
+    },
+  },
+  {
+    section: '5',
+    name: 'both vocabularies are understood and given back as they were used',
+    async run(appliance) {
+      const { get, send, generate } = calls(appliance)
       const show = async (id: string) => (await expect(200, get(`/keys/${id}`))).json<Record<string, unknown>>()
       const cases: [Record<string, unknown>, string, string[]][] = [
         [{ algorithm: 'RSA', length: 1024, mechanisms: ['RSA_Decryption_PKCS1'] }, 'RSA', ['RSA_Decryption_PKCS1']],
@@ -167,9 +186,13 @@ describe('keys', () => {
       await expect(400, send('PUT', '/keys/vec', half))
       await expect(400, send('PUT', '/keys/vec', { ...ED25519, algorithm: 'ED25519' }))
       await expect(204, send('PUT', '/keys/vec', { ...ED25519, algorithm: 'Curve25519' }))
-    })
-
-    test('mechanisms have to fit the type', async () => {
+    },
+  },
+  {
+    section: '5',
+    name: 'mechanisms have to fit the type',
+    async run(appliance) {
+      const { get, send, generate } = calls(appliance)
       await expect(400, generate({ type: 'EC_P256', mechanisms: [] }))
       await expect(400, generate({ type: 'EC_P256', mechanisms: ['EdDSA_Signature'] }))
       await expect(400, generate({ type: 'EC_P256', mechanisms: ['BIP340_Signature'] }))
@@ -178,13 +201,20 @@ describe('keys', () => {
       await expect(400, generate({ type: 'RSA', length: 1024, mechanisms: ['AES_Encryption_CBC'] }))
       await expect(400, generate({ type: 'Generic', length: 256, mechanisms: ['RSA_Signature_PKCS1'] }))
       await expect(400, generate({ type: 'EC_P256', mechanisms: ['nonsense'] }))
+      await expect(400, generate({ type: 'EC_P256' }))
+      await expect(400, generate({ type: 'EC_P256', mechanisms: ['ECDSA_Signature'], more: 1 }))
+      await expect(400, generate({ type: 'EC_P256', mechanisms: ['ECDSA_Signature'], label: '\ud800' }))
       await expect(400, send('PUT', '/keys/mech', { ...ED25519, mechanisms: ['ECDSA_Signature'] }))
       await expect(204, send('PUT', '/keys/mech', { ...ED25519, mechanisms: [] }))
       assert.deepEqual((await get('/keys/mech')).json<{ mechanisms: [] }>().mechanisms, [])
       await expect(400, send('POST', '/keys/mech/sign', { mode: 'EdDSA', message: 'AAAA' }, operator))
-    })
-
-    test('lengths are bounded where they count and ignored elsewhere', async () => {
+    },
+  },
+  {
+    section: '4.4',
+    name: 'lengths are bounded where they count and ignored elsewhere',
+    async run(appliance) {
+      const { get, send, generate } = calls(appliance)
       const rsa = { type: 'RSA', mechanisms: ['RSA_Signature_PKCS1'] }
       for (const length of [undefined, 0, 1023, 8193, -2048, 1e6]) await expect(400, generate({ ...rsa, length }))
       for (const length of ['2048', '1024']) await expect(400, generate({ ...rsa, length }))
@@ -214,14 +244,22 @@ describe('keys', () => {
       await expect(204, send('PUT', '/keys/g16', data(16)))
       await expect(204, send('PUT', '/keys/g1024', data(1024)))
       await expect(400, send('PUT', '/keys/g1025', data(1025)))
-    })
-
-    test('an empty id at generation is none', async () => {
+    },
+  },
+  {
+    section: '1.2',
+    name: 'an empty id at generation is none',
+    async run(appliance) {
+      const { generate } = calls(appliance)
       const reply = await expect(201, generate({ type: 'EC_P256', mechanisms: ['ECDSA_Signature'], id: '' }))
       assert.match(reply.json<{ id: string }>().id, /^[0-9a-f]{20}$/)
-    })
-
-    test('moving keeps everything but the id', async () => {
+    },
+  },
+  {
+    section: '3.2',
+    name: 'moving keeps everything but the id',
+    async run(appliance) {
+      const { get, send } = calls(appliance)
       await expect(204, send('PUT', '/keys/old', { ...ED25519, label: 'l', restrictions: { tags: [] } }))
       await expect(
         201,
@@ -239,9 +277,13 @@ describe('keys', () => {
       await expect(409, send('POST', '/keys/new/move', { newId: 'ed' }))
       await expect(409, send('POST', '/keys/new/move', { newId: 'new' }))
       await expect(404, send('POST', '/keys/old/move', { newId: 'other' }))
-    })
-
-    test('tags restrict use, not reading', async () => {
+    },
+  },
+  {
+    section: '6.6',
+    name: 'tags restrict use, not reading',
+    async run(appliance) {
+      const { get, send } = calls(appliance)
       await expect(204, send('PUT', '/keys/tg', { ...ED25519, restrictions: { tags: ['berlin'] } }))
       const use = () => send('POST', '/keys/tg/sign', { mode: 'EdDSA', message: 'AAAA' }, operator)
       await expect(403, use())
@@ -268,14 +310,13 @@ describe('keys', () => {
       }
       await expect(400, send('PUT', '/keys/tg2', { ...ED25519, restrictions: { tags: {} } }))
       await expect(400, send('PUT', '/keys/tg2', { ...ED25519, restrictions: { other: [] } }))
-    })
-  })
-
-  describe('certificates of keys', () => {
-    const put = (path: string, body: Uint8Array | string, type: string) =>
-      appliance.call('PUT', path, { as: ADMIN, body, type })
-
-    test('come back byte for byte under the type they came with', async () => {
+    },
+  },
+  {
+    section: '3.2',
+    name: 'certificates come back byte for byte under the type they came with',
+    async run(appliance) {
+      const { get, send, put } = calls(appliance)
       const bytes = Uint8Array.from({ length: 256 * 300 }, (_, index) => index * 7)
       for (const [index, type] of ['application/octet-stream', 'application/x-pem-file'].entries()) {
         const path = `/keys/cert${index}/cert`
@@ -304,9 +345,13 @@ describe('keys', () => {
         await expect(404, get(path))
       }
       await expect(404, put('/keys/missing/cert', 'c', 'application/x-pem-file'))
-    })
-
-    test('may fill the body limit and go with their key', async () => {
+    },
+  },
+  {
+    section: '1.5',
+    name: 'certificates may fill the body limit and go with their key',
+    async run(appliance) {
+      const { get, send, put } = calls(appliance)
       await expect(204, send('PUT', '/keys/full', ED25519))
       const bytes = Buffer.alloc(1024 * 1024, 0x5a)
       await expect(413, put('/keys/full/cert', Buffer.concat([bytes, Buffer.from([1])]), 'application/octet-stream'))
@@ -315,16 +360,6 @@ describe('keys', () => {
       await expect(204, appliance.call('DELETE', '/keys/full', { as: ADMIN }))
       await expect(204, send('PUT', '/keys/full', ED25519))
       await expect(404, get('/keys/full/cert'))
-    })
-  })
-})
-
-function checkPem(text: string, label: string) {
-  const lines = text.split('\n')
-  assert.equal(lines.shift(), `-----BEGIN ${label}-----`)
-  assert.equal(lines.pop(), '', 'one LF at the end')
-  assert.equal(lines.pop(), `-----END ${label}-----`)
-  const last = lines.pop()!
-  for (const line of lines) assert.match(line, /^[A-Za-z0-9+/]{64}$/)
-  assert.match(last, /^[A-Za-z0-9+/=]{1,64}$/)
-}
+    },
+  },
+]

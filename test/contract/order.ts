@@ -1,24 +1,11 @@
-/** The order of checks, contract 1.7: each request fails two checks, and the earlier one answers. */
+/** The order of checks: each request fails two checks, and the earlier one answers. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect } from '../support/appliance.ts'
-import { basic, type Call } from '../support/client.ts'
-import { type RawAnswer, RawClient } from '../support/raw-client.ts'
-import {
-  ADMIN,
-  type Appliance,
-  addUser,
-  BASE,
-  credentialsOf,
-  provision,
-  startAppliance,
-  UNLOCK,
-} from '../support/suite.ts'
+import { type Client, expect, stateOf } from '../support/appliance.ts'
+import type { Call } from '../support/client.ts'
+import { ADMIN, as, BACKUP as backup, type Check, type Look, OPERATOR as operator, UNLOCK } from './check.ts'
 
-let appliance: Appliance
-const operator = credentialsOf('operator')
 const long = 'x'.repeat(2000)
 let serial = 0
 const wrong = () => `nobody${serial++}:not the passphrase`
@@ -34,39 +21,21 @@ interface Case {
   status: number
 }
 
+async function runCases(appliance: Client, look: Look, cases: readonly Case[]) {
+  const problems: string[] = []
+  for (const { fails, method, path, call = {}, declared, status } of cases) {
+    const reply = await appliance.call(method, path, declared === undefined ? call : { ...call, declared })
+    const text = `${method} ${path.slice(0, 60)} ${JSON.stringify(call).slice(0, 120)}`
+    if (reply.status === status) look(reply, text)
+    else problems.push(`checks ${fails.join(' and ')}: ${text}: expected ${status}, got ${reply.status}`)
+  }
+  assert.deepEqual(problems, [])
+}
+
 const TOO_MUCH = 2 * 1024 * 1024
 const ATTEMPTS_MAX = 20 // at six answers within a second, on a computer that others use as well
 const broken: Call = { body: '{}}}', type: 'application/json' }
 const plain: Call = { body: '{}}}', type: 'text/plain' }
-
-/** Sends the head of a request that declares a body, and returns the answer to it. */
-async function declare({ method, path, call, declared }: Case): Promise<RawAnswer> {
-  const raw = await RawClient.connect(appliance)
-  try {
-    const lines = [`${method} ${BASE}${path} HTTP/1.1`, 'host: coffer', `content-length: ${declared}`]
-    if (call?.as !== undefined) lines.push(`authorization: ${basic(call.as)}`)
-    if (call?.type !== undefined) lines.push(`content-type: ${call.type}`)
-    if (call?.accept !== undefined) lines.push(`accept: ${call.accept}`)
-    for (const [name, value] of Object.entries(call?.headers ?? {})) lines.push(`${name}: ${value}`)
-    await raw.send(`${lines.join('\r\n')}\r\n\r\n`)
-    return (await raw.answers(1))[0]!
-  } finally {
-    raw.destroy()
-  }
-}
-
-async function runCases(cases: Case[]) {
-  const problems: string[] = []
-  for (const item of cases) {
-    const reply =
-      item.declared === undefined ? await appliance.call(item.method, item.path, item.call) : await declare(item)
-    if (reply.status !== item.status) {
-      const text = `${item.method} ${item.path.slice(0, 60)} ${JSON.stringify(item.call ?? {}).slice(0, 120)}`
-      problems.push(`checks ${item.fails.join(' and ')}: ${text}: expected ${item.status}, got ${reply.status}`)
-    }
-  }
-  assert.deepEqual(problems, [])
-}
 
 const locked: Case[] = [
   { fails: [1, 2], method: 'GET', path: '/nothing', status: 404 },
@@ -333,7 +302,6 @@ const operational: Case[] = [
   },
 ]
 
-const backup = credentialsOf('backup')
 const pem: Call = { body: 'no certificate', type: 'application/x-pem-file' }
 const another: Call = { headers: { 'if-match': '"another"' } }
 const bytes: Call = { body: 'no backup', type: 'application/octet-stream' }
@@ -449,61 +417,56 @@ const administration: Case[] = [
   { fails: [6, 14], method: 'POST', path: '/cluster/force-new', call: { as: ADMIN, ...another }, status: 401 },
 ]
 
-describe('the order of checks', () => {
-  before(async () => {
-    appliance = await startAppliance()
-    await provision(appliance)
-    await addUser(appliance, 'operator', 'Operator')
-    await addUser(appliance, 'operator2', 'Operator')
-    await addUser(appliance, 'backup', 'Backup')
-    await addUser(appliance, 'inside~admin', 'Administrator')
-    await expect(204, appliance.call('PUT', '/namespaces/inside', { as: ADMIN }))
-    const key = {
-      type: 'Curve25519',
-      mechanisms: ['EdDSA_Signature'],
-      private: { data: Buffer.alloc(32, 7).toString('base64') },
-    }
-    await expect(204, appliance.call('PUT', '/keys/shared', { as: ADMIN, json: key }))
-    const json = { ...key, restrictions: { tags: ['t'] } }
-    await expect(204, appliance.call('PUT', '/keys/restricted', { as: ADMIN, json }))
-  })
-  after(() => appliance?.dispose())
-
-  test('while Operational', () => runCases(operational))
-
-  test('while Operational, where the appliance itself is administered', async () => {
-    await runCases(administration)
-    assert.equal(await appliance.state(), 'Operational')
-    await expect(200, appliance.call('GET', '/keys/shared', { as: ADMIN }))
-  })
-
-  test('a delayed caller is told so before anything is verified, but after state, method and target', async () => {
-    const as = 'operator:a wrong passphrase'
-    const from = '127.0.0.77'
-    for (let attempt = 0; ; attempt++) {
-      await expect(401, appliance.call('GET', '/keys', { as, from }))
-      const started = Date.now()
-      const statuses = [
-        (await appliance.call('DELETE', '/keys', { as, from })).status,
-        (await appliance.call('GET', `/keys?${long}`, { as, from })).status,
-        (await appliance.call('PATCH', '/keys', { as, from })).status,
-        (await appliance.call('POST', '/unlock', { as, from })).status,
-        (await appliance.call('GET', '/namespaces', { as: operator, from })).status,
-        (await appliance.call('PUT', '/keys/x', { as: operator, from, body: 'x', type: 'text/plain' })).status,
-      ]
-      const elapsed = Date.now() - started
-      if (elapsed < 900) {
-        assert.deepEqual(statuses, [405, 414, 501, 412, 429, 429])
-        break
+export const order: Check[] = [
+  {
+    section: '1.7',
+    name: 'the order of checks while Operational',
+    run: (appliance, look) => runCases(appliance, look, operational),
+  },
+  {
+    section: '1.7',
+    name: 'the order of checks where the appliance itself is administered',
+    async run(appliance, look) {
+      await runCases(appliance, look, administration)
+      assert.equal(await stateOf(appliance), 'Operational')
+      await expect(200, appliance.call('GET', '/keys/shared', as(ADMIN)))
+    },
+  },
+  {
+    section: '1.7, 7.1',
+    name: 'a delayed caller is told so before anything is verified, but after state, method and target',
+    needs: ['addresses'],
+    async run(appliance) {
+      const delayed = { as: 'operator:a wrong passphrase', from: '127.0.0.77' }
+      const { from } = delayed
+      for (let attempt = 0; ; attempt++) {
+        await expect(401, appliance.call('GET', '/keys', delayed))
+        const started = Date.now()
+        const statuses = [
+          (await appliance.call('DELETE', '/keys', delayed)).status,
+          (await appliance.call('GET', `/keys?${long}`, delayed)).status,
+          (await appliance.call('PATCH', '/keys', delayed)).status,
+          (await appliance.call('POST', '/unlock', delayed)).status,
+          (await appliance.call('GET', '/namespaces', { as: operator, from })).status,
+          (await appliance.call('PUT', '/keys/x', { as: operator, from, body: 'x', type: 'text/plain' })).status,
+        ]
+        const elapsed = Date.now() - started
+        if (elapsed < 900) {
+          assert.deepEqual(statuses, [405, 414, 501, 412, 429, 429])
+          break
+        }
+        assert(attempt < ATTEMPTS_MAX, 'six answers within a second')
+        await delay(1100)
       }
-      assert(attempt < ATTEMPTS_MAX, 'six answers within a second')
-      await delay(1100)
-    }
-  })
-
-  test('while Locked', async () => {
-    await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
-    await runCases(locked)
-    await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
-  })
-})
+    },
+  },
+  {
+    section: '1.7',
+    name: 'the order of checks while Locked',
+    async run(appliance, look) {
+      await expect(204, appliance.call('POST', '/lock', as(ADMIN)))
+      await runCases(appliance, look, locked)
+      await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
+    },
+  },
+]

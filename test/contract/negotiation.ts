@@ -1,29 +1,35 @@
-/** Methods, media types and conditions: contract 1.4 and 1.5. */
+/** Methods, media types and conditions. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { expect } from '../support/appliance.ts'
-import type { Call } from '../support/client.ts'
-import { ADMIN, type Appliance, addUser, BASE, credentialsOf, startProvisioned, UNLOCK } from '../support/suite.ts'
-import { AES, as, BLOCK, ED25519, SYSTEM_TIME } from './samples.ts'
+import { type Client, expect } from '../support/appliance.ts'
+import { BASE, type Call, type Reply } from '../support/client.ts'
+import { ADMIN, as, type Check, OPERATOR as operator, UNLOCK } from './check.ts'
+import { BLOCK, ED25519, NEW_USER, SYSTEM_TIME } from './samples.ts'
 
-let appliance: Appliance
-const operator = credentialsOf('operator')
-const get = (path: string, call: Call = as(ADMIN)) => appliance.call('GET', path, call)
+const get = (appliance: Client, path: string, call: Call = as(ADMIN)): Promise<Reply> =>
+  appliance.call('GET', path, call)
 
-describe('negotiation', () => {
-  before(async () => {
-    appliance = await startProvisioned()
-    await addUser(appliance, 'operator', 'Operator')
-    await expect(204, appliance.call('PUT', '/keys/ed', as(ADMIN, { json: ED25519 })))
-    await expect(204, appliance.call('PUT', '/keys/aes', as(ADMIN, { json: AES })))
-    const certificate = { body: 'certificate', type: 'application/octet-stream' }
-    await expect(201, appliance.call('PUT', '/keys/ed/cert', as(ADMIN, certificate)))
-  })
-  after(() => appliance?.dispose())
+const conditional = (
+  appliance: Client,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  call: Call = {},
+): Promise<Reply> => appliance.call(method, path, as(ADMIN, { ...call, headers }))
 
-  describe('methods', () => {
-    test('405 names what is offered', async () => {
+/** Bodies of requests that have none. */
+const UNREAD: Call[] = [
+  { body: '', type: 'application/json' },
+  { body: '{}', type: 'application/json' },
+  { body: 'anything', type: 'text/plain' },
+  { body: '{}}}' },
+]
+
+export const negotiation: Check[] = [
+  {
+    section: '1.4',
+    name: '405 names what is offered',
+    async run(appliance) {
       const allow = async (method: string, path: string) =>
         (await expect(405, appliance.call(method, path, as(ADMIN)))).headers
           .allow!.split(/\s*,\s*/)
@@ -33,13 +39,33 @@ describe('negotiation', () => {
       assert.deepEqual(await allow('POST', '/keys/ed'), ['DELETE', 'GET', 'HEAD', 'PUT'])
       assert.deepEqual(await allow('GET', '/keys/ed/sign'), ['POST'])
       assert.deepEqual(await allow('OPTIONS', '/keys/ed/sign'), ['POST'])
-      assert.deepEqual(await allow('TRACE', '/info'), ['GET', 'HEAD'])
       assert.deepEqual(await allow('HEAD', '/random'), ['POST'])
-    })
-
-    test('HEAD answers as GET does, without the body', async () => {
+    },
+  },
+  {
+    section: '1.4',
+    name: 'TRACE is not offered',
+    needs: ['port'], // which makes the request that no Request of the web standard can be
+    async run(appliance) {
+      const { headers } = await expect(405, appliance.call('TRACE', '/info'))
+      assert.match(headers.allow!, /^GET, HEAD/)
+    },
+  },
+  {
+    section: '1.5',
+    name: 'the body of a GET is ignored',
+    needs: ['port'], // as above
+    async run(appliance) {
+      for (const call of UNREAD) await expect(200, get(appliance, '/keys', as(ADMIN, call)))
+    },
+  },
+  {
+    section: '1.4',
+    name: 'HEAD answers as GET does, without the body',
+    needs: ['port'],
+    async run(appliance) {
       for (const path of ['/info', '/health/state', '/keys', '/keys/ed', '/keys/ed/public.pem', '/keys/ed/cert']) {
-        const full = await get(path)
+        const full = await get(appliance, path)
         const head = await expect(200, appliance.call('HEAD', path, as(ADMIN)))
         assert.equal(head.bytes.length, 0)
         for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary']) {
@@ -48,21 +74,25 @@ describe('negotiation', () => {
       }
       await expect(401, appliance.call('HEAD', '/keys'))
       await expect(404, appliance.call('HEAD', '/keys/missing', as(ADMIN)))
-    })
-
-    test('the target may have 2000 characters and no more', async () => {
+    },
+  },
+  {
+    section: '1.5',
+    name: 'the target may have 2000 characters and no more',
+    async run(appliance) {
       const base = `${BASE}/keys?label=`
       const rest = 2000 - base.length
       // A label of that length is none: 400, but the target is read.
-      assert.notEqual((await get(`/keys?label=${'x'.repeat(rest)}`)).status, 414)
-      await expect(414, get(`/keys?label=${'x'.repeat(rest + 1)}`))
-    })
-  })
-
-  describe('media types', () => {
-    test('accept is matched against the one type of the endpoint', async () => {
+      assert.notEqual((await get(appliance, `/keys?label=${'x'.repeat(rest)}`)).status, 414)
+      await expect(414, get(appliance, `/keys?label=${'x'.repeat(rest + 1)}`))
+    },
+  },
+  {
+    section: '1.4',
+    name: 'accept is matched against the one type of the endpoint',
+    async run(appliance) {
       const status = async (path: string, accept: string | string[]) =>
-        (await get(path, as(ADMIN, { headers: { accept } }))).status
+        (await get(appliance, path, as(ADMIN, { headers: { accept } }))).status
       for (const accept of [
         'application/json',
         '*/*',
@@ -81,36 +111,44 @@ describe('negotiation', () => {
       assert.equal(await status('/keys/ed/public.pem', 'application/x-pem-file'), 200)
       assert.equal(await status('/keys/ed/public.pem', 'application/x-pem-file, application/json'), 200)
       assert.equal(await status('/keys/ed/public.pem', 'application/json'), 406)
-    })
-
-    test('what a published client sends where nothing is answered is accepted', async () => {
+    },
+  },
+  {
+    section: '1.4',
+    name: 'what a published client sends where nothing is answered is accepted',
+    async run(appliance) {
       for (const accept of ['application/json', undefined, '*/*']) {
         const headers: Record<string, string> = accept === undefined ? {} : { accept }
         await expect(204, appliance.call('DELETE', '/keys/ed/label', as(ADMIN, { headers })))
       }
-    })
-
-    test('encodings, languages and charsets are ignored', async () => {
+    },
+  },
+  {
+    section: '1.4',
+    name: 'encodings, languages and charsets are ignored',
+    async run(appliance) {
       const headers = {
         'accept-encoding': 'gzip, br;q=1, identity;q=0',
         'accept-language': 'tlh',
         'accept-charset': 'utf-16',
       }
-      const reply = await expect(200, get('/keys', as(ADMIN, { headers })))
+      const reply = await expect(200, get(appliance, '/keys', as(ADMIN, { headers })))
       assert.equal(reply.headers['content-encoding'], undefined)
       reply.json()
-    })
-
-    test('requests that create something need the right content type, in any case and with parameters', async () => {
-      const user = { realName: 'n', role: 'Operator', passphrase: 'passphrase of new' }
+    },
+  },
+  {
+    section: '1.5',
+    name: 'requests that create something need the right content type, in any case and with parameters',
+    async run(appliance) {
       const generate = { type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
       const creating: [string, string, unknown, number][] = [
         ['POST', '/keys', ED25519, 201],
         ['POST', '/keys/generate', generate, 201],
         ['PUT', '/keys/typed1', ED25519, 204],
-        ['POST', '/users', user, 201],
-        ['POST', '/users/void~', user, 201],
-        ['PUT', '/users/typed1', user, 201],
+        ['POST', '/users', NEW_USER, 201],
+        ['POST', '/users/void~', NEW_USER, 201],
+        ['PUT', '/users/typed1', NEW_USER, 201],
         ['PUT', '/config/time', { time: SYSTEM_TIME }, 204],
         ['PUT', '/config/unattended-boot', { status: 'off' }, 204],
         ['PUT', '/config/unlock-passphrase', { newPassphrase: UNLOCK, currentPassphrase: UNLOCK }, 204],
@@ -134,9 +172,13 @@ describe('negotiation', () => {
       for (const type of ['application/json', 'text/plain']) {
         await expect(415, appliance.call('PUT', '/keys/aes/cert', as(ADMIN, { body: 'c', type })))
       }
-    })
-
-    test('other requests are read whatever their content type', async () => {
+    },
+  },
+  {
+    section: '1.5',
+    name: 'other requests are read whatever their content type',
+    needs: ['processors'],
+    async run(appliance) {
       for (const type of ['text/plain', 'application/octet-stream', 'application/json; charset=utf-8', undefined]) {
         const call = (value: unknown): Call => {
           const body = JSON.stringify(value)
@@ -155,15 +197,14 @@ describe('negotiation', () => {
           ),
         )
       }
-    })
-
-    test('bodies that nobody reads are ignored', async () => {
-      for (const call of [
-        { body: '', type: 'application/json' },
-        { body: '{}', type: 'application/json' },
-        { body: 'anything', type: 'text/plain' },
-        { body: '{}}}' },
-      ] as Call[]) {
+    },
+  },
+  {
+    section: '1.5',
+    name: 'bodies that nobody reads are ignored',
+    needs: ['processors'],
+    async run(appliance) {
+      for (const call of UNREAD) {
         await expect(204, appliance.call('PUT', '/namespaces/ns', as(ADMIN, call)))
         await expect(204, appliance.call('DELETE', '/namespaces/ns', as(ADMIN, call)))
         await expect(204, appliance.call('PUT', '/keys/ed/restrictions/tags/t', as(ADMIN, call)))
@@ -172,49 +213,52 @@ describe('negotiation', () => {
         await expect(204, appliance.call('DELETE', '/users/operator/tags/t', as(ADMIN, call)))
         await expect(204, appliance.call('POST', '/lock', as(ADMIN, call)))
         await expect(204, appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
-        await expect(200, get('/keys', as(ADMIN, call)))
       }
-    })
-  })
-
-  describe('conditions', () => {
-    const conditional = (method: string, path: string, headers: Record<string, string>, call: Call = {}) =>
-      appliance.call(method, path, as(ADMIN, { ...call, headers }))
-
-    test('if-none-match answers 304 to reads and 412 to writes', async () => {
+    },
+  },
+  {
+    section: '1.4',
+    name: 'if-none-match answers 304 to reads and 412 to writes',
+    async run(appliance) {
       const paths = ['/info', '/users', '/users/admin', '/keys', '/keys/ed', '/keys/ed/public.pem', '/keys/ed/cert']
       for (const path of [...paths, '/config/unattended-boot']) {
-        const etag = (await get(path)).headers.etag!
+        const etag = (await get(appliance, path)).headers.etag!
         for (const value of [etag, '*', `"other", ${etag}`, `W/${etag}`]) {
-          const reply = await expect(304, conditional('GET', path, { 'if-none-match': value }))
+          const reply = await expect(304, conditional(appliance, 'GET', path, { 'if-none-match': value }))
           assert.equal(reply.headers['content-length'], undefined)
           assert.equal(reply.headers.etag, etag)
-          await expect(304, conditional('HEAD', path, { 'if-none-match': value }))
+          await expect(304, conditional(appliance, 'HEAD', path, { 'if-none-match': value }))
         }
-        await expect(200, conditional('GET', path, { 'if-none-match': '"other"' }))
+        await expect(200, conditional(appliance, 'GET', path, { 'if-none-match': '"other"' }))
       }
-      await expect(412, conditional('DELETE', '/keys/ed', { 'if-none-match': '*' }))
-      await expect(412, conditional('PUT', '/keys/ed', { 'if-none-match': '*' }, { json: ED25519 }))
-      await expect(404, conditional('GET', '/keys/missing', { 'if-none-match': '*' }))
-      await expect(204, conditional('PUT', '/keys/fresh', { 'if-none-match': '*' }, { json: ED25519 }))
-    })
-
-    test('if-match lets through only what is as the caller saw it', async () => {
-      const etag = (await get('/keys/fresh')).headers.etag!
-      await expect(200, conditional('GET', '/keys/fresh', { 'if-match': etag }))
-      await expect(200, conditional('GET', '/keys/fresh', { 'if-match': `"a", ${etag}` }))
-      await expect(200, conditional('GET', '/keys/fresh', { 'if-match': '*' }))
-      await expect(412, conditional('GET', '/keys/fresh', { 'if-match': '"a"' }))
-      await expect(412, conditional('DELETE', '/keys/fresh', { 'if-match': '"a"' }))
-      await expect(412, conditional('PUT', '/keys/not-there', { 'if-match': '*' }, { json: ED25519 }))
-      await expect(412, conditional('PUT', '/keys/not-there', { 'if-match': etag }, { json: ED25519 }))
-      await expect(404, get('/keys/not-there'))
-      await expect(412, conditional('GET', '/health/state', { 'if-match': '"a"' })) // has no etag
-      await expect(204, conditional('DELETE', '/keys/fresh', { 'if-match': etag }))
-    })
-
-    test('the etag changes with what it stands for', async () => {
-      const etag = async (path: string) => (await get(path)).headers.etag!
+      await expect(412, conditional(appliance, 'DELETE', '/keys/ed', { 'if-none-match': '*' }))
+      await expect(412, conditional(appliance, 'PUT', '/keys/ed', { 'if-none-match': '*' }, { json: ED25519 }))
+      await expect(404, conditional(appliance, 'GET', '/keys/missing', { 'if-none-match': '*' }))
+      await expect(204, conditional(appliance, 'PUT', '/keys/fresh', { 'if-none-match': '*' }, { json: ED25519 }))
+    },
+  },
+  {
+    section: '1.4',
+    name: 'if-match lets through only what is as the caller saw it',
+    async run(appliance) {
+      const etag = (await get(appliance, '/keys/fresh')).headers.etag!
+      await expect(200, conditional(appliance, 'GET', '/keys/fresh', { 'if-match': etag }))
+      await expect(200, conditional(appliance, 'GET', '/keys/fresh', { 'if-match': `"a", ${etag}` }))
+      await expect(200, conditional(appliance, 'GET', '/keys/fresh', { 'if-match': '*' }))
+      await expect(412, conditional(appliance, 'GET', '/keys/fresh', { 'if-match': '"a"' }))
+      await expect(412, conditional(appliance, 'DELETE', '/keys/fresh', { 'if-match': '"a"' }))
+      await expect(412, conditional(appliance, 'PUT', '/keys/not-there', { 'if-match': '*' }, { json: ED25519 }))
+      await expect(412, conditional(appliance, 'PUT', '/keys/not-there', { 'if-match': etag }, { json: ED25519 }))
+      await expect(404, get(appliance, '/keys/not-there'))
+      await expect(412, conditional(appliance, 'GET', '/health/state', { 'if-match': '"a"' })) // has no etag
+      await expect(204, conditional(appliance, 'DELETE', '/keys/fresh', { 'if-match': etag }))
+    },
+  },
+  {
+    section: '1.4',
+    name: 'the etag changes with what it stands for',
+    async run(appliance) {
+      const etag = async (path: string) => (await get(appliance, path)).headers.etag!
       const steps: [string, string, string, Call?][] = [
         ['/keys', 'PUT', '/keys/tagged', { json: ED25519 }],
         ['/keys/tagged', 'PUT', '/keys/tagged/label', { json: { label: 'other' } }],
@@ -238,16 +282,19 @@ describe('negotiation', () => {
         assert.notEqual(await etag(path), earlier, `${method} ${change}`)
       }
       await appliance.call('PUT', '/config/unattended-boot', as(ADMIN, { json: { status: 'off' } }))
-    })
-
-    test('dates are ignored', async () => {
+    },
+  },
+  {
+    section: '1.4',
+    name: 'dates are ignored',
+    async run(appliance) {
       const headers = {
         'if-modified-since': 'Fri, 01 Jan 2099 00:00:00 GMT',
         'if-unmodified-since': 'Thu, 01 Jan 1970 00:00:00 GMT',
       }
       for (const [name, value] of Object.entries(headers)) {
-        await expect(200, conditional('GET', '/keys/ed', { [name]: value }))
+        await expect(200, conditional(appliance, 'GET', '/keys/ed', { [name]: value }))
       }
-    })
-  })
-})
+    },
+  },
+]
