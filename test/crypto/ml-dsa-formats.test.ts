@@ -132,8 +132,8 @@ for (const set of ML_DSA_SETS) {
         encoding: 'utf8',
       })
       assert.equal(status, 0, stderr)
-      assert.match(stderr, /verify OK/)
-      assert.equal(stdout.trim(), publicPem(pair).trim())
+      assert.match(stdout + stderr, /verify OK/)
+      assert.ok(stdout.includes(publicPem(pair).trim()))
     },
   )
 

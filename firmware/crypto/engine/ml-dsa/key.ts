@@ -44,11 +44,12 @@ export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKe
   const key = lattice.use(() => {
     let outOfRange = 0
     for (let i = 0; i < columns + rows; i++) {
-      const target = secretPolynomial(lattice, i) / 8
-      unpackBits(encoded, SECRETS_START + i * packedBytes(etaBits), etaBits, (n, bits) => {
+      const [start, target] = [SECRETS_START + i * packedBytes(etaBits), secretPolynomial(lattice, i) / 8]
+      for (let n = 0; n < N; n++) {
+        const bits = unpacked(encoded, start, etaBits, n)
         outOfRange |= (2 * eta - bits) >> 31
         doubles[target + n] = eta - bits
-      })
+      }
     }
     if (outOfRange !== 0) return undefined
     return complete(lattice, encoded.subarray(0, SEED_BYTES), encoded.subarray(SEED_BYTES, 2 * SEED_BYTES), again)
@@ -64,9 +65,8 @@ export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKe
 export function keepPublic(lattice: Lattice, publicKey: Uint8Array): void {
   const { at, doubles, parameters } = lattice
   for (let i = 0; i < parameters.rows; i++) {
-    unpackBits(publicKey, SEED_BYTES + i * packedBytes(T1_BITS), T1_BITS, (n, high) => {
-      doubles[at.scratch / 8 + n] = high * 2 ** DROPPED_BITS
-    })
+    const [start, target] = [SEED_BYTES + i * packedBytes(T1_BITS), at.scratch / 8]
+    for (let n = 0; n < N; n++) doubles[target + n] = unpacked(publicKey, start, T1_BITS, n) << DROPPED_BITS
     keep(lattice, at.t1 + i * INTEGERS, at.scratch)
   }
 }
@@ -141,12 +141,8 @@ function packBits(to: Uint8Array, start: number, bits: number, value: (n: number
   }
 }
 
-function unpackBits(from: Uint8Array, start: number, bits: number, put: (n: number, value: number) => void): void {
-  let [held, heldBits, at] = [0, 0, start]
-  for (let n = 0; n < N; n++) {
-    for (; heldBits < bits; heldBits += 8) held |= from[at++]! << heldBits
-    put(n, held & (2 ** bits - 1))
-    held >>>= bits
-    heldBits -= bits
-  }
+/** Number n of those of 3, 4 or 10 bits: none lies in more than two bytes. */
+function unpacked(from: Uint8Array, start: number, bits: number, n: number): number {
+  const [at, shift] = [start + ((n * bits) >> 3), (n * bits) & 7]
+  return ((from[at]! | (from[at + 1]! << 8)) >> shift) & (2 ** bits - 1)
 }
