@@ -40,7 +40,6 @@ import { forgetExtensions } from './store/sqlite/file.ts'
 import { createTrialGate } from './trial-gate.ts'
 
 const BUILD_DIGITS = 12
-const ISOLATED_MS_MAX = 24 * 3_600_000 // contract section 3.6
 const POOL_START_MS = 2000 // the first answer goes first; a device of few cores would wait seconds for both
 
 /**
@@ -136,7 +135,7 @@ function openLog({ settings, software }: Start, syslog: Syslog): Log {
 
 /** From then on, no native code is loaded any more. */
 async function openStore(
-  { settings: { dataDirectory }, deviceKey, withheld, count }: Start,
+  { settings: { dataDirectory, etcd: place }, deviceKey, withheld, count }: Start,
   services: { pool: CryptoPool; log: Log; clock: Clock; etcd: EtcdService },
 ): Promise<Appliance<Operational>> {
   const appliance = await openAppliance({
@@ -147,7 +146,7 @@ async function openStore(
     count,
     cluster: {
       connect: (device) => connectAsMember(device, services.etcd.socket),
-      isolatedMaxMs: ISOLATED_MS_MAX,
+      isolatedMaxMs: place?.isolatedMaxMs || Number.POSITIVE_INFINITY, // 0 is for ever
     },
     openDomain,
     firstAdministrator,

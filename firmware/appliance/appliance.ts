@@ -1,6 +1,7 @@
 /** The appliance's states, and the keys that come and go with them. Contract section 2. */
 
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { Kind } from '../audit/chain.ts'
 import { Backups } from '../backup/backups.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
@@ -328,6 +329,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.#sessions.drop()
     this.#states.fail(reason)
     this.#log.error('general', `failed: ${reason}`)
+    this.#record(410, { failed: reason }, 'change')
   }
 
   async #boot(disk: Disk): Promise<void> {
@@ -380,11 +382,16 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** What the cluster holds is followed no more. Keys are used as before, but where this software cannot know what it means. */
   #noteRefusal({ message, isOutdated }: Refusal): void {
     this.#log.error('cluster', message)
-    const time = formatTime(this.clock.now())
-    const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result: 500 }
-    void this.audit?.record({ ...event, facts: { refused: message } }, 'refusal')
+    this.#record(500, { refused: message }, 'refusal')
     if (isOutdated) this.#states.suspend(message)
     else this.#states.resume()
+  }
+
+  /** What the cluster did, for which nobody has sent a request. */
+  #record(result: number, facts: Record<string, string>, kind: Kind): void {
+    const time = formatTime(this.clock.now())
+    const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result, facts }
+    void this.audit?.record(event, kind)
   }
 
   /** Where one algorithm does not give its known answer, none is used any more. */

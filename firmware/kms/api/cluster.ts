@@ -91,6 +91,11 @@ const viewOf = ({ id, name, urls, isLearner }: Member): z.output<typeof member> 
 
 const listOf = (request: { services: Services }) => membersOf(request).list.map(viewOf)
 
+/** For the audit log. */
+const hostsOf = ({ body }: { body: z.output<typeof newUrls.schema> }) => ({
+  hosts: body.urls.map((url) => (URL.canParse(url) ? new URL(url).host : '')).join(', '),
+})
+
 /** What etcd knows of the members. */
 const prepare = (request: { services: Services }): Promise<void> => membersOf(request).refresh()
 
@@ -130,6 +135,7 @@ export const clusterDeclarations = [
     access: ROOT_ADMINISTRATORS,
     creates: true,
     body: newUrls,
+    facts: hostsOf,
     answers: { status: 201, json: memberAdd },
     errors: {
       400: NOT_AVAILABLE,
@@ -156,6 +162,7 @@ export const clusterDeclarations = [
     creates: true,
     prepare,
     body: newUrls,
+    facts: hostsOf,
     answers: EMPTY,
     errors: { 400: NOT_AVAILABLE, 404: 'No such member.', 412: 'The cluster is not in a state for it.' },
     handle: async (request) => {

@@ -159,6 +159,10 @@ test('whoever is removed is Failed, also after a restart, and may go on alone wi
   )
   await until('it hears of it', () => b.rig.appliance.state === 'Failed')
   assert.match(b.rig.appliance.failure!, /have removed this node/)
+  const added = (await a.rig.call('GET', '/audit', { as: 'admin' }))
+    .json()
+    .lines.map(({ facts }: { facts?: { hosts?: string } }) => facts?.hosts)
+  assert.ok(added.includes(`${b.address}:2380`), 'whom it has registered')
   assert.equal((await membersAt(a)).length, 1)
   await a.rig.key('later')
 
@@ -176,6 +180,11 @@ test('whoever is removed is Failed, also after a restart, and may go on alone wi
   assert.equal(b.rig.appliance.state, 'Locked')
   assert.equal(await b.etcd.service.hasData(), false)
   await unlock(b, UNLOCK)
+  const { lines } = (await b.rig.call('GET', '/audit', { as: 'admin' })).json() as {
+    lines: { action: string; result: number; facts: object }[]
+  }
+  const heard = lines.filter(({ action }) => action === 'cluster').map(({ result, facts }) => [result, facts])
+  assert.deepEqual(heard, [[410, { failed: 'The other members of the cluster have removed this node' }]])
   assert.deepEqual(await keysAt(b), ['common'])
   await b.rig.key('alone-again')
   assert.deepEqual(

@@ -472,7 +472,15 @@ export const NETHSM: Command[] = [
     '1f',
   ),
   nethsm('join-cluster', 'FILE', 'cluster join', A, joinCluster, JOIN, 'joiner.json'),
-  nethsm('force-new-cluster', '', 'cluster force-new', A, ({ client }) => client().forceNewCluster()),
+  nethsm(
+    'force-new-cluster',
+    '',
+    'cluster force-new',
+    A,
+    ({ client }) => client().forceNewCluster(),
+    undefined,
+    '--user unlock',
+  ),
   nethsm('get-cluster-ca-certificate', '', 'cluster authority get', A, getAuthority),
   nethsm(
     'set-cluster-ca-certificate',
