@@ -257,11 +257,15 @@ test('settings are kept, and a forgotten password is replaced with all keys of t
   await expect(400, put({ unknown: 1 }))
   await expect(204, put({ url: 'https://chat.example.org' }))
   await expect(204, put({ uploadQuotaMib: 100 }))
+  for (const host of ['Hooks.example.org', 'hooks.example.org/', 'hooks.example.org.', 'a:b@c', 'x:443', '127.1', ''])
+    await expect(400, put({ outgoingHosts: [host] }))
+  await expect(204, put({ outgoingHosts: ['hooks.example.org', '[2001:db8::1]:8443'] }))
   const settings = await expect(200, coffer.call('GET', '/chat/settings', { as: ADMIN }))
   assert.deepEqual(settings.json(), {
     url: 'https://chat.example.org',
     ownerFullContentAccess: false,
     uploadQuotaMib: 100,
+    outgoingHosts: ['hooks.example.org', '[2001:db8::1]:8443'],
     jwt: null,
   })
   const key = 'a secret of thirty-two bytes, or more'
