@@ -6,11 +6,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { verifyExport } from '../../../tools/chat-verify.ts'
 import { Random } from '../model/operations.ts'
 import { type Client, openTestChat, type RegisteredQueue, type TestChat } from '../support/chat.ts'
+
+// Far more than what is held of it at once.
+const LARGE_BYTES = 80 * 1024 * 1024
+const MEMORY_BYTES_MAX = 60 * 1024 * 1024 // garbage included
 
 let rig: TestChat
 let admin: Client
@@ -209,6 +214,55 @@ describe('E122, E123: exports', () => {
     )
     assert.equal(export_consents.length, 4)
   })
+})
+
+it('a large one is made and sent with little memory, while others go on', async () => {
+  const { realm } = rig.chat
+  rig.advance(7 * 86_400)
+  const chunk = Buffer.alloc(64 * 1024, 'x')
+  const { url } = (await hamlet.upload('POST', '/user_uploads', chunk, {}, 'large.bin')).body
+  const upload = realm.store.uploads.byPath(url.replace('/user_uploads/', ''))!
+  const count = LARGE_BYTES / chunk.length
+  for (let number = 1; number < count; number += 16)
+    realm.store.files.write(upload.id, number, Array(Math.min(16, count - number)).fill(chunk))
+  realm.change(() => {
+    realm.store.uploads.remove(upload.id)
+    realm.store.uploads.add({ ...upload, sizeBytes: LARGE_BYTES })
+  })
+  const usedBytes = () => process.memoryUsage().external + process.memoryUsage().heapUsed
+  const before = usedBytes()
+  let most = 0
+  const note = () => {
+    most = Math.max(most, usedBytes() - before)
+  }
+  const { id } = await admin.post('/export/realm', { export_type: 'full_with_consent' })
+  let isMade = false
+  const made = rig.chat.makeExports().finally(() => {
+    isMade = true
+  })
+  let answers = 0
+  while (!isMade) {
+    await wait(1)
+    await hamlet.get('/users/me')
+    answers++
+    note()
+  }
+  await made
+  assert.ok(answers > 10, `others were served ${answers} times`)
+  const { export_url } = (await admin.get('/export/realm')).exports.find((one: { id: number }) => one.id === id)
+  const response = await rig.chat.api.request(export_url.replace('https://', 'http://'), {
+    headers: { host: 'chat.example' },
+  })
+  const counted = async function* () {
+    for await (const piece of response.body!) {
+      note()
+      yield piece
+    }
+  }
+  assert.equal((await verifyExport(counted(), rig.chat.exportKey)).problem, null)
+  assert.ok(most < MEMORY_BYTES_MAX, `${most} bytes`)
+  await admin.delete(`/export/realm/${id}`)
+  await hamlet.delete(`/attachments/${upload.id}`)
 })
 
 async function* chunksOf(bytes: Uint8Array, size = 4096) {
