@@ -191,6 +191,7 @@ export const answers: Check[] = [
   {
     section: '1.3',
     name: 'location ends in the new id',
+    needs: ['processors'],
     async run(appliance) {
       const generate = { type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
       const key = await expect(201, appliance.call('POST', '/keys/generate', as(ADMIN, { json: generate })))
@@ -234,6 +235,7 @@ export const answers: Check[] = [
   {
     section: '7.1',
     name: '403 comes where a wrong unlock passphrase is given as the current one',
+    needs: ['processors'],
     async run(appliance) {
       const json = { newPassphrase: 'another unlock passphrase', currentPassphrase: 'not this one' }
       await expect(403, appliance.call('PUT', '/config/unlock-passphrase', as(ADMIN, { json })))

@@ -1,4 +1,4 @@
-/** Info, health, provisioning, unlock, lock, random, metrics. Contract sections 2, 3.1, 4.2, 7.1. */
+/** Info, health, provisioning, unlock, lock, metrics. Contract sections 2, 3.1, 4.2, 7.1; more is in test/contract. */
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
@@ -97,15 +97,6 @@ test('only root Administrators lock', async (t) => {
   assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
 })
 
-test('gives random bytes to Operators', async (t) => {
-  const rig = await operationalRig(t)
-  const random = (length: unknown) => rig.call('POST', '/random', { as: 'operator', json: { length } })
-  assert.equal(Buffer.from((await random(1024)).json().random, 'base64').length, 1024)
-  assert.equal(Buffer.from((await random(1)).json().random, 'base64').length, 1)
-  for (const length of [0, 1025, 1.5, '8', null]) assert.equal((await random(length)).status, 400, String(length))
-  assert.equal(await rig.status('POST', '/random', { as: 'admin', json: { length: 8 } }), 403)
-})
-
 test('metrics are strings, for Metrics only', async (t) => {
   const rig = await operationalRig(t)
   await rig.key('one')
@@ -134,28 +125,6 @@ test('changes the unlock passphrase', async (t) => {
   assert.equal(await unlock(UNLOCK), 403)
   rig.nowMs += 1000
   assert.equal(await unlock('another passphrase'), 204)
-})
-
-test('switches unattended boot', async (t) => {
-  const rig = await operationalRig(t)
-  const first = await rig.call('GET', '/config/unattended-boot', { as: 'admin' })
-  assert.deepEqual(first.json(), { status: 'off' })
-  for (const json of [{ status: 'yes' }, { status: 'on', more: 1 }, {}])
-    assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', json }), 400)
-  assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', body: '{"status":"on"}' }), 415)
-  assert.equal(await rig.status('PUT', '/config/unattended-boot', { as: 'admin', json: { status: 'on' } }), 204)
-  const second = await rig.call('GET', '/config/unattended-boot', { as: 'admin' })
-  assert.deepEqual(second.json(), { status: 'on' })
-  assert.notEqual(first.headers.etag, second.headers.etag)
-})
-
-test('sets the time, in UTC only', async (t) => {
-  const rig = await operationalRig(t)
-  const set = (time: string) => rig.status('PUT', '/config/time', { as: 'admin', json: { time } })
-  assert.equal(await set('2031-05-06T07:08:09.123456+00:00'), 204)
-  assert.match((await rig.call('GET', '/config/time', { as: 'admin' })).json().time, /^2031-05-06T07:08:\d\dZ$/)
-  for (const time of ['2031-05-06', '2031-05-06T07:08:09+02:00', '2031-02-30T00:00:00Z'])
-    assert.equal(await set(time), 400, time)
 })
 
 test('what runs when the appliance locks ends with 412', async (t) => {
