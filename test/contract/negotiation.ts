@@ -140,6 +140,7 @@ export const negotiation: Check[] = [
   {
     section: '1.5',
     name: 'requests that create something need the right content type, in any case and with parameters',
+    needs: ['processors'],
     async run(appliance) {
       const generate = { type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
       const creating: [string, string, unknown, number][] = [

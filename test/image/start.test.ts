@@ -140,6 +140,12 @@ test('a device with 512 MB signs the largest message there is, and goes on', onM
   assert.doesNotMatch(appliance.output(), /The firmware ended/)
 })
 
+test('256 MB are enough to start through UEFI', onMachines(), async (t) => {
+  const appliance = await boot(t, image, { disk: makeDisk(t, image), firmware: 'ovmf', memoryMegabytes: 256 })
+  await appliance.answers()
+  assert.equal(await appliance.state(), 'Unprovisioned')
+})
+
 /** A field that nobody reads: without a check of every block the device would start. SquashFS 4.0, superblock. */
 const MODIFICATION_TIME = 8
 /** How each of our programs begins; text that is new is stored as it is. */
