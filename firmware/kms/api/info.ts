@@ -2,6 +2,7 @@
 
 import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
+import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Replica } from '../../cluster/replica/replica.ts'
 import { declare } from './services.ts'
 
@@ -10,17 +11,25 @@ const healthState = z.object({ state: z.enum(STATES) }).meta({ id: 'HealthState'
 const diagnose = z
   .object({
     clusterLogs: z.array(z.object({ level: z.string(), msg: z.string() })),
-    clusterState: z.object({ running: z.boolean() }),
+    clusterState: z.object({ running: z.boolean(), exited: z.int().optional(), signaled: z.int().optional() }),
   })
   .meta({ id: 'Diagnose' })
 
-function clusterLines(replica: Replica | null): { level: string; msg: string }[] {
-  if (replica === null) return [{ level: 'info', msg: 'A single node: there is no cluster process' }]
+type Line = { level: string; msg: string }
+
+function clusterLines(replica: Replica | null, etcd: EtcdService | undefined): Line[] {
+  const warnings = (etcd?.warnings() ?? []).map((msg) => ({ level: 'warning', msg }))
+  return [stateLine(replica, etcd?.state.running ?? false), ...warnings]
+}
+
+function stateLine(replica: Replica | null, isRunning: boolean): Line {
+  if (replica === null)
+    return { level: 'info', msg: isRunning ? 'The records are not open' : 'A single node: there is no cluster process' }
   const { refusal, state, lostMs } = replica
-  if (refusal !== null) return [{ level: 'error', msg: refusal }]
+  if (refusal !== null) return { level: 'error', msg: refusal }
   if (lostMs > 0)
-    return [{ level: 'warning', msg: `The other nodes have not answered for ${Math.round(lostMs / 1000)} seconds` }]
-  return [{ level: 'info', msg: `This node is ${state === 'following' ? 'following the others' : 'catching up'}` }]
+    return { level: 'warning', msg: `The other nodes have not answered for ${Math.round(lostMs / 1000)} seconds` }
+  return { level: 'info', msg: `This node is ${state === 'following' ? 'following the others' : 'catching up'}` }
 }
 
 export const infoDeclarations = [
@@ -72,14 +81,14 @@ export const infoDeclarations = [
     access: { roles: ['Administrator'], scope: 'root', publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
     noCache: true,
     answers: { status: 200, json: diagnose },
-    handle: ({ services: { appliance } }) => ({
+    handle: ({ services: { appliance, etcd } }) => ({
       status: 200,
       json: {
         clusterLogs: [
-          ...clusterLines(appliance.replica),
+          ...clusterLines(appliance.replica, etcd),
           ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
         ],
-        clusterState: { running: appliance.replica !== null },
+        clusterState: etcd?.state ?? { running: false },
       },
     }),
   }),
