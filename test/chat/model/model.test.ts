@@ -23,6 +23,8 @@ const SETS: [name: string, capabilities: Capabilities, isLimited: boolean][] = [
   ),
 ]
 
+const tried = new Set<string>()
+
 const seed = Number(process.env.COFFER_SEED ?? 300)
 
 SETS.forEach(([name, capabilities, isLimited], index) => {
@@ -62,11 +64,7 @@ SETS.forEach(([name, capabilities, isLimited], index) => {
         assert.deepEqual(found, [], `after ${world.log.slice(-BETWEEN_CHECKS).join('\n')}`)
         watched = await Promise.all(clients.map(watch))
       }
-      for (const name of OPERATION_NAMES)
-        assert.ok(
-          (world.done.get(name) ?? 0) + (world.refused.get(name) ?? 0) > 0 || OPERATIONS < 10_000,
-          `${name} was never tried`,
-        )
+      for (const name of [...world.done.keys(), ...world.refused.keys()]) tried.add(name)
     } finally {
       rig.close()
     }
@@ -78,6 +76,14 @@ async function limitGuests({ chat, owner }: TestChat): Promise<void> {
   const members = chat.realm.state.groupByName.get('role:members')!.id
   await owner.patch('/realm', { can_access_all_users_group: { new: members } })
 }
+
+if (OPERATIONS >= 10_000)
+  test('every operation was tried', () => {
+    assert.deepEqual(
+      OPERATION_NAMES.filter((name) => !tried.has(name)),
+      [],
+    )
+  })
 
 async function botOf(rig: TestChat): Promise<Client> {
   const { user_id } = await rig.owner.post('/bots', { full_name: 'Robot', short_name: 'robot' })
@@ -110,8 +116,9 @@ async function watchAs(client: Client, capabilities: Capabilities, isReadable: R
   // A deactivated account cannot register; it is watched again once it is reactivated.
   if (status === 401) return { differences: async () => [] }
   assert.equal(status, 200, JSON.stringify(before))
-  // Of what somebody starred and cannot read nothing is told, not even its deletion.
-  before.starred_messages = before.starred_messages.filter(isReadable)
+  // Of what somebody starred and cannot read nothing is told, nor that it is deleted or can be read again.
+  const hidden = new Set(before.starred_messages.filter((id: number) => isReadable(id) !== true))
+  before.starred_messages = before.starred_messages.filter((id: number) => !hidden.has(id))
   const model = new ModelClient(before, capabilities)
   return {
     async differences() {
@@ -125,8 +132,8 @@ async function watchAs(client: Client, capabilities: Capabilities, isReadable: R
       const { body: now, status } = await register()
       if (status === 401) return []
       for (const event of answer.body.events) model.apply(event)
-      now.starred_messages = now.starred_messages.filter(isReadable)
-      model.state.starred_messages = model.state.starred_messages.filter((id: number) => isReadable(id) !== false)
+      const isCompared = (id: number) => isReadable(id) !== false && !hidden.has(id)
+      for (const state of [now, model.state]) state.starred_messages = state.starred_messages.filter(isCompared)
       await client.call('DELETE', '/events', { queue_id: before.queue_id })
       await client.call('DELETE', '/events', { queue_id: now.queue_id })
       return model.differences(now).map((text) => `${client.user.fullName} ${text}`)

@@ -98,9 +98,13 @@ function put(realm: Realm, turn: Turn, group: DefaultChannelGroup): void {
 
 /** Guests have no such list. */
 function publish(realm: Realm, turn: Turn): void {
-  const default_stream_groups = defaultGroupViews(realm)
   const members = [...realm.state.user.all()].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
-  const to = members.map(({ id }) => id)
+  publishDefaultGroups(realm, turn, members)
+}
+
+export function publishDefaultGroups(realm: Realm, turn: Turn, users: readonly User[]): void {
+  const default_stream_groups = defaultGroupViews(realm)
+  const to = users.map(({ id }) => id)
   turn.publish({ type: 'default_stream_groups', to, make: () => ({ default_stream_groups }) })
 }
 

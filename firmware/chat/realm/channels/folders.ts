@@ -131,6 +131,12 @@ export function publishFolderOf(realm: Realm, turn: Turn, { folderId }: Channel,
   if (guests.length > 0) publish(turn, guests, { op: 'add', channel_folder: folderView(folder) })
 }
 
+/** Within a change: whoever is a guest no longer sees all of them. */
+export function publishFoldersTo(realm: Realm, turn: Turn, user: User): void {
+  for (const folder of realm.state.channelFolder.all())
+    publish(turn, [user.id], { op: 'add', channel_folder: folderView(folder) })
+}
+
 function publish(turn: Turn, to: Iterable<number>, body: Readonly<Record<string, unknown>>): void {
   turn.publish({ type: 'channel_folder', to, make: () => body })
 }

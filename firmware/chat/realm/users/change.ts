@@ -1,6 +1,7 @@
 /** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { publishFoldersTo } from '../channels/folders.ts'
 import { watchSight } from '../channels/sight-events.ts'
 import { subscribe } from '../channels/subscribe.ts'
 import { expectAllowedAddress } from '../domains.ts'
@@ -90,6 +91,7 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
   markUnreadableRead(realm, turn, after)
+  if (user.role === ROLES.guest) publishFoldersTo(realm, turn, after) // before the channels in them
   publishSight(turn)
   publishRoleSight(realm, turn, user, after)
   return after

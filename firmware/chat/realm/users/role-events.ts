@@ -3,6 +3,7 @@
 import { publishBot, publishBotGone } from '../bots/events.ts'
 import { managedBots } from '../bots/view.ts'
 import { publishDefaultChannels } from '../channels/default-channels.ts'
+import { publishDefaultGroups } from '../channels/default-groups.ts'
 import { groupObject } from '../groups/view.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -21,6 +22,7 @@ export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: 
     if (before.role === ROLES.guest) {
       publishGroups(realm, turn, after)
       publishDefaultChannels(realm, turn, [after])
+      publishDefaultGroups(realm, turn, [after])
     }
     publishBots(realm, turn, before, after)
     publishAddressesTo(realm, turn, before, after)
