@@ -4,7 +4,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,7 @@ const USAGE = `usage: node tools/cluster.ts [--network 127.0.0] [--program dist/
   DIRECTORY  keeps the three data directories between runs
   --network  the first three numbers of their addresses`
 const NODES = [1, 2, 3]
+const PASSAGE = 0o711 // to what each closes by itself: root's run as users of their own
 const NETWORK = /^127\.\d{1,3}\.\d{1,3}$/
 
 async function main(): Promise<number> {
@@ -30,6 +31,7 @@ async function main(): Promise<number> {
   if (etcd === undefined)
     return complain('There is no etcd here: install it (Debian: etcd-server), or name its program in COFFER_ETCD.')
 
+  mkdirSync(directory, { recursive: true, mode: PASSAGE })
   const nodes = NODES.map((number) =>
     startNode(number, values.program, {
       ...process.env,

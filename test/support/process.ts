@@ -91,7 +91,7 @@ export function startCoffer(t: TestContext | null, { program, data, terminal, se
   const isFirmware = (pid: number): boolean => commandLineOf(pid).includes('--permission')
   const firmware = () => childrenOf(bootPid()).find(isFirmware) ?? null
   const target = async (): Promise<Target> => {
-    const address = /https:\/\/(127\.0\.0\.1):(\d+)/g
+    const address = /https:\/\/(127\.\d+\.\d+\.\d+):(\d+)/g
     const [, host, port] = await until('address', () => [...output.matchAll(address)].at(-1) ?? null)
     return { host: host!, port: Number(port) }
   }
