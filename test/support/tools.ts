@@ -100,7 +100,7 @@ export const needsOpenssl35 = (): { skip: string | false } => ({
 
 /** Vectors of ML-DSA that come as packages, which `.ci/vectors` gets. */
 export const VECTORS = join(root, '.vectors')
-export const NO_VECTORS = 'to run this: .ci/vectors, which needs Go and bzip2'
+export const NO_VECTORS = 'to run this: .ci/vectors'
 
 export const needsVectors = (): { skip: string | false } => ({
   skip: process.env.CI !== 'true' && !existsSync(VECTORS) && NO_VECTORS,
