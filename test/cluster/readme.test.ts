@@ -23,7 +23,10 @@ async function startCluster(t: TestContext, network: string): Promise<{ output: 
   const passage = makeDataDirectory(t)
   chmodSync(passage, 0o711)
   const parameters = ['--network', network, '--program', await buildForTests(), join(passage, 'cluster')]
-  const tool = spawn(process.execPath, [TOOL, ...parameters], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const tool = spawn(process.execPath, [TOOL, ...parameters], {
+    env: { PATH: process.env.PATH }, // no settings of who runs the tests
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const ended = once(tool, 'close')
   let output = ''
   for (const stream of [tool.stdout, tool.stderr])
