@@ -96,10 +96,11 @@ test('every setting of the package is one that Coffer knows', async () => {
   const { readSettings } = await import('../../boot/host/settings.ts')
   const lines = readFileSync(join(host, 'default'), 'utf8').match(/^#COFFER_.*$/gm)!
   const settings = Object.fromEntries(lines.map((line) => line.slice(1).split('=') as [string, string]))
-  const { dataDirectory: _, releaseKeyPath, httpPort, ...others } = readSettings(settings)
+  const { dataDirectory: _, releaseKeyPath, httpPort, etcdPath, ...others } = readSettings(settings)
   assert.equal(releaseKeyPath, '/etc/coffer/release.pub')
   assert.equal(httpPort, 8080)
-  const { dataDirectory: __, releaseKeyPath: ___, httpPort: ____, ...defaults } = readSettings({})
+  assert.equal(etcdPath, '/usr/bin/etcd')
+  const { dataDirectory: __, releaseKeyPath: ___, httpPort: ____, etcdPath: _____, ...defaults } = readSettings({})
   assert.deepEqual(others, defaults, 'what stands there is what holds without it')
 })
 
