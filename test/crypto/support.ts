@@ -29,10 +29,13 @@ export const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text
 export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 export const utf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
 
-/** A file of the shared Wycheproof vectors, or of those that `.ci/vectors` gets, or null where there are none; with CI=true there must be. */
+/**
+ * A file of the shared Wycheproof vectors, or of those that `.ci/vectors` gets, or null where there are none; with CI=true there must be
+ * those that are shared.
+ */
 export function wycheproof<T>(name: string): T | null {
   const path = vectorPath(name)
-  if (!existsSync(path) && process.env.CI !== 'true') return null
+  if (!existsSync(path) && (process.env.CI !== 'true' || name.startsWith('mldsa'))) return null
   return JSON.parse(readFileSync(path, 'utf8')) as T
 }
 
