@@ -1,7 +1,8 @@
 /** The block `realm`: everything that is true of the organisation and of the server. Contract sections 2.6 and 4.2.2. */
 
-import { FOLDER_DESCRIPTION_CHARACTERS_MAX, FOLDER_NAME_CHARACTERS_MAX } from '../realm/channels/folders.ts'
+import { FOLDER_NAME_CHARACTERS_MAX } from '../realm/channels/folders.ts'
 import { NEW_SUBSCRIPTION_MESSAGES_MAX } from '../realm/channels/notices.ts'
+import { DESCRIPTION_CHARACTERS_MAX } from '../realm/descriptions.ts'
 import { groupsOf } from '../realm/groups/of-realm.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'
 import { realmGroupValue, realmGroupValues } from '../realm/groups/rights.ts'
@@ -95,7 +96,7 @@ const SERVER = {
   max_topic_length: 60,
   max_message_length: 10_000,
   max_channel_folder_name_length: FOLDER_NAME_CHARACTERS_MAX,
-  max_channel_folder_description_length: FOLDER_DESCRIPTION_CHARACTERS_MAX,
+  max_channel_folder_description_length: DESCRIPTION_CHARACTERS_MAX,
   max_reminder_note_length: NOTE_CHARACTERS_MAX,
   max_bulk_new_subscription_messages: NEW_SUBSCRIPTION_MESSAGES_MAX,
   server_presence_ping_interval_seconds: PING_SECONDS,

@@ -15,7 +15,7 @@ import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { archive, findAdministered, unarchive } from './archive.ts'
-import { checkedChannelName, checkedDescription } from './create.ts'
+import { checkedChannelDescription, checkedChannelName } from './create.ts'
 import { publishDefaultChannels } from './default-channels.ts'
 import { viewersOf } from './find.ts'
 import { expectFolder, publishFolderOf } from './folders.ts'
@@ -128,7 +128,7 @@ function freeName(realm: Realm, channel: Channel, given: string): string {
 }
 
 function describe(realm: Realm, before: Channel, given: string): Pick<Channel, 'description' | 'renderedDescription'> {
-  const description = checkedDescription(given)
+  const description = checkedChannelDescription(given)
   const isSame = description === before.description // rendered as links were then
   return {
     description,

@@ -1,6 +1,7 @@
 /** Making channels. Contract sections 2.3, 7.2 and row E52. */
 
 import { badRequest, forbidden } from '../../error.ts'
+import { checkedDescription } from '../descriptions.ts'
 import { expectGroupValue } from '../groups/check.ts'
 import { mayInRealm } from '../groups/rights.ts'
 import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../groups/settings.ts'
@@ -19,7 +20,6 @@ import { expectFolder, publishFolderOf } from './folders.ts'
 import { publishCreation } from './sight-events.ts'
 
 export const CHANNEL_NAME_CHARACTERS_MAX = 60
-export const CHANNEL_DESCRIPTION_CHARACTERS_MAX = 1024
 
 /** What a request may say of new channels; undefined: as it is by default. */
 export interface NewChannelSettings {
@@ -47,8 +47,8 @@ export function createChannel(
     id: turn.nextId('channel'),
     recipientId: turn.nextId('recipient'),
     name: checkedChannelName(name),
-    description: checkedDescription(description),
-    renderedDescription: renderDescription(realm, checkedDescription(description)),
+    description: checkedChannelDescription(description),
+    renderedDescription: renderDescription(realm, checkedChannelDescription(description)),
     dateCreated: nowOf(realm),
     creatorId: creator.id,
     isPrivate: settings.isPrivate,
@@ -107,9 +107,5 @@ export function checkedChannelName(given: string): string {
 }
 
 /** In one line: clients show it beside the name. Throws `BAD_REQUEST`. */
-export function checkedDescription(given: string): string {
-  const description = given.trim().replace(/\s*\n\s*/g, ' ')
-  if ([...description].length > CHANNEL_DESCRIPTION_CHARACTERS_MAX)
-    throw badRequest(`description is too long (limit: ${CHANNEL_DESCRIPTION_CHARACTERS_MAX} characters)`)
-  return description
-}
+export const checkedChannelDescription = (given: string): string =>
+  checkedDescription(given.trim().replace(/\s*\n\s*/g, ' '))

@@ -1,6 +1,7 @@
 /** Groups of channels that new members may choose. Contract section 2.5, row E62, V7, realm_default_stream_groups. */
 
 import { badRequest } from '../../error.ts'
+import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, DefaultChannelGroup, User } from '../records.ts'
@@ -9,7 +10,6 @@ import type { Turn } from '../turn.ts'
 import { findChannelByName } from './find.ts'
 
 const NAME_CHARACTERS_MAX = 60
-const DESCRIPTION_CHARACTERS_MAX = 1024
 const GROUPS_MAX = 1000 // every snapshot has all of them
 
 /** In ascending order of their ids. */
@@ -136,11 +136,4 @@ function checkedName(realm: Realm, given: string, ownId: number | null = null): 
     if (group.id !== ownId && fold(group.name) === fold(name))
       throw badRequest(`Default channel group '${name}' already exists`)
   return name
-}
-
-function checkedDescription(given: string): string {
-  const description = given.trim()
-  if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
-    throw badRequest(`description is too long (limit: ${DESCRIPTION_CHARACTERS_MAX} characters)`)
-  return description
 }

@@ -1,6 +1,7 @@
 /** Folders, in which clients show channels together. Contract section 2.5, rows E63 to E66, V3 to V5. */
 
 import { badRequest } from '../../error.ts'
+import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, ChannelFolder, User } from '../records.ts'
@@ -10,7 +11,6 @@ import type { Turn } from '../turn.ts'
 import { canSee } from './rights.ts'
 
 export const FOLDER_NAME_CHARACTERS_MAX = 60
-export const FOLDER_DESCRIPTION_CHARACTERS_MAX = 1024
 const FOLDERS_MAX = 1000 // every snapshot has all of them
 
 const folderView = (folder: ChannelFolder) => ({
@@ -161,11 +161,4 @@ function checkedForm(given: string): string {
     throw badRequest(`Channel folder name too long (limit: ${FOLDER_NAME_CHARACTERS_MAX} characters).`)
   if (/\p{Cc}/u.test(name)) throw badRequest('Invalid character in channel folder name.')
   return name
-}
-
-function checkedDescription(given: string): string {
-  const description = given.trim()
-  if ([...description].length > FOLDER_DESCRIPTION_CHARACTERS_MAX)
-    throw badRequest(`description is too long (limit: ${FOLDER_DESCRIPTION_CHARACTERS_MAX} characters)`)
-  return description
 }

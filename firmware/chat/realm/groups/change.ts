@@ -1,6 +1,7 @@
 /** Making user groups, changing and deactivating them. Contract rows E96, E97, E101, E102; V54, V55, V57. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Group, GroupSettings, User } from '../records.ts'
@@ -16,7 +17,6 @@ import { type GroupValue, type GroupValueUpdate, groupsOf } from './value.ts'
 import { groupObject } from './view.ts'
 
 const NAME_CHARACTERS_MAX = 100
-const DESCRIPTION_CHARACTERS_MAX = 1024
 const GROUPS_MAX = 10_000 // every snapshot has all of them
 
 /** What mentions and settings mean something else by. */
@@ -144,11 +144,4 @@ function freeName(realm: Realm, given: string, ownId: number | null): string {
   const known = realm.state.groupByName.get(fold(name))
   if (known !== undefined && known.id !== ownId) throw badRequest(`User group '${name}' already exists.`)
   return name
-}
-
-function checkedDescription(given: string): string {
-  const description = given.trim()
-  if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
-    throw badRequest(`description is too long (limit: ${DESCRIPTION_CHARACTERS_MAX} characters)`)
-  return description
 }
