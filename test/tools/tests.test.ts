@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -14,6 +14,8 @@ const FILES = {
   bad: "import { test } from 'node:test'\ntest('bad', () => { throw new Error('as it should') })\n",
   gone: 'process.exit(3)\n',
   broken: 'this is no program\n',
+  partial:
+    "import { test } from 'node:test'\ntest('all', async (t) => { await t.test('part', { skip: 'a program' }, () => {}) })\n",
 } as const
 
 function runFiles(t: TestContext, ...names: (keyof typeof FILES)[]) {
@@ -25,8 +27,10 @@ function runFiles(t: TestContext, ...names: (keyof typeof FILES)[]) {
     return file
   })
   const { NODE_TEST_CONTEXT: _, ...env } = process.env // or it would report to whoever runs this test
-  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, '2', ...files], { env, encoding: 'utf8' })
-  return { status, text: stdout + stderr }
+  const list = join(directory, 'left-out')
+  const parameters = [PROGRAM, `--left-out=${list}`, '2', ...files]
+  const { status, stdout, stderr } = spawnSync(process.execPath, parameters, { env, encoding: 'utf8' })
+  return { status, text: stdout + stderr, leftOut: readFileSync(list, 'utf8') }
 }
 
 test('what passes passes, with how long each file took', (t) => {
@@ -43,7 +47,13 @@ for (const name of ['bad', 'gone', 'broken'] as const)
     assert.match(text, /✔ good/)
   })
 
+test('files in which something was skipped are listed, however deep it is', (t) => {
+  const { status, text, leftOut } = runFiles(t, 'good', 'partial')
+  assert.equal(status, 0, text)
+  assert.match(leftOut, /^\S*\/partial\.test\.mjs\n$/)
+})
+
 test('nothing to run is an error', () => {
   const { status, stderr } = spawnSync(process.execPath, [PROGRAM, '2'], { encoding: 'utf8' })
-  assert.deepEqual([status, stderr], [2, 'usage: node tools/tests.ts CONCURRENCY FILE...\n'])
+  assert.deepEqual([status, stderr], [2, 'usage: node tools/tests.ts [--left-out=LIST] CONCURRENCY FILE...\n'])
 })

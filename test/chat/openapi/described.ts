@@ -1,9 +1,12 @@
 /** Every successful answer of every test has the shape of the published description, but for the listed differences. */
 
+import { test } from 'node:test'
 import { DIFFERENCES } from './differences.ts'
 import { readDescription } from './schema.ts'
 
 const description = readDescription()
+if (description === null)
+  test('every answer is as it is described', { skip: 'the description is not installed' }, () => {})
 const known = new Map<string, boolean>()
 
 /** Throws with what is not as described. Tells whether the description knows the operation. */
