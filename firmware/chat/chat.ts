@@ -19,6 +19,7 @@ import type { BasicCredentials } from './http/credentials.ts'
 import type { Who } from './http/declaration.ts'
 import { type Api, createApi, RATE_LIMITS, type RateLimits, type Session } from './http/pipeline.ts'
 import { createRateLimiter } from './http/rate-limit.ts'
+import { createLevels } from './levels/levels.ts'
 import { startBotCalls } from './outside/bot-calls.ts'
 import { type Network, systemNetwork } from './outside/post.ts'
 import { BOT_TYPES } from './realm/bots/services.ts'
@@ -101,12 +102,14 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   const { chatKey, log, derive, nowMs } = options
   const { clock = createClock(), random = systemRandom } = options
   const secretsKey = deriveSealKey(chatKey, 'secrets')
+  const levels = createLevels(() => realm)
   const events = createEventHub({
+    oldEvents: levels.events,
     newQueueId: () => Buffer.from(random(16)).toString('base64url'),
     ...(nowMs && { nowMs }),
     ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
   })
-  const realm = openRealm({ store, events, clock, random, secretsKey })
+  const realm: Realm = openRealm({ store, events, clock, random, secretsKey })
   const passwords = createPasswords({
     derive,
     random,
@@ -150,6 +153,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     authenticate: (credentials) => authenticate(realm, credentials),
     authorize,
     auditor,
+    formOf: levels.formOf,
     timeS: () => clock.now() / 1000,
     log,
     ...(nowMs && { nowMs }),

@@ -40,7 +40,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
         .where((seconds) => seconds <= LIFESPAN_S.max, `must be at most ${LIFESPAN_S.max}`)
         .default(LIFESPAN_S.default),
     },
-    handle: ({ realm, me, given, client, exchange, generation }) =>
+    handle: ({ realm, me, given, client, level, exchange, generation }) =>
       register(realm, me, {
         eventTypes: given.event_types,
         fetchEventTypes: given.fetch_event_types,
@@ -53,6 +53,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
         presenceHistoryLimitDays: given.presence_history_limit_days,
         capabilities: given.client_capabilities ?? {},
         lifespanS: given.queue_lifespan_secs,
+        level,
         client,
         host: exchange.header('host'),
         generation,

@@ -69,9 +69,26 @@ export interface EventHub {
   close(): void
 }
 
+/** How events look to clients of older levels. Contract section 8. */
+export interface OldEvents {
+  /** False for a type that came later. */
+  knows(level: number, type: string): boolean
+  /** Types of before, of which events of this type may become some. */
+  othersOf(level: number, type: string): readonly string[]
+  /** What such clients are told instead: nothing, one event, or some. */
+  rewrite(
+    level: number,
+    event: TypedBody,
+    about: { shape: Shape; to: Publication['to']; cause: string | undefined },
+  ): readonly TypedBody[]
+}
+
+type TypedBody = EventBody & { readonly type: string }
+
 export interface HubOptions {
   /** Unguessable. */
   newQueueId: () => string
+  oldEvents?: OldEvents
   /** Must never jump. */
   nowMs?: () => number
   heartbeatMs?: () => number
@@ -79,17 +96,23 @@ export interface HubOptions {
 
 export function createEventHub({
   newQueueId,
+  oldEvents,
   nowMs = () => performance.now(),
   heartbeatMs = () => HEARTBEAT_MS + Math.random() * HEARTBEAT_SPREAD_MS,
 }: HubOptions): EventHub {
   const queues = createQueueSet(nowMs)
   const sweeper = setInterval(sweep, SWEEP_MS).unref()
 
+  const knows = ({ shape: { level } }: Queue, type: string): boolean =>
+    level === null || oldEvents === undefined || oldEvents.knows(level, type)
+  const hearsOther = (queue: Queue, type: string): boolean =>
+    queue.shape.level !== null &&
+    oldEvents?.othersOf(queue.shape.level, type).some((other) => hears(queue, other)) === true
+
   function* recipientsOf({ type, to, accepts, alsoPublic, unless }: Publication): Generator<Queue> {
     const wants = (queue: Queue): boolean => {
-      const { eventTypes } = queue
-      if (unless !== undefined && (eventTypes === null || eventTypes.has(unless))) return false
-      return (eventTypes === null || eventTypes.has(type)) && (accepts === undefined || accepts(queue))
+      if (unless !== undefined && hears(queue, unless) && knows(queue, unless)) return false
+      return (hears(queue, type) || hearsOther(queue, type)) && (accepts === undefined || accepts(queue))
     }
     if (to === 'everyone') {
       for (const queue of queues.all()) if (wants(queue)) yield queue
@@ -104,21 +127,33 @@ export function createEventHub({
     if (alsoPublic) for (const queue of queues.ofAllPublic()) if (!told.has(queue.userId) && wants(queue)) yield queue
   }
 
+  function bodiesFor({ type, to, cause, make }: Publication, shape: Shape): readonly TypedBody[] {
+    const event = make(shape)
+    if (event === null) return []
+    const body = { type, ...event }
+    if (shape.level === null || oldEvents === undefined) return [body]
+    return oldEvents.rewrite(shape.level, body, { shape, to, cause })
+  }
+
   function begin(): Batch {
     const deliveries: Delivery[] = []
     return {
       add(publication) {
-        const made = new Map<Shape, { body: EventBody; prepared: Prepared } | null>()
+        const made = new Map<Shape, readonly Made[]>()
         for (const queue of recipientsOf(publication)) {
-          let known = made.get(queue.shape)
+          const { shape } = queue
+          let known = made.get(shape)
           if (known === undefined) {
-            const event = publication.make(queue.shape)
-            const body = event === null ? null : { type: publication.type, ...event }
-            known = body === null ? null : { body, prepared: { text: JSON.stringify(body), uses: 0 } }
-            made.set(queue.shape, known)
+            known = bodiesFor(publication, shape).map((body) => ({
+              body,
+              prepared: { text: JSON.stringify(body), uses: 0 },
+            }))
+            made.set(shape, known)
           }
-          if (known === null) continue
-          deliveries.push({ queue, ...known, tail: tailText(publication.tail?.(queue)), merge: publication.merge })
+          for (const one of known) {
+            if (shape.level !== null && !hears(queue, one.body.type)) continue
+            deliveries.push({ queue, ...one, tail: tailText(publication.tail?.(queue)), merge: publication.merge })
+          }
         }
       },
       deliver() {
@@ -207,6 +242,14 @@ export function createEventHub({
       for (const queue of queues.all()) queues.endPoll(queue, '[]')
     },
   }
+}
+
+const hears = ({ eventTypes }: Queue, type: string): boolean => eventTypes === null || eventTypes.has(type)
+
+/** For all queues of one shape. */
+interface Made {
+  body: TypedBody
+  prepared: Prepared
 }
 
 /** What one queue gets. */

@@ -29,7 +29,10 @@ type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | '
 export function readQueue(text: string, nowMs: number): Queue {
   const { entries, nextId, prunedId, ...options } = JSON.parse(text) as SavedQueue
   const eventTypes = options.eventTypes === null ? null : new Set(options.eventTypes)
-  const queue = createQueue({ ...options, eventTypes, shape: internShape(options.shape) }, nowMs)
+  const queue = createQueue(
+    { ...options, eventTypes, shape: internShape({ ...options.shape, level: options.shape.level ?? null }) },
+    nowMs,
+  )
   const held = entries.map(([id, text, tail]) => ({ id, prepared: { text, uses: 0 }, tail }))
   const textLength = entries.reduce((sum, [, text, tail]) => sum + text.length + tail.length, 0)
   return Object.assign(queue, { nextId, prunedId, sentId: nextId - 1, entries: held, textLength })

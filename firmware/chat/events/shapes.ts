@@ -19,20 +19,25 @@ export interface Shape {
   readonly applyMarkdown: boolean
   readonly clientGravatar: boolean
   readonly slimPresence: boolean
+  /** The older level that the client was written for; null: the one of now. Contract section 8. */
+  readonly level: number | null
   /** What the client said that it can take. */
   readonly can: Readonly<Record<Capability, boolean>>
 }
 
 /** Most registrations are of a few shapes: equal ones are the same object, so that events are made once for each. */
 const shapes = new Map<string, WeakRef<Shape>>()
+const SHAPES_KNOWN_MAX = 1000 // with those that nobody has any more, which are forgotten then
 
-export function internShape({ applyMarkdown, clientGravatar, slimPresence, can }: Shape): Shape {
+export function internShape({ applyMarkdown, clientGravatar, slimPresence, level, can }: Shape): Shape {
   const flags = [applyMarkdown, clientGravatar, slimPresence, ...CAPABILITIES.map((name) => can[name])]
-  const key = flags.map(Number).join('')
+  const key = `${level} ${flags.map(Number).join('')}`
   const known = shapes.get(key)?.deref()
   if (known !== undefined) return known
   const capabilities = Object.fromEntries(CAPABILITIES.map((name) => [name, can[name]])) as Record<Capability, boolean>
-  const shape: Shape = { applyMarkdown, clientGravatar, slimPresence, can: capabilities }
+  const shape: Shape = { applyMarkdown, clientGravatar, slimPresence, level, can: capabilities }
+  if (shapes.size >= SHAPES_KNOWN_MAX)
+    for (const [key, known] of shapes) if (known.deref() === undefined) shapes.delete(key)
   shapes.set(key, new WeakRef(shape))
   return shape
 }

@@ -63,6 +63,8 @@ export type Request<S, Me, P extends Parameters = Parameters, Q extends Paramete
   readonly file: ArrivingPart | undefined
   /** Of the program that calls: `User-Agent` up to `/`, at most 30 characters. */
   readonly client: string
+  /** The older level that the client was written for; null: the one of now. Contract section 8. */
+  readonly level: number | null
   readonly exchange: Exchange
   /** Throws when the caller is admitted no longer. `realm.change` asks by itself. */
   readonly check: () => void

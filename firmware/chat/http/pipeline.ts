@@ -42,6 +42,18 @@ export const RATE_LIMITS: RateLimits = {
   changes: { calls: 100, withinMs: 3_600_000 },
 }
 
+/** How clients of an older level ask and are answered. Contract section 8. */
+export interface OldForm<Me> {
+  readonly level: number
+  /** False for an endpoint that came later. */
+  has(endpoint: { row: string; method: string; path: string }): boolean
+  /** Makes names and values of then those of now; gives the names that meant nothing then. Throws what is refused. */
+  readRequest(row: string, values: Map<string, string>): string[]
+  /** Of a success. */
+  writeReply(row: string, reply: Reply | StreamedReply, me: Me | null): Reply | StreamedReply
+  writeError(row: string, error: unknown): unknown
+}
+
 export interface ApiOptions<S, Me> {
   declarations: readonly Declaration<S, Me>[]
   /** With full paths: what stands outside the base path. */
@@ -54,6 +66,8 @@ export interface ApiOptions<S, Me> {
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
+  /** Of the level in the header; null for the one of now. Throws for what is no level. */
+  formOf?: (level: string | undefined) => OldForm<Me> | null
   rateLimits?: Partial<RateLimits>
   /** Must never jump. */
   nowMs?: () => number
@@ -112,6 +126,8 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     if (match === undefined) return wrongMethod(matches)
     if (!options.isReady()) throw new ChatError('SERVER_NOT_READY', 'The server is not ready, try again')
     const declaration = match.value.get(method)!
+    const form = options.formOf?.(exchange.header('x-service-feature-level')) ?? null
+    if (form?.has(declaration) === false) throw noSuchPath()
     refuseForeignPage(exchange.method, exchange.header)
 
     const client = clientName(exchange.header('user-agent'))
@@ -132,6 +148,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     const query = at === -1 ? '' : target.slice(at + 1)
     return withSent(reader, exchange, query, declaration.fileBytesMax ?? 0, terms, async ({ values, file }) => {
       check()
+      const unknown = form?.readRequest(declaration.row, values) ?? []
       const { given, ignored } = readParameters(declaration.parameters ?? {}, values)
       const request = {
         ...services,
@@ -143,12 +160,18 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         sent: new Set(values.keys()),
         file,
         client,
+        level: form?.level ?? null,
         exchange,
         check,
       } as Request<S, Me>
       const admitted = { account: session?.account ?? null, path, values }
-      const answer = await attempt.act(admitted, async () => actAdmitted(check, () => declaration.handle(request)))
-      return successReply(answer ?? {}, ignored)
+      const act = async () => actAdmitted(check, () => declaration.handle(request))
+      if (form === null) return successReply((await attempt.act(admitted, act)) ?? {}, ignored)
+      const answer = await attempt.act(admitted, act).catch((error) => {
+        throw form.writeError(declaration.row, error)
+      })
+      const reply = successReply(answer ?? {}, [...ignored, ...unknown])
+      return form.writeReply(declaration.row, reply, request.me)
     })
   }
 

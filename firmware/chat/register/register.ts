@@ -20,6 +20,8 @@ export interface Registration {
   presenceHistoryLimitDays: number
   capabilities: Readonly<Partial<Record<Capability, boolean | undefined>>>
   lifespanS: number
+  /** As of a shape. */
+  level: number | null
   client: string
   host: string | undefined
   generation: number
@@ -32,8 +34,8 @@ export function register(realm: Realm, me: User, registration: Registration): Re
     Capability,
     boolean
   >
-  const { applyMarkdown, clientGravatar, slimPresence } = registration
-  const shape = internShape({ applyMarkdown, clientGravatar, slimPresence, can })
+  const { applyMarkdown, clientGravatar, slimPresence, level } = registration
+  const shape = internShape({ applyMarkdown, clientGravatar, slimPresence, level, can })
   const fetched = registration.fetchEventTypes ?? eventTypes ?? null
   const wants = (block: string): boolean => fetched === null || fetched.includes(block)
   const context: BlockContext = { ...registration, realm, me, shape, wants }

@@ -24,6 +24,7 @@ const shapeOf = (...can: Capability[]) =>
     applyMarkdown: false,
     clientGravatar: true,
     slimPresence: false,
+    level: null,
     can: Object.fromEntries(CAPABILITIES.map((name) => [name, can.includes(name)])) as Record<Capability, boolean>,
   })
 

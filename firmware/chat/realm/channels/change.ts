@@ -149,7 +149,7 @@ function put(realm: Realm, turn: Turn, before: Channel, after: Channel): void {
   for (const user of readers)
     if (!canRead(realm, user, after) && realm.store.flags.historyOf(user.id).length > 0)
       markUnreadableRead(realm, turn, user)
-  publishSight(turn)
+  publishSight(turn, before.isPrivate && !after.isPrivate ? { cause: 'made_public' } : {})
   const to = viewersOf(realm, after).filter((id) => knowing.has(id))
   if (after.folderId !== before.folderId) publishFolderOf(realm, turn, after, to)
   for (const change of changesBetween(realm, before, after))

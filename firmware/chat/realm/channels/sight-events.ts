@@ -8,6 +8,9 @@ import { canSee } from './rights.ts'
 import { publishTopicsOf } from './user-topics.ts'
 import { channelView, subscriberIds } from './view.ts'
 
+/** Why, for clients of levels at which that alone was told, or not: contract 8.1, levels 134, 192 and 377. */
+type Cause = 'made_public' | 'subscribed' | 'deactivation'
+
 /**
  * To be called before a change of roles, groups, subscriptions or channels; what it returns, after it: it tells each of the
  * users which of the channels he sees from now on, and which no longer.
@@ -16,18 +19,18 @@ export function watchSight(
   realm: Realm,
   userIds: Iterable<number>,
   channels: Iterable<Channel> = realm.state.channel.all(),
-): (turn: Turn, options?: { withPeers: boolean }) => void {
+): (turn: Turn, options?: { withPeers?: boolean; cause?: Cause }) => void {
   const ids = [...new Set(userIds)]
   const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
-  return (turn, { withPeers } = { withPeers: true }) => {
+  return (turn, { withPeers = true, cause } = {}) => {
     for (const { id, viewers } of before) {
       const after = viewersAmong(realm, ids, id)
       const gained = [...after.difference(viewers)]
       const channel = realm.state.channel.get(id)
       if (gained.length > 0 && channel !== undefined) {
         publishFolderOf(realm, turn, channel, gained)
-        publishCreation(realm, turn, channel, gained)
-        if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained)
+        publishCreation(realm, turn, channel, gained, cause)
+        if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained, cause)
         publishTopicsOf(realm, turn, id, gained)
       }
       publishDeletion(turn, id, [...viewers.difference(after)])
@@ -42,10 +45,17 @@ function viewersAmong(realm: Realm, ids: readonly number[], channelId: number): 
   return new Set(ids.filter((id) => sees(realm.state.user.get(id))))
 }
 
-export function publishCreation(realm: Realm, turn: Turn, channel: Channel, to: readonly number[]): void {
+export function publishCreation(
+  realm: Realm,
+  turn: Turn,
+  channel: Channel,
+  to: readonly number[],
+  cause?: Cause,
+): void {
   turn.publish({
     type: 'stream',
     to,
+    ...(cause && { cause }),
     make: ({ can }) =>
       channel.isArchived && !can.archived_channels ? null : { op: 'create', streams: [channelView(realm, channel)] },
   })
@@ -66,6 +76,7 @@ export function publishPeers(
   channel: Channel,
   userIds: readonly number[],
   to: readonly number[],
+  cause?: Cause,
 ): void {
   const altered = new Set(userIds)
   const publish = (user_ids: readonly number[], to: readonly number[]): void => {
@@ -73,6 +84,7 @@ export function publishPeers(
     turn.publish({
       type: 'subscription',
       to,
+      ...(cause && { cause }),
       make: ({ can }) =>
         channel.isArchived && !can.archived_channels ? null : { op, stream_ids: [channel.id], user_ids },
     })

@@ -35,7 +35,7 @@ export function subscribe(
   const publishAcquaintance = watchAcquaintance(realm)
   for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel)))
   publishAcquaintance(turn) // whoever is told of below is known by then
-  publishSight(turn, { withPeers: false }) // the subscription says who is there
+  publishSight(turn, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
   for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
   for (const [channel, users] of byChannel) {
     publishPeers(turn, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))

@@ -49,15 +49,15 @@ const has = (
   name: 'can_delete_any_message_group' | 'can_delete_own_message_group',
 ): boolean => mayInRealm(realm, name, me) || (place.kind === 'channel' && mayInChannel(realm, place.channel, name, me))
 
-/** Within a change. `rows` lie in one place, and ascend by id. */
-export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRow[]): void {
+/** Within a change. `rows` lie in one place, and ascend by id. `cause`: of contract 8.1, level 452. */
+export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRow[], cause?: 'retention'): void {
   const [first] = rows
   if (first === undefined) return
   const { store } = realm
   const place = placeOf(realm, first)
   for (const [seen, users] of readersOf(realm, place, rows)) {
     const ids = seen.map(({ id }) => id)
-    publishDeletion(realm, turn, place, ids, users)
+    publishDeletion(realm, turn, place, ids, users, cause)
   }
   for (const { id } of rows) {
     store.messages.remove(id)
@@ -105,6 +105,7 @@ export function publishDeletion(
   place: Place,
   ids: readonly number[],
   to: readonly number[],
+  cause?: 'retention',
 ): void {
   const where = (emptyTopic: boolean) =>
     place.kind === 'channel'
@@ -113,6 +114,7 @@ export function publishDeletion(
   turn.publish({
     type: 'delete_message',
     to,
+    ...(cause && { cause }),
     make: ({ can }) => (can.bulk_message_deletion ? { ...where(can.empty_topic_name), message_ids: ids } : null),
   })
   const old = to.filter((userId) =>
@@ -123,6 +125,7 @@ export function publishDeletion(
     turn.publish({
       type: 'delete_message',
       to: old,
+      ...(cause && { cause }),
       make: ({ can }) => (can.bulk_message_deletion ? null : { ...where(can.empty_topic_name), message_id: id }),
     })
 }

@@ -93,7 +93,8 @@ function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
   const { uploads } = realm.store
   return realm.change((turn) => {
     const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
-    for (const together of Map.groupBy(rows, ({ topic }) => topic).values()) removeMessages(realm, turn, together)
+    for (const together of Map.groupBy(rows, ({ topic }) => topic).values())
+      removeMessages(realm, turn, together, 'retention')
     const dropped = [...shown.values()].filter(({ id }) => uploads.claimsOf(id).length === 0)
     for (const upload of dropped) dropUpload(realm, turn, upload)
     return dropped

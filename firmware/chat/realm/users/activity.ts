@@ -35,7 +35,8 @@ function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): v
   for (const [channelId, subscription] of realm.state.subscriptionsOf.get(after.id)) {
     const channel = realm.state.channel.get(channelId)
     if (channel === undefined || !subscription.isActive) continue
-    const op = isActive ? 'peer_add' : 'peer_remove'
-    publishPeers(turn, op, channel, [after.id], viewersOf(realm, channel))
+    const viewers = viewersOf(realm, channel)
+    if (isActive) publishPeers(turn, 'peer_add', channel, [after.id], viewers)
+    else publishPeers(turn, 'peer_remove', channel, [after.id], viewers, 'deactivation')
   }
 }

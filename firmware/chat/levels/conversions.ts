@@ -1,0 +1,97 @@
+/** Old forms that are more than another name: what rules of gates.ts convert with. */
+
+import { badRequest, ChatError } from '../error.ts'
+import { NarrowError } from '../narrow/terms.ts'
+import { groupsOf } from '../realm/groups/of-realm.ts'
+import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'
+import { realmGroupValue, systemGroupId } from '../realm/groups/rights.ts'
+import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../realm/groups/settings.ts'
+import type { Realm } from '../realm/realm.ts'
+import { LEGACY_NOTIFICATION_SETTINGS } from '../realm/settings/user.ts'
+import type { Json, ReadRequest, Told } from './words.ts'
+
+/** `https://example.com/{id}` as `https://example.com/%(id)s`; what is more than variables stays as it is. */
+export const formatString = (template: string): string => template.replaceAll('%', '%%').replace(/\{(\w+)\}/g, '%($1)s')
+
+export const urlTemplate = (format: string): string => format.replace(/%\((\w+)\)s/g, '{$1}').replaceAll('%%', '%')
+
+const TOPIC_POLICY: Policy = [...CREATE_POLICY.filter(([, number]) => number !== 7), ['role:everyone', 5]]
+
+export const createPolicyOf = (realm: Realm, name: RealmGroupSetting): number => policy(realm, WITHOUT_OWNERS, name)
+const WITHOUT_OWNERS = CREATE_POLICY.filter(([, number]) => number !== 7) // that came later
+export const topicPolicyOf = (realm: Realm, name: RealmGroupSetting): number => policy(realm, TOPIC_POLICY, name)
+
+/** The number of the narrowest group that holds all who may mention many. */
+export const wildcardPolicyOf = (realm: Realm): number =>
+  policy(realm, WILDCARD_MENTION_POLICY, 'can_mention_many_users_group')
+
+function policy(realm: Realm, numbers: Policy, name: RealmGroupSetting): number {
+  const people = [...realm.state.user.all()].filter(({ isActive, isSystemBot }) => isActive && !isSystemBot)
+  return policyOf(numbers, groupsOf(realm), REALM_GROUP_SETTINGS[name], realmGroupValue(realm, name), people)
+}
+
+/** Of `wildcard_mention_policy`, as an update of the group setting. Throws `BAD_REQUEST`. */
+export function wildcardGroup(raw: string, realm: Realm): string {
+  const known = WILDCARD_MENTION_POLICY.find(([, number]) => String(number) === raw)
+  if (known === undefined) throw badRequest('Invalid wildcard_mention_policy')
+  return JSON.stringify({ new: systemGroupId(realm, known[0]) })
+}
+
+/** One event of `user_settings` as the client without `user_settings_object` was told of it: contract V62. */
+export function legacySetting(event: Json, { realm, shape, to }: Told): Json[] {
+  const [userId] = to === 'everyone' ? [] : to
+  const user = userId === undefined ? undefined : realm.state.user.get(userId)
+  if (shape.can.user_settings_object || user === undefined) return [event]
+  const { property, value, language_name } = event
+  const isNotification =
+    (LEGACY_NOTIFICATION_SETTINGS as readonly string[]).includes(property) || property.startsWith('enable_')
+  const legacy = isNotification
+    ? { type: 'update_global_notifications', user: user.email, notification_name: property, setting: value }
+    : { type: 'update_display_settings', user: user.email, setting_name: property, setting: value }
+  return [event, { ...legacy, ...(language_name !== undefined && { language_name }) }]
+}
+
+const NEW_WORDS = new Set(['dm', 'dm-including'])
+
+/** Throws `BAD_NARROW` for the words of level 177. What is not JSON is left to whoever reads it. */
+export const refuseNewNarrow: ReadRequest = (values) => {
+  const terms = parsed(values.get('narrow'))
+  if (!Array.isArray(terms)) return
+  for (const term of terms) {
+    const [operator, operand] = Array.isArray(term) ? term : [term?.operator, term?.operand]
+    if (NEW_WORDS.has(operator)) throw new NarrowError(`unknown ${operator} operator`)
+    if (operator === 'is' && operand === 'dm') throw new NarrowError('invalid operand of is')
+  }
+}
+
+/** A capability that the level has not, or one that it has by itself. */
+export const capability =
+  (name: string, value: boolean): ReadRequest =>
+  (values) => {
+    const given = parsed(values.get('client_capabilities') ?? '{"notification_settings_null":false}')
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) return
+    if (value || name in given) values.set('client_capabilities', JSON.stringify({ ...given, [name]: value }))
+  }
+
+/** A type of events, and its block, that the level does not know. */
+export const unlisted =
+  (type: string): ReadRequest =>
+  (values) => {
+    for (const name of ['event_types', 'fetch_event_types']) {
+      const given = parsed(values.get(name))
+      if (Array.isArray(given)) values.set(name, JSON.stringify(given.filter((one) => one !== type)))
+    }
+  }
+
+function parsed(text: string | undefined): Json {
+  try {
+    return JSON.parse(text ?? 'null')
+  } catch {
+    return null
+  }
+}
+
+/** An answer that said that a part was done: before, that was an error. */
+export function timedOut(): never {
+  throw new ChatError('BAD_REQUEST', 'The request has taken too long; a part of it is done')
+}

@@ -1,0 +1,73 @@
+/** Clients that were written for an older level: which one they declare, and how they ask, are answered and told. Contract section 8. */
+
+import { bodyReply } from '../../http/reply.ts'
+import { badRequest, ChatError, type ChatErrorCode } from '../error.ts'
+import type { OldEvents } from '../events/hub.ts'
+import type { OldForm } from '../http/pipeline.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+import { VERSION } from '../version.ts'
+import { compile, type Form } from './rewrite.ts'
+
+/** Before the oldest change that the contract names. */
+const LEVEL_MIN = 102
+const LEVEL_NOW = VERSION.zulip_feature_level
+
+export interface Levels {
+  /** Null: as everybody is answered. Throws `BAD_REQUEST` for what is no level. */
+  formOf(header: string | undefined): OldForm<User> | null
+  readonly events: OldEvents
+}
+
+/** Each level is compiled when the first client declares it, and there are a few hundred of them. */
+export function createLevels(realm: () => Realm): Levels {
+  const forms = new Map<number, Form>()
+  const at = (level: number): Form => {
+    const known = forms.get(level) ?? compile(level)
+    forms.set(level, known)
+    return known
+  }
+  return {
+    formOf(header) {
+      if (header === undefined) return null
+      const level = /^\d{3}$/.test(header) ? Number(header) : 0
+      if (level < LEVEL_MIN || level > LEVEL_NOW)
+        throw badRequest(`X-Service-Feature-Level must be a number from ${LEVEL_MIN} to ${LEVEL_NOW}`)
+      return level === LEVEL_NOW ? null : oldForm(level, at(level), realm)
+    },
+    events: {
+      knows: (level, type) => !at(level).unknownTypes.has(type),
+      othersOf: (level, type) => at(level).others.get(type) ?? [],
+      rewrite(level, event, about) {
+        const change = at(level).events.get(event.type)
+        // Those of other levels are made of the same one.
+        return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), level, ...about })
+      },
+    },
+  }
+}
+
+const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<User> => ({
+  level,
+  has: ({ row, method, path }) => !form.absent.has(row) && !form.absent.has(`${method} ${path}`),
+  readRequest(row, values) {
+    const ignored: string[] = []
+    for (const read of form.requests.get(row) ?? []) read(values, ignored, { realm: realm(), level })
+    return ignored
+  },
+  writeReply(row, reply, me) {
+    const change = form.answers.get(row)
+    const { status, headers, body } = reply
+    const type = headers['content-type'] ?? ''
+    if (change === undefined || typeof body !== 'string' || !type.startsWith('application/json')) return reply
+    const answer = JSON.parse(body)
+    change(answer, { realm: realm(), level, me })
+    return bodyReply(status, JSON.stringify(answer), type, headers)
+  },
+  writeError(row, error) {
+    const known = form.codes.find((one) => one.row === row && error instanceof ChatError && error.code === one.from)
+    if (known === undefined) return error
+    const { message, fields, status } = error as ChatError
+    return new ChatError(known.to as ChatErrorCode, message, fields, status)
+  },
+})

@@ -1,0 +1,144 @@
+/** Gates made functions: for one level, the rules of all above it, one function for each surface. Contract section 8. */
+
+import { VERSION } from '../version.ts'
+import { GATES } from './gates.ts'
+import type { Asking, Gate, Json, Place, ReadRequest, Rule, Told } from './words.ts'
+
+/** What clients of one level are spared. Maps have rows of contract section 3, or types of events. */
+export interface Form {
+  readonly requests: ReadonlyMap<string, readonly ReadRequest[]>
+  /** Change an answer in its place. */
+  readonly answers: ReadonlyMap<string, (body: Json, asking: Asking) => void>
+  /** What is told instead of an event: nothing, it, or others. May change it in its place. */
+  readonly events: ReadonlyMap<string, (event: Json, told: Told) => readonly Json[]>
+  /** Other types of which events of a type may become some. */
+  readonly others: ReadonlyMap<string, readonly string[]>
+  /** Types that the level does not know. */
+  readonly unknownTypes: ReadonlySet<string>
+  /** Rows, or methods with paths, that are not there. */
+  readonly absent: ReadonlySet<string>
+  readonly codes: readonly { row: string; from: string; to: string }[]
+}
+
+const applies = ({ level, backported }: Gate, declared: number): boolean =>
+  declared < level && backported?.includes(declared) !== true
+
+export function compile(declared: number): Form {
+  const rules = [
+    levelItself(declared),
+    ...GATES.filter((gate) => applies(gate, declared)).flatMap(({ rules }) => rules),
+  ]
+  const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
+  const requests = new Map<string, ReadRequest[]>()
+  for (const { rows, read } of of('request')) for (const row of rows) listAt(requests, row).push(read)
+  const answers = new Map<string, AnswerEdit[]>()
+  for (const { surface, edit } of of('edit'))
+    for (const { answer, path = [], prefix = '' } of surface)
+      if (answer !== undefined)
+        listAt(answers, answer).push((body, asking) => visit(body, path, (object) => edit(object, asking, prefix)))
+  const whole = of('event')
+  return {
+    requests,
+    answers: new Map([...answers].map(([row, edits]) => [row, inTurn(edits)])),
+    events: eventFunctions(rules),
+    others: new Map(whole.filter(({ others }) => others.length > 0).map(({ type, others }) => [type, others])),
+    unknownTypes: new Set(whole.filter(({ isWhole }) => isWhole).map(({ type }) => type)),
+    absent: new Set(of('endpoint').flatMap(({ endpoints }) => endpoints)),
+    codes: of('code'),
+  }
+}
+
+/** Wherever the server says its own. */
+const levelItself = (level: number): Rule => ({
+  kind: 'edit',
+  surface: [{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart' }],
+  edit: (object) => {
+    for (const name of ['zulip_feature_level', 'service_feature_level'] as const)
+      if (object[name] === VERSION[name]) object[name] = level
+  },
+})
+
+type AnswerEdit = (body: Json, asking: Asking) => void
+const inTurn =
+  (edits: readonly AnswerEdit[]): AnswerEdit =>
+  (body, asking) => {
+    for (const edit of edits) edit(body, asking)
+  }
+
+interface EventStep {
+  type: string
+  op: string | undefined
+  rewrite: (event: Json, told: Told) => readonly Json[]
+}
+
+/** An event that becomes one of another type goes on through the rules of that. */
+function eventFunctions(rules: readonly Rule[]): Form['events'] {
+  const steps = rules.flatMap(stepsOf)
+  const becomes = new Map(
+    rules
+      .flatMap((rule) => (rule.kind === 'event' ? [[rule.type, rule.others] as const] : []))
+      .filter(([, others]) => others.length > 0),
+  )
+  const types = new Set(steps.map(({ type }) => type))
+  return new Map(
+    [...types].map((type) => {
+      const names = [type, ...(becomes.get(type) ?? [])]
+      const own = steps.filter((step) => names.includes(step.type))
+      return [
+        type,
+        (event: Json, told: Told) => own.reduce<readonly Json[]>((events, step) => take(step, events, told), [event]),
+      ]
+    }),
+  )
+}
+
+const take = ({ type, op, rewrite }: EventStep, events: readonly Json[], told: Told): readonly Json[] =>
+  events.flatMap((event) =>
+    event.type === type && (op === undefined || event.op === op) ? rewrite(event, told) : [event],
+  )
+
+function stepsOf(rule: Rule): EventStep[] {
+  if (rule.kind === 'event') return [{ ...named(rule.type), rewrite: rule.rewrite }]
+  if (rule.kind !== 'edit') return []
+  return rule.surface.flatMap((place) =>
+    place.event === undefined
+      ? []
+      : [
+          {
+            ...named(place.event),
+            rewrite: (event: Json, told: Told) =>
+              editEvent(event, place, (object) => rule.edit(object, told, place.prefix ?? '')),
+          },
+        ],
+  )
+}
+
+function named(key: string): { type: string; op: string | undefined } {
+  const [type, op] = key.split('/') as [string, string?]
+  return { type, op }
+}
+
+function editEvent(event: Json, { path = [], pair, isDict }: Place, edit: (object: Json) => void): readonly Json[] {
+  if (pair === undefined) {
+    visit(event, path, edit)
+    return isDict === true && Object.keys(event[path[0]!] ?? {}).length === 0 ? [] : [event]
+  }
+  const [name, value] = pair
+  const object = { [event[name]]: event[value] }
+  edit(object)
+  return Object.entries(object).map(([now, changed]) => ({ ...event, [name]: now, [value]: changed }))
+}
+
+function visit(node: Json, path: readonly string[], edit: (object: Json) => void, depth = 0): void {
+  if (typeof node !== 'object' || node === null) return
+  const name = path[depth]
+  if (name === undefined) edit(node)
+  else if (name === '*') for (const member of Object.values(node)) visit(member, path, edit, depth + 1)
+  else visit(node[name], path, edit, depth + 1)
+}
+
+function listAt<T>(lists: Map<string, T[]>, key: string): T[] {
+  const known = lists.get(key) ?? []
+  lists.set(key, known)
+  return known
+}

@@ -1,0 +1,184 @@
+/** The language of gates: what a client of an older level is spared, by words over named surfaces. Contract section 8. */
+
+import { invalidParameter } from '../error.ts'
+import type { Shape } from '../events/shapes.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: answers and events as JSON, whose members rules look at by name
+export type Json = any
+
+/** Who is answered. */
+export interface Asking {
+  readonly realm: Realm
+  /** The level that the client has declared. */
+  readonly level: number
+  readonly me: User | null
+}
+
+/** Who is told. */
+export interface Told {
+  readonly realm: Realm
+  readonly level: number
+  readonly shape: Shape
+  readonly to: Iterable<number> | 'everyone'
+  readonly cause: string | undefined
+}
+
+type Context = Asking | Told
+
+/** Where members stand: in the answer of a row of contract section 3, or in an event of a type, or of `type/op`. */
+export interface Place {
+  readonly answer?: string
+  readonly event?: string
+  /** The way to them; `*` for each member. */
+  readonly path?: readonly string[]
+  /** Before each name. */
+  readonly prefix?: string
+  /** An event that tells of one member, by these: its name, and its value. */
+  readonly pair?: readonly [name: string, value: string]
+  /** An event of which nothing is left without members there. */
+  readonly isDict?: boolean
+}
+export type Surface = readonly Place[]
+
+export type Edit = (object: Json, context: Context, prefix: string) => void
+type Test<T> = (value: T, context: Told) => boolean
+
+export type Rule =
+  | { readonly kind: 'edit'; readonly surface: Surface; readonly edit: Edit }
+  | {
+      readonly kind: 'event'
+      readonly type: string
+      readonly isWhole: boolean
+      readonly others: readonly string[]
+      readonly rewrite: (event: Json, told: Told) => readonly Json[]
+    }
+  | { readonly kind: 'request'; readonly rows: readonly string[]; readonly read: ReadRequest }
+  | { readonly kind: 'endpoint'; readonly endpoints: readonly string[] }
+  | { readonly kind: 'code'; readonly row: string; readonly from: string; readonly to: string }
+
+/** Old names and values become those of now. Names that mean nothing go to `ignored`. */
+export type ReadRequest = (values: Map<string, string>, ignored: string[], asking: Omit<Asking, 'me'>) => void
+
+export interface Gate {
+  readonly level: number
+  /** Levels below it that have the change all the same. */
+  readonly backported?: readonly number[]
+  readonly rules: readonly Rule[]
+}
+
+export const gate = (level: number, ...rules: Rule[]): Gate => ({ level, rules })
+
+/** The members are not there. */
+export const drop = (names: readonly string[], surface: Surface): Rule =>
+  edit(surface, (object, _, prefix) => {
+    for (const name of names) delete object[prefix + name]
+  })
+
+/** A member that is gone is there, beside another one. */
+export const add = (
+  name: string,
+  beside: string,
+  value: (object: Json, context: Context) => unknown,
+  surface: Surface,
+): Rule =>
+  edit(surface, (object, context) => {
+    if (beside in object) object[name] = value(object, context)
+  })
+
+export const ren = (names: Readonly<Record<string, string>>, surface: Surface): Rule =>
+  edit(surface, (object, _, prefix) => {
+    for (const [now, before] of Object.entries(names)) {
+      if (!(prefix + now in object)) continue
+      object[prefix + before] = object[prefix + now]
+      delete object[prefix + now]
+    }
+  })
+
+export const map = (
+  name: string,
+  convert: (value: Json, context: Context, object: Json) => unknown,
+  surface: Surface,
+): Rule =>
+  edit(surface, (object, context, prefix) => {
+    if (prefix + name in object) object[prefix + name] = convert(object[prefix + name], context, object)
+  })
+
+/** Whatever no other word says. */
+export const edit = (surface: Surface, edit: Edit): Rule => ({ kind: 'edit', surface, edit })
+
+/** Events of a type, or of `type/op`, do not reach the client. */
+export const noev = (type: string, test?: Test<Json>): Rule => ({
+  kind: 'event',
+  type,
+  isWhole: test === undefined && !type.includes('/'),
+  others: [],
+  rewrite: (event, told) => (test === undefined || test(event, told) ? [] : [event]),
+})
+
+/** Others in their place, of the types `others` or of the same. */
+export const ev = (
+  type: string,
+  others: readonly string[],
+  rewrite: (event: Json, told: Told) => readonly Json[],
+): Rule => ({
+  kind: 'event',
+  type,
+  isWhole: false,
+  others,
+  rewrite,
+})
+
+/** They are not known: reported as ignored. */
+export const noParam = (names: readonly string[], ...rows: string[]): Rule =>
+  request(rows, (values, ignored) => {
+    for (const name of names) if (values.delete(name)) ignored.push(name)
+  })
+
+/** The old name alone is known; `convert` makes its value one of now. */
+export const renParam = (
+  now: string,
+  before: string,
+  rows: readonly string[],
+  convert: (raw: string, realm: Realm) => string = (raw) => raw,
+): Rule =>
+  request(rows, (values, ignored, { realm }) => {
+    if (values.delete(now)) ignored.push(now)
+    const raw = values.get(before)
+    if (raw === undefined) return
+    values.delete(before)
+    values.set(now, convert(raw, realm))
+  })
+
+export const mapParam = (name: string, rows: readonly string[], convert: (raw: string) => string): Rule =>
+  request(rows, (values) => {
+    const raw = values.get(name)
+    if (raw !== undefined) values.set(name, convert(raw))
+  })
+
+/** Another default. */
+export const def = (
+  name: string,
+  value: string,
+  test: (values: ReadonlyMap<string, string>) => boolean,
+  row: string,
+): Rule =>
+  request([row], (values) => {
+    if (!values.has(name) && test(values)) values.set(name, value)
+  })
+
+/** The value is refused. */
+export const noVal = (name: string, test: (raw: string) => boolean, ...rows: string[]): Rule =>
+  request(rows, (values) => {
+    const raw = values.get(name)
+    if (raw !== undefined && test(raw))
+      throw invalidParameter(name, `${name} has a value that this level does not know`)
+  })
+
+export const request = (rows: readonly string[], read: ReadRequest): Rule => ({ kind: 'request', rows, read })
+
+/** Not there: 404. By row, or by method and path. */
+export const noEp = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
+
+export const code = (from: string, to: string, row: string): Rule => ({ kind: 'code', row, from, to })
