@@ -16,6 +16,7 @@ export interface Operation {
 
 interface Event {
   operation: Operation
+  /** In the order of their calls. */
   number: number
   isCall: boolean
   previous: Event | null
@@ -26,7 +27,7 @@ interface Event {
 
 /** `initial`: what the register holds before all of them. */
 export function isLinearizable(history: readonly Operation[], initial: string | null): boolean {
-  const first = eventsOf(history)
+  const first = eventsOf(history.filter(isOfUse(history)))
   const done = new Set<number>()
   const seen = new Set<string>()
   const tried: { call: Event; value: string | null }[] = []
@@ -60,9 +61,16 @@ export function isLinearizable(history: readonly Operation[], initial: string | 
   return true
 }
 
+/** Of a write without an answer that nobody has read, all that can be said is that it need not have been done. */
+function isOfUse(history: readonly Operation[]): (operation: Operation) => boolean {
+  const read = new Set(history.filter(({ kind }) => kind === 'read').map(({ value }) => value))
+  return ({ kind, value, answeredMs }) => kind === 'read' || answeredMs !== null || read.has(value)
+}
+
 function eventsOf(history: readonly Operation[]): Event {
   const first: Event = { operation: history[0]!, number: -1, isCall: false, previous: null, next: null, answer: null }
-  const timed = history.flatMap((operation, number) => {
+  const inOrder = history.toSorted((a, b) => a.calledMs - b.calledMs)
+  const timed = inOrder.flatMap((operation, number) => {
     const answer: Event = { operation, number, isCall: false, previous: null, next: null, answer: null }
     const call: Event = { ...answer, isCall: true, answer }
     return [
@@ -81,8 +89,16 @@ function eventsOf(history: readonly Operation[]): Event {
   return first
 }
 
-const stateOf = (done: ReadonlySet<number>, more: number, value: string | null): string =>
-  `${[...done, more].sort((a, b) => a - b).join()} ${value}`
+/** Few are left open before the last that is done. */
+function stateOf(done: ReadonlySet<number>, more: number, value: string | null): string {
+  const left: number[] = []
+  let seen = 0
+  for (let number = 0; seen <= done.size; number++) {
+    if (number === more || done.has(number)) seen++
+    else left.push(number)
+  }
+  return `${done.size} ${left} ${value}`
+}
 
 function unlink(event: Event): void {
   event.previous!.next = event.next

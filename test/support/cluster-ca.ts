@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import type { Ending } from './process.ts'
 
 export interface ClusterCa {
   /** PEM. */
@@ -17,7 +17,7 @@ export interface ClusterCa {
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
 
-export function createClusterCa(t: TestContext): ClusterCa {
+export function createClusterCa(t: Ending): ClusterCa {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-ca-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const openssl = (...parameters: string[]): void => {

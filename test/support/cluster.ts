@@ -5,24 +5,30 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { socketIn } from '../../boot/etcd/runner.ts'
+import { connectToEtcd, type Status } from '../../firmware/cluster/etcd/etcd.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from './appliance.ts'
 import { buildForTests } from './build.ts'
 import { type Call, type Reply, request } from './client.ts'
 import { type ClusterCa, createClusterCa } from './cluster-ca.ts'
-import { childrenOf, commandLineOf } from './proc.ts'
-import { type Coffer, makeDataDirectory, startCoffer } from './process.ts'
+import { createPartition, type Partition } from './partition.ts'
+import { childrenOf, commandLineOf, makerOf } from './proc.ts'
+import { type Coffer, type Ending, makeDataDirectory, startCoffer } from './process.ts'
 
 export const BACKUP_PASSPHRASE = 'words that open a backup'
 const LOOPBACK = '127.0.0.1' // where connections on this machine come from
 const PORT = 8443
 const PEER_PORT = 2380
+const FORWARDED = 100 // added to the last number of an address, is where the others find it
 const DEADLINE_MS = 120_000 // the machine may be busy
+const STATUS_MS_MAX = 500
 
 export interface ClusterNode {
   readonly name: string
   readonly address: string
+  /** Where the others find its etcd. */
+  readonly peerUrl: string
   readonly dataDirectory: string
   /** Throws where nobody answers. */
   call(method: string, path: string, call?: Call): Promise<Reply>
@@ -30,6 +36,8 @@ export interface ClusterNode {
   /** Null while none runs. */
   etcdPid(): number | null
   firmwarePid(): number | null
+  /** What its etcd says of itself; null where none answers. */
+  etcdStatus(): Promise<Status | null>
   /** Everything its processes have printed. */
   output(): string
   /** Its boot manager, after a kill. */
@@ -43,6 +51,14 @@ export interface ClusterNode {
 export interface Cluster {
   readonly nodes: readonly ClusterNode[]
   readonly ca: ClusterCa
+  /** Between the etcds, where they are apart. */
+  readonly partition: Partition
+}
+
+export interface ClusterOptions {
+  count?: number
+  /** Something stands between the etcds, which can keep them from each other. */
+  isApart?: boolean
 }
 
 export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
@@ -58,63 +74,115 @@ export const randomNetwork = (): string =>
   `127.${1 + Math.floor(Math.random() * 254)}.${Math.floor(Math.random() * 256)}`
 
 /** Joined and Operational; they open by themselves after a start. */
-export async function startCluster(t: TestContext, count = 3): Promise<Cluster> {
+export async function startCluster(t: Ending, options: ClusterOptions = {}): Promise<Cluster> {
+  const cluster = await startNodes(t, options)
+  const [first, ...others] = cluster.nodes as [ClusterNode, ...ClusterNode[]]
+  for (const node of others) await bringIn(first, node)
+  return cluster
+}
+
+/** Each alone, fit for members, and with a backup passphrase; they open by themselves after a start. */
+export async function startNodes(t: Ending, { count = 3, isApart = false }: ClusterOptions): Promise<Cluster> {
   const ca = createClusterCa(t)
   const network = randomNetwork()
   const program = await buildForTests()
   const passage = makeDataDirectory(t)
   chmodSync(passage, 0o711)
-  const nodes = Array.from({ length: count }, (_, at) =>
-    createNode(t, program, `${network}.${at + 1}`, join(passage, String(at + 1))),
-  )
+  const nodes: ClusterNode[] = []
+  const partition = createPartition((client) => {
+    const pids = nodes.map((node) => node.etcdPid())
+    const pid = makerOf(
+      client,
+      pids.filter((pid) => pid !== null),
+    )
+    return nodes[pids.indexOf(pid ?? -1)]?.name
+  })
+  t.after(() => partition.close())
+  for (let n = 1; n <= count; n++) {
+    const address = `${network}.${n}`
+    const found = isApart ? `${network}.${n + FORWARDED}` : address
+    nodes.push(createNode(t, { program, address, found, dataDirectory: join(passage, String(n)) }))
+    const port = PEER_PORT
+    if (isApart) partition.forward(address, { host: found, port }, { host: address, port })
+  }
   await Promise.all(nodes.map((node) => prepare(node, ca)))
-  const [first, ...others] = nodes as [ClusterNode, ...ClusterNode[]]
-  const json = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
-  await expect(204, first.call('PUT', '/config/backup-passphrase', { as: ADMIN, json }))
-  for (const node of others) await bringIn(first, node)
-  for (const node of nodes)
-    await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
-  return { nodes, ca }
+  return { nodes, ca, partition }
 }
 
 async function prepare(node: ClusterNode, ca: ClusterCa): Promise<void> {
-  const { address } = node
   await until('answer', () => node.call('GET', '/health/state').catch(() => null))
   await provision(node)
-  const network = { ipAddress: address, netmask: '255.0.0.0', gateway: '0.0.0.0' }
+  const { hostname: ipAddress } = new URL(node.peerUrl)
+  const network = { ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' }
   await expect(204, node.call('PUT', '/config/network', { as: ADMIN, json: network }))
   const wanted = await expect(
     200,
     node.call('POST', '/config/tls/csr.pem', { as: ADMIN, json: { commonName: 'node' } }),
   )
   const type = 'application/x-pem-file'
-  const certificate = ca.sign(wanted.text(), address, LOOPBACK)
+  const certificate = ca.sign(wanted.text(), ipAddress, LOOPBACK)
   await expect(201, node.call('PUT', '/config/tls/cert.pem', { as: ADMIN, body: certificate, type }))
   await expect(201, node.call('PUT', '/config/tls/cluster-ca.pem', { as: ADMIN, body: ca.certificate, type }))
+  const passphrase = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
+  await expect(204, node.call('PUT', '/config/backup-passphrase', { as: ADMIN, json: passphrase }))
+  await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+}
+
+/** What a node joins with. */
+export interface Invitation {
+  readonly id: string
+  readonly json: object
 }
 
 /** Learner, member, Operational. */
-async function bringIn(member: ClusterNode, node: ClusterNode): Promise<void> {
-  const url = `https://${node.address}:${PEER_PORT}`
+export async function bringIn(member: ClusterNode, node: ClusterNode): Promise<void> {
+  const { id, json } = await register(member, node)
+  await expect(204, node.call('POST', '/cluster/join', { as: ADMIN, json }))
+  await promote(member, id)
+  await unlock(node)
+  await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+}
+
+export async function register(member: ClusterNode, { peerUrl }: ClusterNode): Promise<Invitation> {
   const added = await until('registration', async () => {
-    const reply = await member.call('POST', '/cluster/members', { as: ADMIN, json: { urls: [url] } })
+    const reply = await member.call('POST', '/cluster/members', { as: ADMIN, json: { urls: [peerUrl] } })
     return reply.status === 503 || reply.status === 412 ? null : expect(201, Promise.resolve(reply))
   })
   const { members, joinerKit } = added.json<{ members: { id: string; urls: string[] }[]; joinerKit: string }>()
-  const json = { members, joinerKit, backupPassphrase: BACKUP_PASSPHRASE }
-  await expect(204, node.call('POST', '/cluster/join', { as: ADMIN, json }))
-  const { id } = members.find(({ urls }) => urls.includes(url))!
-  await until('promotion', async () => {
-    const { status } = await member.call('POST', `/cluster/members/${id}/promote`, { as: ADMIN })
-    return status === 204
-  })
-  await until('unlock', async () => {
-    const { status } = await node.call('POST', '/unlock', { json: { passphrase: UNLOCK_PASSPHRASE } })
-    return status === 204
-  })
+  const { id } = members.find(({ urls }) => urls.includes(peerUrl))!
+  return { id, json: { members, joinerKit, backupPassphrase: BACKUP_PASSPHRASE } }
 }
 
-function createNode(t: TestContext, program: string, address: string, dataDirectory: string): ClusterNode {
+export const promote = (member: ClusterNode, id: string): Promise<boolean> =>
+  until('promotion', async () => {
+    const reply = await member.call('POST', `/cluster/members/${id}/promote`, { as: ADMIN }).catch(() => null)
+    return reply?.status === 204
+  })
+
+/** With the passphrase of the node that has registered it. */
+export const unlock = (node: ClusterNode): Promise<boolean> =>
+  until('unlock', async () => {
+    const json = { passphrase: UNLOCK_PASSPHRASE }
+    const reply = await node.call('POST', '/unlock', { json }).catch(() => null)
+    return reply?.status === 204
+  })
+
+/** The place of the leader among them; 0 while there is none. */
+export async function leaderOf(nodes: readonly ClusterNode[]): Promise<number> {
+  const statuses = await Promise.all(nodes.map((node) => node.etcdStatus()))
+  const at = statuses.findIndex((status) => status !== null && status.leader === status.memberId)
+  return Math.max(0, at)
+}
+
+interface NodeOptions {
+  program: string
+  address: string
+  /** The address that the others use for its etcd. */
+  found: string
+  dataDirectory: string
+}
+
+function createNode(t: Ending, { program, address, found, dataDirectory }: NodeOptions): ClusterNode {
   const settings = { COFFER_HOST: address, COFFER_PORT: String(PORT), COFFER_ETCD: etcdProgram() }
   const agent = new Agent({ keepAlive: true, maxSockets: Infinity, rejectUnauthorized: false })
   let coffer: Coffer
@@ -133,13 +201,21 @@ function createNode(t: TestContext, program: string, address: string, dataDirect
   t.after(() => agent.destroy())
   const etcdPid = () => child((line) => line.startsWith(`${settings.COFFER_ETCD}\0`))
   return {
-    name: address,
-    address,
-    dataDirectory,
+    ...{ name: address, address, dataDirectory, peerUrl: `https://${found}:${PEER_PORT}` },
     call: (method, path, call) => request({ host: address, port: PORT, agent }, method, `/api/v1${path}`, call),
     bootPid: () => coffer.bootPid(),
     etcdPid,
     firmwarePid: () => child((line) => line.includes('--permission') && line.includes('firmware.js')),
+    async etcdStatus() {
+      const etcd = connectToEtcd(socketIn(join(dataDirectory, 'etcd')))
+      try {
+        return await etcd.status(STATUS_MS_MAX)
+      } catch {
+        return null
+      } finally {
+        etcd.close()
+      }
+    },
     output: () => printed + coffer.output(),
     start() {
       printed += coffer.output()

@@ -66,7 +66,8 @@ async function startMembers(t: TestContext, names: string[], partition: Partitio
   // Of 3.4 and newer: a name with a port, which becomes a file in its working directory.
   const peerUrlOf = (name: string): string => `unix://${name}.peer:0`
   const make = (name: string, all: readonly string[], state: 'new' | 'existing'): EtcdMember => {
-    if (partition !== null) partition.forward(name, join(directory, `${name}.peer:0`), join(directory, `${name}.own:0`))
+    const place = (what: string) => ({ path: join(directory, `${name}.${what}:0`) })
+    partition?.forward(name, place('peer'), place('own'))
     const listensAt = partition === null ? 'peer' : 'own'
     const member = createMember(t, directory, name, listensAt, [
       ...['--initial-cluster', all.map((name) => `${name}=${peerUrlOf(name)}`).join(',')],

@@ -1,32 +1,42 @@
 /**
- * What stands between the members of an etcd cluster: passes on what they say, or drops what one says to another. Their connections
- * are HTTP, of which each begins with who made it.
+ * What stands between the members of an etcd cluster: passes on what they say, at once or later, or drops what one says to another.
+ * Their connections are HTTP, of which each begins with who made it; over TLS that is told otherwise.
  */
 
 import { createConnection, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 
 /** As rafthttp of etcd sends it with every request. */
 const FROM = /^x-server-from: ([0-9a-f]+)\r$/im
 const HEAD_BYTES_MAX = 16_384
 
+/** A Unix socket, or a port of TCP. */
+export type Place = { path: string } | { host: string; port: number }
+
+/** Who has made a connection, where it does not say so itself. */
+export type MakerOf = (client: Socket) => string | undefined
+
 export interface Partition {
   /** Listens where others look for a member, and passes on to where it is. */
-  forward(member: string, from: string, to: string): void
+  forward(member: string, from: Place, to: Place): void
   /** The id that etcd has given to a member. */
   identify(member: string, id: string): void
   /** From now on nothing that `from` says comes to `to`. */
   drop(from: string, to: string): void
-  /** Everybody hears everybody again; connections that have lost something end. */
+  /** From now on what `from` says comes to `to` so much later. */
+  delay(from: string, to: string, ms: number): void
+  /** Everybody hears everybody again, at once; connections that have lost something end. */
   heal(): void
   close(): void
 }
 
-export function createPartition(): Partition {
+export function createPartition(makerOf?: MakerOf): Partition {
   const servers: Server[] = []
   const sockets = new Set<Socket>()
   const broken = new Set<Socket>()
   const names = new Map<string, string>()
   const dropped = new Set<string>()
+  const delays = new Map<string, number>()
 
   const hold = (socket: Socket): Socket => {
     sockets.add(socket)
@@ -35,26 +45,45 @@ export function createPartition(): Partition {
     return socket
   }
 
+  /** What `from` says to `to`, in its order. */
+  function passing(client: Socket, out: Socket, fromTo: () => string): (chunk: Buffer) => void {
+    let waiting = 0
+    let last = Promise.resolve()
+    return (chunk) => {
+      const ms = delays.get(fromTo()) ?? 0
+      if (dropped.has(fromTo())) broken.add(client)
+      else if (ms === 0 && waiting === 0) out.write(chunk)
+      else {
+        waiting++
+        const due = wait(ms)
+        last = last
+          .then(() => due)
+          .then(() => {
+            waiting--
+            if (out.writable) out.write(chunk)
+          })
+      }
+    }
+  }
+
   /** Both end together. */
   function join(client: Socket, server: Socket, member: string): void {
     let heard = ''
     let id: string | undefined
-    const maker = (): string | undefined => names.get(id ?? '') // who it is may be told later than it connects
-    const isDropped = (from: string | undefined, to: string | undefined): boolean => {
-      if (!dropped.has(`${from} ${to}`)) return false
-      broken.add(client)
-      return true
-    }
+    const known = makerOf?.(client)
+    const maker = (): string | undefined => known ?? names.get(id ?? '') // who it is may be told later than it connects
+    const toMember = passing(client, server, () => `${maker()} ${member}`)
     client.on('data', (chunk) => {
       if (id === undefined && heard.length < HEAD_BYTES_MAX) {
         heard += chunk.toString('latin1')
         id = FROM.exec(heard)?.[1]
       }
-      if (!isDropped(maker(), member)) server.write(chunk)
+      toMember(chunk)
     })
-    server.on('data', (chunk) => {
-      if (!isDropped(member, maker())) client.write(chunk)
-    })
+    server.on(
+      'data',
+      passing(client, client, () => `${member} ${maker()}`),
+    )
     client.on('close', () => server.destroy())
     server.on('close', () => client.destroy())
   }
@@ -67,8 +96,10 @@ export function createPartition(): Partition {
     },
     identify: (member, id) => void names.set(id, member),
     drop: (from, to) => void dropped.add(`${from} ${to}`),
+    delay: (from, to, ms) => void delays.set(`${from} ${to}`, ms),
     heal() {
       dropped.clear()
+      delays.clear()
       for (const socket of broken) socket.destroy()
       broken.clear()
     },

@@ -14,7 +14,10 @@ import { childrenOf, commandLineOf } from './proc.ts'
 const DEADLINE_MS = 60_000 // the machine may be busy
 const ALONE = ['PATH', 'HOME', 'LANG', 'TMPDIR']
 
-export function makeDataDirectory(t: TestContext): string {
+/** As much of a test as what is started for it needs. */
+export type Ending = Pick<TestContext, 'after'>
+
+export function makeDataDirectory(t: Ending): string {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-data-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   return directory
@@ -49,7 +52,7 @@ export interface Coffer extends Client {
 }
 
 /** It is killed with its test; without one, with the program that runs the tests. */
-export function startCoffer(t: TestContext | null, { program, data, terminal, settings }: Options): Coffer {
+export function startCoffer(t: Ending | null, { program, data, terminal, settings }: Options): Coffer {
   const environment: Record<string, string> = { COFFER_DATA: data, COFFER_PORT: '0', ...settings }
   for (const name of ALONE) if (process.env[name] !== undefined) environment[name] = process.env[name]!
   const command = [process.execPath, program]
