@@ -29,6 +29,7 @@ const PACKAGES = {
   mcopy: 'mtools',
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',
+  mvn: 'maven',
   openssl: 'openssl',
   'pkcs11-tool': 'opensc',
   promtool: 'prometheus',

@@ -48,10 +48,10 @@ const termsOf = (given: GivenTerms) => ({
   welcomeText: given.welcome_message_custom_text ?? null,
 })
 
-/** The key stands where no server is told it: behind the `#` of the page that asks for name and password. */
+/** The key stands where no server is told it: behind the `#` of the page that asks for name and password, upstream's `/join/`. */
 const linksOf = ({ realm, exchange }: { realm: Realm; exchange: Exchange }) => {
   const url = urlOf(organizationOf(realm.state), exchange.header('host'))
-  return (key: string): string => `${url}/#join/${key}`
+  return (key: string): string => `${url}/join/#${key}/`
 }
 
 export const invitationDeclarations: readonly AnyDeclaration[] = [

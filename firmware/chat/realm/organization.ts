@@ -34,13 +34,13 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
       groupSettings: {},
       operator: { ownerFullContentAccess: false, uploadQuotaMib: null },
     })
+    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', [])) // the first, as upstream
     let below: number[] = []
     for (const name of [...NESTED_SYSTEM_GROUPS].reverse()) {
       const id = turn.nextId('group')
       turn.put('group', systemGroup(id, name, below))
       below = [id]
     }
-    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', []))
     for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
     const user = createUser(realm, turn, { ...owner, role: ROLES.owner })
     turn.put('password', { ...password, userId: user.id })

@@ -57,11 +57,12 @@ export function removeToken(realm: Realm, me: User, kind: PushToken['kind'], tok
   })
 }
 
-/** Throws `INVALID_PUSH_DEVICE_TOKEN`, and `PUSH_SERVICE_NOT_CONFIGURED` for whoever has a device. */
-export function testToken(realm: Realm, me: User, token: string | undefined): never {
+/** Without a token, to each. Throws `INVALID_PUSH_DEVICE_TOKEN`, and `PUSH_SERVICE_NOT_CONFIGURED` where there is one to tell. */
+export function testToken(realm: Realm, me: User, token: string | undefined): Record<string, never> {
   const own = [...realm.state.pushTokensOf.get(me.id).values()]
   if (token !== undefined && !own.some((one) => one.token === token)) throw noSuchToken()
-  throw notConfigured()
+  if (own.length > 0) throw notConfigured()
+  return {}
 }
 
 const noSuchToken = () => new ChatError('INVALID_PUSH_DEVICE_TOKEN', 'Device not recognized')

@@ -409,6 +409,14 @@ test('a narrow of a registration filters messages alone', async () => {
     ['in'],
   )
   await cordelia.refused('BAD_NARROW', 'POST', '/register', { narrow: [['has', 'link']] })
+  for (const operand of ['channel', 'stream']) {
+    const inChannels = await cordelia.register({ narrow: [['is', operand]] })
+    await hamlet.post('/messages', { type: 'direct', to: [cordelia.user.id], content: 'out' })
+    await send(hamlet, channel.id, operand, 'b')
+    const [event, ...more] = (await inChannels.events()).filter(({ type }) => type === 'message')
+    assert.deepEqual([event.message.content, more], [operand, []])
+  }
+  await cordelia.refused('BAD_NARROW', 'POST', '/register', { narrow: [['is', 'nonsense']] })
 })
 
 test('E16, E17: reactions are told, listed and taken back; names of other lists go with their code', async () => {

@@ -42,6 +42,7 @@ test('E137, E138, E135: tokens are kept and removed; a test says that there is n
   await hamlet.refused('PUSH_SERVICE_NOT_CONFIGURED', 'POST', '/mobile_push/test_notification', { token: 'ABCD' })
   await hamlet.refused('PUSH_SERVICE_NOT_CONFIGURED', 'POST', '/mobile_push/test_notification')
   await hamlet.refused('INVALID_PUSH_DEVICE_TOKEN', 'POST', '/mobile_push/test_notification', { token: 'other' })
+  await rig.owner.post('/mobile_push/test_notification') // who has no device
   await rig.owner.refused('INVALID_PUSH_DEVICE_TOKEN', 'DELETE', '/users/me/apns_device_token', { token: 'ABCD' })
   await hamlet.delete('/users/me/apns_device_token', { token: 'ABCD' })
   await hamlet.refused('INVALID_PUSH_DEVICE_TOKEN', 'DELETE', '/users/me/apns_device_token', { token: 'ABCD' })

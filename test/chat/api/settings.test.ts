@@ -51,6 +51,13 @@ describe("E84: one's own settings", () => {
     assert.deepEqual(await other.events(), [])
   })
 
+  it('sizes that clients set are taken, others not', async () => {
+    for (const web_font_size_px of [8, 11, 24]) await hamlet.patch('/settings', { web_font_size_px })
+    for (const web_font_size_px of [0, 7, 25, 1e9])
+      await hamlet.refused('REQUEST_VARIABLE_INVALID', 'PATCH', '/settings', { web_font_size_px })
+    await hamlet.patch('/settings', { web_font_size_px: 16 })
+  })
+
   it('several at once, of which unchanged ones are no news', async () => {
     const queue = await hamlet.register({ event_types: ['user_settings'] })
     await hamlet.patch('/settings', { enter_sends: true, starred_message_counts: true, color_scheme: 2 })

@@ -30,6 +30,8 @@ const RULES: Readonly<Record<string, Rule>> = {
 }
 
 const IS: Readonly<Record<string, (sent: Sent) => boolean>> = {
+  channel: ({ place }) => place.kind === 'channel',
+  stream: ({ place }) => place.kind === 'channel',
   dm: ({ place }) => place.kind === 'conversation',
   private: ({ place }) => place.kind === 'conversation',
   mentioned: ({ flags }) => flags.includes('mentioned') || flags.includes('wildcard_mentioned'),

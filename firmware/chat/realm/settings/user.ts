@@ -6,7 +6,7 @@ import { choice, defaultsOf, integer, onOff, type Setting, text, type Values, wo
 const BATCHING_SECONDS_MAX = 604_800 // a week
 const LANGUAGE_CHARACTERS_MAX = 50
 const TIMEZONE_CHARACTERS_MAX = 40
-const FONT_SIZE_PX = [12, 24] as const // between what is still read and what still fits a screen
+const FONT_SIZE_PX = [8, 24] as const // between what is still read and what still fits a screen
 const LINE_HEIGHT_PERCENT = [100, 200] as const
 
 const NOTIFICATION_SOUNDS = ['ding', 'zulip'] as const

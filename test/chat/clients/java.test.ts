@@ -1,0 +1,128 @@
+/**
+ * Zulip's Java client by J. Netherton: the tests that its author runs against a live server, unmodified. They are in no registry of
+ * packages: ZULIP_JAVA_CLIENT names a checkout, and without it they are not run.
+ */
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createClock } from '../../../firmware/base/clock.ts'
+import { createLog } from '../../../firmware/base/log.ts'
+import { createChat } from '../../../firmware/chat/chat.ts'
+import type { Api } from '../../../firmware/chat/http/pipeline.ts'
+import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
+import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
+import type { Connection } from '../../../firmware/http/server/exchange.ts'
+import { listenTls } from '../../../firmware/http/server/listener.ts'
+import { makeDataDirectory } from '../../support/process.ts'
+import { needs } from '../../support/tools.ts'
+import { CHAT_KEY, openTestChat, type TestChat } from '../support/chat.ts'
+
+const TESTS = 61
+const checkout = process.env.ZULIP_JAVA_CLIENT
+const skip =
+  checkout === undefined
+    ? 'to run this: ZULIP_JAVA_CLIENT=/path/to/zulip-java-client, a checkout of it, and sudo apt install maven'
+    : needs('mvn').skip
+
+/** As in the database that its author furnishes a server with, where the groups of the server's own organization come first. */
+const TESTER = { email: 'test@test.com', id: 8, password: 'testing123!', name: 'tester' }
+const GROUPS_BEFORE = 8
+const ORGANIZATION = { name: 'testing', description: 'The coolest place in the universe.', enable_read_receipts: true }
+
+test('the live tests of zulip-java-client pass, and every parameter that it sends is known', { skip }, async (t) => {
+  const chat = await furnished(t)
+  const key = await makeTester(chat)
+  const directory = join(makeDataDirectory(t), 'client')
+  cpSync(checkout!, directory, { recursive: true })
+  const site = `https://127.0.0.1:${await serve(t, chat)}`
+  const lines = [`email=${TESTER.email}`, `key=${key}`, `site=${site}`, 'insecure=true']
+  writeFileSync(join(directory, 'zuliprc'), `[api]\n${lines.join('\n')}\n`, { mode: 0o600 })
+  const printed = await maven(directory)
+  assert.match(printed, new RegExp(`Tests run: ${TESTS}, Failures: 0, Errors: 0, Skipped: 0\n`), printed)
+})
+
+async function furnished(t: TestContext): Promise<TestChat> {
+  const directory = makeDataDirectory(t)
+  const log = createLog('error', () => {})
+  const derive = () => Promise.reject(new Error('nobody signs in'))
+  const empty = createChat({ directory, chatKey: CHAT_KEY, log, derive })
+  empty.realm.change((turn) => {
+    for (let made = 0; made < GROUPS_BEFORE; made++) turn.nextId('group')
+  })
+  empty.close()
+  const chat = await openTestChat({ directory, clock: createClock() })
+  t.after(chat.close)
+  changeOperatorSettings(chat.chat.realm, { url: 'https://localhost.localdomain' })
+  await chat.owner.patch('/realm', ORGANIZATION)
+  return chat
+}
+
+/** As a second owner, who has been there with a browser; gives his key. */
+async function makeTester({ owner }: TestChat): Promise<string> {
+  const make = async (email: string, full_name: string): Promise<number> =>
+    (await owner.post('/users', { email, full_name, password: TESTER.password })).user_id
+  let made = owner.user.id
+  while (made < TESTER.id - 1) made = await make(`other${made}@test.com`, 'Some other')
+  assert.equal(await make(TESTER.email, TESTER.name), TESTER.id)
+  await owner.patch(`/users/${TESTER.id}`, { role: ROLES.owner })
+  const { api_key } = await owner.post('/fetch_api_key', { username: TESTER.email, password: TESTER.password })
+  const authorization = `Basic ${Buffer.from(`${TESTER.email}:${api_key}`).toString('base64')}`
+  await owner.call('PATCH', '/settings', { timezone: 'Europe/London' }, { authorization })
+  await owner.call('POST', '/users/me/presence', { status: 'active' }, { authorization })
+  return api_key
+}
+
+/** Without limits of rates, which its author turns off, too. */
+async function serve(t: TestContext, { chat }: TestChat): Promise<number> {
+  const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
+  const listener = await listenTls({
+    app: { fetch: (request, env) => withDifferences(chat.api, request, env) },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: createLog('error', () => {}),
+    now: Date.now,
+  })
+  t.after(() => listener.close())
+  return listener.port
+}
+
+/**
+ * What its tests do that differs from the contract on purpose: passwords that they give others have nine characters, not ten (11.17);
+ * attachments name messages as after level 460 (section 8); and a scheduled message that was sent can still be deleted (E32).
+ */
+async function withDifferences(api: Api, request: Request, env: Connection): Promise<Response> {
+  const { method, url, headers } = request
+  const call = `${method} ${new URL(url).pathname.replace(/^\/api\/v1/, '')}`
+  if (call === 'POST /users') {
+    const form = new URLSearchParams(await request.text())
+    form.set('password', `${form.get('password')}!`)
+    const kept = ['authorization', 'host', 'user-agent'].map((name): [string, string] => [name, headers.get(name)!])
+    return api.request(url, { method, headers: kept, body: form })
+  }
+  const answer = await api.fetch(request, env)
+  if (call === 'GET /attachments') {
+    const body = (await answer.json()) as { attachments: { messages: { id: number }[] }[] }
+    const withIds = body.attachments.map((one) => ({ ...one, message_ids: one.messages.map(({ id }) => id) }))
+    return Response.json({ ...body, attachments: withIds })
+  }
+  if (/^DELETE \/scheduled_messages\//.test(call) && answer.status === 404)
+    return Response.json({ result: 'success', msg: '' })
+  return answer
+}
+
+/** Surefire, since the other plugin for such tests is told there to leave out what waits for ten seconds. Gives what is printed. */
+function maven(directory: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const settings = ['-Dtest=*IT', '-Dtest.ignoredParametersUnsupported=true', '-Dformatter.skip', '-Dimpsort.skip']
+  const child = spawn('mvn', ['--batch-mode', ...settings, 'test'], { cwd: directory })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (printed += text))
+  child.on('close', () => resolve(printed))
+  return promise
+}
