@@ -18,7 +18,7 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     row: 'E36',
     method: 'GET',
     path: '/drafts',
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me }) => {
       const drafts = draftsOf(realm, me)
       return { count: drafts.length, drafts }
@@ -28,7 +28,7 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     row: 'E37',
     method: 'POST',
     path: '/drafts',
-    who: 'human',
+    who: 'account',
     parameters: { drafts: json(z.array(DRAFT)).default([]) },
     handle: ({ realm, me, given }) => ({ ids: addDrafts(realm, me, given.drafts) }),
   }),
@@ -36,7 +36,7 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     row: 'E38',
     method: 'PATCH',
     path: '/drafts/:draft_id',
-    who: 'human',
+    who: 'account',
     segments: { draft_id: integer() },
     parameters: { draft: json(DRAFT) },
     handle: ({ realm, me, path, given }) => {
@@ -48,7 +48,7 @@ export const draftDeclarations: readonly AnyDeclaration[] = [
     row: 'E39',
     method: 'DELETE',
     path: '/drafts/:draft_id',
-    who: 'human',
+    who: 'account',
     segments: { draft_id: integer() },
     handle: ({ realm, me, path }) => {
       removeDraft(realm, me, path.draft_id)

@@ -1,8 +1,8 @@
 /** Marks of readers. Contract section 3.2, rows E18, E20 to E22. */
 
 import { partly } from '../http/envelope.ts'
-import { integer, integers, oneOf, text } from '../http/parameters.ts'
-import { markMessages } from '../realm/messages/mark.ts'
+import { integer, integers, text } from '../http/parameters.ts'
+import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
 import { asTopic } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
@@ -17,11 +17,11 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: {
       messages: integers().where((ids) => ids.length <= IDS_MAX, `must have at most ${IDS_MAX} ids`),
-      op: oneOf('add', 'remove'),
+      op: text(),
       flag: text(),
     },
     handle: ({ realm, me, given }) => {
-      const { ignoredChannels } = markMessages(realm, me, given.messages, given.op, given.flag)
+      const { ignoredChannels } = markMessages(realm, me, given.messages, asMarking(given))
       return { messages: given.messages, ignored_because_not_subscribed_channels: ignoredChannels }
     },
   }),

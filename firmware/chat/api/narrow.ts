@@ -1,7 +1,7 @@
 /** Messages by narrows. Contract section 5; rows E9, E19, E24. */
 
 import { badRequest, ChatError } from '../error.ts'
-import { boolean, integers, json, naturalNumber, oneOf, text } from '../http/parameters.ts'
+import { boolean, integers, json, naturalNumber, text } from '../http/parameters.ts'
 import { readAnchor } from '../narrow/anchor.ts'
 import { matches } from '../narrow/matches.ts'
 import { narrowOf } from '../narrow/narrow.ts'
@@ -11,7 +11,7 @@ import { viewerOf } from '../narrow/viewer.ts'
 import { select } from '../narrow/walk.ts'
 import { readerOf } from '../realm/messages/flags.ts'
 import { messageForm } from '../realm/messages/form.ts'
-import { editableFlag, markMessages } from '../realm/messages/mark.ts'
+import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { sightOf } from '../realm/messages/sight.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -101,14 +101,14 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/messages/flags/narrow',
     who: 'account',
-    parameters: { ...rangeParameters, narrow: json(narrowShape), op: oneOf('add', 'remove'), flag: text() },
+    parameters: { ...rangeParameters, narrow: json(narrowShape), op: text(), flag: text() },
     handle: async (request) => {
       const { realm, given } = request
-      editableFlag(given.flag)
+      const marking = asMarking(given)
       const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
       const { me } = request
       const ids = readable(realm, me, found.ids)
-      const { changed, ignoredChannels } = markMessages(realm, me, ids, given.op, given.flag)
+      const { changed, ignoredChannels } = markMessages(realm, me, ids, marking)
       return {
         processed_count: ids.length,
         updated_count: changed.length,

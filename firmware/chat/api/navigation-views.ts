@@ -16,14 +16,14 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     row: 'E41',
     method: 'GET',
     path: '/navigation_views',
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me }) => ({ navigation_views: navigationViewsOf(realm, me) }),
   }),
   declare({
     row: 'E41',
     method: 'POST',
     path: '/navigation_views',
-    who: 'human',
+    who: 'account',
     parameters: { fragment: text(), is_pinned: boolean(), name: text().optional() },
     handle: ({ realm, me, given }) => {
       addNavigationView(realm, me, { fragment: given.fragment, isPinned: given.is_pinned, name: given.name })
@@ -34,7 +34,7 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     row: 'E41',
     method: 'PATCH',
     ...ONE,
-    who: 'human',
+    who: 'account',
     parameters: { is_pinned: boolean().optional(), name: text().optional() },
     handle: ({ realm, me, path, given }) => {
       changeNavigationView(realm, me, path.fragment, { isPinned: given.is_pinned, name: given.name })
@@ -45,7 +45,7 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     row: 'E41',
     method: 'DELETE',
     ...ONE,
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me, path }) => {
       removeNavigationView(realm, me, path.fragment)
       return {}

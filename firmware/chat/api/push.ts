@@ -80,7 +80,7 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     row: 'E139',
     method: 'POST',
     path: '/calls/zoom/create',
-    who: 'human',
+    who: 'account',
     parameters: { is_video_call: boolean().default(true) },
     handle: () => {
       throw badRequest('Zoom credentials have not been configured')
@@ -90,7 +90,7 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     row: 'E139',
     method: 'POST',
     path: '/calls/constructorgroups/create',
-    who: 'human',
+    who: 'account',
     handle: () => {
       throw badRequest('Constructor Groups credentials have not been configured')
     },
@@ -99,7 +99,7 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     row: 'E139',
     method: 'GET',
     path: '/calls/bigbluebutton/create',
-    who: 'human',
+    who: 'account',
     parameters: { meeting_name: text(), voice_only: boolean().default(false) },
     handle: () => {
       throw badRequest('BigBlueButton is not configured.')

@@ -9,7 +9,7 @@ const report = (path: string): AnyDeclaration =>
     row: 'E25',
     method: 'POST',
     path,
-    who: 'human',
+    who: 'account',
     segments: { message_id: integer() },
     parameters: {
       report_type: oneOf(...(Object.keys(REPORT_TYPES) as ReportType[])),

@@ -16,14 +16,14 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     row: 'E40',
     method: 'GET',
     path: '/saved_snippets',
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me }) => ({ saved_snippets: savedSnippetsOf(realm, me) }),
   }),
   declare({
     row: 'E40',
     method: 'POST',
     path: '/saved_snippets',
-    who: 'human',
+    who: 'account',
     parameters: { title: text(), content: text() },
     handle: ({ realm, me, given }) => ({ saved_snippet_id: addSavedSnippet(realm, me, given.title, given.content) }),
   }),
@@ -31,7 +31,7 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     row: 'E40',
     method: 'PATCH',
     ...ONE,
-    who: 'human',
+    who: 'account',
     parameters: { title: text().optional(), content: text().optional() },
     handle: ({ realm, me, path, given }) => {
       changeSavedSnippet(realm, me, path.saved_snippet_id, given)
@@ -42,7 +42,7 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     row: 'E40',
     method: 'DELETE',
     ...ONE,
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me, path }) => {
       removeSavedSnippet(realm, me, path.saved_snippet_id)
       return {}

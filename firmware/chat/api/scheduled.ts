@@ -84,7 +84,7 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     row: 'E33',
     method: 'POST',
     path: '/reminders',
-    who: 'human',
+    who: 'account',
     parameters: { message_id: integer(), scheduled_delivery_timestamp: integer(), note: text().default('') },
     handle: ({ realm, me, given }) => ({
       reminder_id: remind(realm, me, given.message_id, given.scheduled_delivery_timestamp, given.note),
@@ -94,14 +94,14 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     row: 'E34',
     method: 'GET',
     path: '/reminders',
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me }) => ({ reminders: remindersOf(realm, me) }),
   }),
   declare({
     row: 'E35',
     method: 'DELETE',
     path: '/reminders/:reminder_id',
-    who: 'human',
+    who: 'account',
     segments: { reminder_id: integer() },
     handle: ({ realm, me, path }) => {
       removeReminder(realm, me, path.reminder_id)

@@ -13,10 +13,12 @@ import { type AnyDeclaration, declare, declareOpen, type Services } from './decl
 
 /** Four segments of a path below `/user_uploads/`. */
 const PATH = '/:realm_id_str/:spread/:secret/:filename'
+/** What clients make of it that take all but the realm for the name of a file, and escape its slashes. */
+const ESCAPED = '/:realm_id_str/:spread'
 type PathSegments = Readonly<Record<string, string>>
 
 const pathIdOf = ({ realm_id_str, spread, secret, filename }: PathSegments): string | null =>
-  asPathId(`${realm_id_str}/${spread}/${secret}/${filename}`)
+  asPathId([realm_id_str, spread, secret, filename].filter((part) => part !== undefined).join('/'))
 
 /** Unknown and not his to read are one answer. */
 const noSuchFile = (): ChatError => notFound('File not found')
@@ -35,22 +37,24 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
       return { url, uri: url, filename: upload.name }
     },
   }),
-  declare({
-    row: 'E131',
-    method: 'GET',
-    path: `/user_uploads${PATH}`,
-    who: 'account',
-    handle: ({ realm, me, path, uploadUrls }) => {
-      const upload = findUpload(realm, me, pathIdOf(path as PathSegments) ?? '')
-      if (upload === undefined) throw noSuchFile()
-      return { url: uploadUrls.sign(upload.path, realm.clock.now()) }
-    },
-  }),
+  ...[PATH, ESCAPED].map((path) =>
+    declare({
+      row: 'E131',
+      method: 'GET',
+      path: `/user_uploads${path}`,
+      who: 'account',
+      handle: ({ realm, me, path, uploadUrls }) => {
+        const upload = findUpload(realm, me, pathIdOf(path as PathSegments) ?? '')
+        if (upload === undefined) throw noSuchFile()
+        return { url: uploadUrls.sign(upload.path, realm.clock.now()) }
+      },
+    }),
+  ),
   declare({
     row: 'E132',
     method: 'GET',
     path: '/attachments',
-    who: 'human',
+    who: 'account',
     handle: ({ realm, me }) => ({
       attachments: realm.store.uploads.ofOwner(me.id).map((upload) => attachmentView(realm, upload)),
       upload_space_used: realm.store.uploads.totalBytes(),

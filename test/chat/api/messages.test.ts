@@ -324,7 +324,8 @@ test('E18: only what really changed is told, and what he left is not marked unre
     topic: 'topic',
     unmuted_stream_msg: true,
   })
-  await cordelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [1], op: 'add', flag: 'mentioned' })
+  for (const wrong of [{ op: 'add', flag: 'mentioned' }, { op: 'toggle', flag: 'read' }])
+    await cordelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [1], ...wrong })
 })
 
 test('E18: what somebody stars that he did not receive is his from then on, read', async () => {

@@ -196,10 +196,16 @@ describe('A file', () => {
 
   it('has a URL that serves it to anybody for a minute (E131)', async () => {
     const { body } = await upload(hamlet, 'été (1).png', PNG)
-    const answer = await rig.chat.api.request(`http://chat.example/api/v1${encodeURI(body.url)}`, {
-      headers: { authorization: authorization(hamlet) },
-    })
-    const { url } = (await answer.json()) as { url: string }
+    const ask = (client: Client, url: string) =>
+      rig.chat.api.request(`http://chat.example/api/v1${url}`, { headers: { authorization: authorization(client) } })
+    const { url } = (await (await ask(hamlet, encodeURI(body.url))).json()) as { url: string }
+    const [realm, ...name] = path(body.url).split('/')
+    const escaped = await ask(hamlet, `/user_uploads/${realm}/${encodeURIComponent(name.join('/'))}`)
+    assert.deepEqual(
+      await escaped.json(),
+      { result: 'success', msg: '', url },
+      'of a client that takes the rest for a name',
+    )
     const served = await fetchFile(null, url)
     assert.equal(served.status, 200)
     assert.ok(Buffer.from(served.bytes).equals(PNG))
@@ -207,10 +213,7 @@ describe('A file', () => {
     assert.equal((await fetchFile(null, url.replace(/temporary\/\d/, 'temporary/9'))).status, 404)
     rig.advance(61)
     assert.equal((await fetchFile(null, url)).status, 404)
-    const refused = await rig.chat.api.request(`http://chat.example/api/v1${encodeURI(body.url)}`, {
-      headers: { authorization: authorization(cordelia) },
-    })
-    assert.equal(refused.status, 404)
+    assert.equal((await ask(cordelia, encodeURI(body.url))).status, 404)
   })
 
   it('is sent in a range, as a download, and never as a page of ours', async () => {

@@ -66,7 +66,8 @@ export function mentionFlags(bits: number): string[] {
   return flags
 }
 
-export type FlagOp = 'add' | 'remove'
+export const FLAG_OPS = ['add', 'remove'] as const
+export type FlagOp = (typeof FLAG_OPS)[number]
 
 /**
  * Marks messages that he may read, and tells his clients of those that really changed: their ids come back, ascending. One

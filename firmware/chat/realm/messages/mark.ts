@@ -6,8 +6,13 @@ import type { MessageRow } from '../../store/messages.ts'
 import { isSubscribed } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { changeFlag, EDITABLE_FLAGS, type FlagOp } from './flags.ts'
+import { changeFlag, EDITABLE_FLAGS, FLAG_OPS, type FlagOp } from './flags.ts'
 import { sightOf } from './sight.ts'
+
+export interface Marking {
+  op: FlagOp
+  flag: Flag
+}
 
 export interface Marked {
   /** Ids that really changed, ascending. */
@@ -17,8 +22,7 @@ export interface Marked {
 }
 
 /** What he may not read is left out when he marks it read, and refused else. */
-export function markMessages(realm: Realm, me: User, ids: readonly number[], op: FlagOp, flagName: string): Marked {
-  const flag = editableFlag(flagName)
+export function markMessages(realm: Realm, me: User, ids: readonly number[], { op, flag }: Marking): Marked {
   return realm.change((turn) => {
     const sight = sightOf(realm, me)
     const rows: MessageRow[] = []
@@ -34,11 +38,13 @@ export function markMessages(realm: Realm, me: User, ids: readonly number[], op:
   })
 }
 
-/** Throws `BAD_REQUEST` for a flag that is not the reader's to change. */
-export function editableFlag(name: string): Flag {
-  const flag = EDITABLE_FLAGS.find((flag) => flag === name)
-  if (flag === undefined) throw badRequest(`Flag not editable: '${name}'`)
-  return flag
+/** Throws `BAD_REQUEST` for a flag that is not the reader's to change, and for what is not done with one. */
+export function asMarking(given: { op: string; flag: string }): Marking {
+  const flag = EDITABLE_FLAGS.find((flag) => flag === given.flag)
+  if (flag === undefined) throw badRequest(`Flag not editable: '${given.flag}'`)
+  const op = FLAG_OPS.find((op) => op === given.op)
+  if (op === undefined) throw badRequest(`Invalid message flag operation: '${given.op}'`)
+  return { op, flag }
 }
 
 function isLeft(realm: Realm, me: User, { recipient }: MessageRow, ignored: Set<number>): boolean {
