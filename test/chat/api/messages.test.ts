@@ -324,7 +324,10 @@ test('E18: only what really changed is told, and what he left is not marked unre
     topic: 'topic',
     unmuted_stream_msg: true,
   })
-  for (const wrong of [{ op: 'add', flag: 'mentioned' }, { op: 'toggle', flag: 'read' }])
+  for (const wrong of [
+    { op: 'add', flag: 'mentioned' },
+    { op: 'toggle', flag: 'read' },
+  ])
     await cordelia.refused('BAD_REQUEST', 'POST', '/messages/flags', { messages: [1], ...wrong })
 })
 

@@ -9,6 +9,7 @@ import { type Coffer, makeDataDirectory, startCoffer } from '../../support/proce
 import { type Account, keyOf, makeOrganization, statusOf } from '../support/process.ts'
 
 export interface Scene {
+  coffer: Coffer
   port: number
   owner: Account
   /** Where files of this test go. */
@@ -31,7 +32,7 @@ export async function furnished(t: TestContext, program: string): Promise<Scene>
     writeFileSync(path, `[api]\n${lines.join('\n')}\n`, { mode: 0o600 })
     return path
   }
-  return { port: port!, owner: await keyOf(port!), directory, configure }
+  return { coffer, port: port!, owner: await keyOf(port!), directory, configure }
 }
 
 async function certify(coffer: Coffer, directory: string): Promise<void> {
