@@ -1,6 +1,7 @@
 /** The members of the cluster that this node is in, and how they become more and fewer. Contract section 3.6. */
 
 import { createHash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import { readBackupKey } from '../backup/backup-key.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { CofferError } from '../base/error.ts'
@@ -26,6 +27,9 @@ export const MEMBERS_MAX = 7 // more make every change slower, and no failure mo
 const MEMBER_ID_BYTES = 8
 const TOKEN_BYTES = 16
 const ANSWER_MS_MAX = 5000
+/** etcd changes no members until each was reached for five seconds: one that was promoted only just is waited for. */
+const HEALTHY_MS_MAX = 10_000
+const HEALTHY_RETRY_MS = 250
 
 export interface MembersOptions {
   node: ClusterNode
@@ -121,7 +125,6 @@ export function createMembers(options: MembersOptions): Members {
       await refresh()
       expectRoom(known, urls)
       const kit = await prepareKit()
-      assertAdmitted()
       const { member, members } = await changing(
         () => node.client.addLearner(urls),
         'A member of that URL has just gone',
@@ -153,7 +156,6 @@ export function createMembers(options: MembersOptions): Members {
     const { memberId } = expectCluster()
     const own = sameId(memberId, id)
     if (own && known.length === 1) throw new CofferError('invalid', 'It is the only member of its cluster')
-    assertAdmitted()
     await changing(() => node.client.removeMember(id))
     if (own) actAlone(options.noteRemoved)
   }
@@ -167,13 +169,11 @@ export function createMembers(options: MembersOptions): Members {
     add: (urls) => node.exclusively(() => add(urls)),
     async setUrls(id, urls) {
       expectCluster()
-      assertAdmitted()
       await changing(() => node.client.updateMember(id, urls))
     },
     remove: (id) => node.exclusively(() => remove(id)),
     async promote(id) {
       expectCluster()
-      assertAdmitted()
       await changing(() => node.client.promote(id))
     },
   }
@@ -211,19 +211,25 @@ async function read<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof EtcdError)
-      throw new CofferError('busy', 'The etcd of this node does not answer, try again', error)
-    throw error
+    if (!(error instanceof EtcdError)) throw error
+    if (error.code === 'learner')
+      throw new CofferError('unavailable', 'This node has no vote yet: ask one that has', error)
+    throw new CofferError('busy', 'The etcd of this node does not answer, try again', error)
   }
 }
 
 /** What etcd says no to was not done. */
 async function changing<T>(change: () => Promise<T>, ifGone?: string): Promise<T> {
-  try {
-    return await change()
-  } catch (error) {
-    if (error instanceof EtcdError) throw refusalOf(error, ifGone)
-    throw error
+  const endMs = performance.now() + HEALTHY_MS_MAX
+  for (;;) {
+    assertAdmitted()
+    try {
+      return await change()
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (error.code !== 'unhealthy' || performance.now() > endMs) throw refusalOf(error, ifGone)
+      await wait(HEALTHY_RETRY_MS)
+    }
   }
 }
 
@@ -232,6 +238,8 @@ function refusalOf(error: EtcdError, ifGone?: string): CofferError {
   const { code, message } = error
   if (code === 'notFound' && ifGone !== undefined) return new CofferError('busy', `${ifGone}, try again`, error)
   if (code === 'notFound') return new CofferError('notFound', 'No such member', error)
+  if (code === 'unhealthy')
+    return new CofferError('unavailable', 'Not every member has been reached for five seconds: see that all run', error)
   if (code === 'precondition') return new CofferError('unavailable', message, error)
   if (code === 'unavailable') return new CofferError('busy', 'It is not known whether this was done', error)
   return new CofferError('invalid', message, error)

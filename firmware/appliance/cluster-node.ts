@@ -10,8 +10,7 @@ import type { Log } from '../base/log.ts'
 import { connectToEtcd, type Etcd } from '../cluster/etcd/etcd.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
 import { type Membership, openMembership } from '../cluster/membership/record.ts'
-import { Contact } from '../cluster/replica/contact.ts'
-import { HEAD_KEY } from '../cluster/replica/places.ts'
+import { Contact, newestHead } from '../cluster/replica/contact.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { DeviceStore } from './device-store.ts'
 import { describe } from './tolerance.ts'
@@ -61,7 +60,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
 
   async function look(contact: Contact, client: Etcd, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const isThere = await client.get(HEAD_KEY, { timeoutMs: ANSWER_MS_MAX }).then(
+      const isThere = await newestHead(client, ANSWER_MS_MAX).then(
         () => true,
         () => false,
       )

@@ -90,7 +90,6 @@ export function createFollowing({ link, services, onContact, onRefusal }: Follow
         await loadRecords({
           ...{ etcd, domainKey, copy, generation, member, random },
           position: {
-            read: position.read,
             put(at) {
               position.put(at)
               alongside(device)

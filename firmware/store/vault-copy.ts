@@ -33,7 +33,7 @@ export interface Draft {
   head: Head
 }
 
-/** `alongside`: what else changes in the same transaction. */
+/** `alongside`: what else changes in the same transaction, in which all of it is there. */
 export interface Adoption {
   head: Head
   alongside: () => void
@@ -68,12 +68,18 @@ export interface Weighing {
   readonly head: Head
 }
 
-/** Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come, but for pieces. */
+/**
+ * Everything that lies elsewhere, at one moment. What differs is kept in memory until all of it has come, but for pieces. Both go on
+ * step by step, between which others get their turn while nothing changes here: base/slices.ts.
+ */
 export interface Comparison {
   /** Throws `invalid` when slots of a collection do not come in their order, or it is unknown. */
-  add(collection: string, row: Row): void
-  /** Makes what lies here the same. Throws as the vault does; then nothing has changed. */
-  adopt(adoption: Adoption & { generation: string }): void
+  add(collection: string, row: Row): Generator<void>
+  /**
+   * Makes what lies here the same, in several transactions where much differs. Throws as the vault does; `invalid`, and whatever
+   * ends the first transaction, has changed nothing. `partly`: what else changes in those before the last.
+   */
+  adopt(adoption: Adoption & { generation: string; partly: () => void }): Generator<void>
 }
 
 export interface Made {
@@ -95,8 +101,11 @@ export interface VaultParts {
   noteGeneration(generation: string): void
 }
 
-const PIECE_ROWS = 200
+const PIECE_ROWS = 200 // some ten milliseconds of one turn
 const PIECE_BYTES = 1024 * 1024
+
+/** Its records refer to those of others: they come after them, and go before them. */
+const REFERRING = 'keys'
 
 const ROLLBACK = Symbol('nothing is to be kept')
 
@@ -132,13 +141,29 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       made.push({ collection, replacement: tableOf(collection).replace(slot, sealed, record, setOf(sets, collection)) })
   }
 
-  /** Their head has number 0: it tells of what lies here, and is older than any of the others. */
-  function putPiece(steps: readonly Step[]): void {
+  /** Its head tells of what lies here, with the number of before: nothing older is taken for what is to come. */
+  function putPiece(steps: readonly Step[], partly = (): void => {}): void {
     change(steps, (made) => {
       const current = inspection.head()
       put(steps, made, current)
-      head.put({ ...current, n: 0 })
+      head.put(current)
+      partly()
     })
+  }
+
+  /** Throws `invalid` for one that is not intact. */
+  function* expectIntact(steps: readonly Step[]): Generator<void> {
+    for (const { collection, slot, sealed } of steps) {
+      if (sealed !== null) wipe(openedOf(collection, { slot, sealed }).value)
+      yield
+    }
+  }
+
+  const openedOf = (collection: string, row: Row): StoredRecord => {
+    const record = tableOf(collection).table.opened(row)
+    if (record === null)
+      throw new CofferError('invalid', `A record of ${collection} that came is damaged or not in its place`)
+    return record
   }
 
   /** Runs this in a transaction; opened records are wiped after it, but for those that this node has decided on. */
@@ -174,14 +199,11 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       return {
         head: weighed,
         add(collection, row) {
-          const { table, hash } = tableOf(collection)
           inOrder(collection, row.slot)
-          const record = table.opened(row)
-          if (record === null)
-            throw new CofferError('invalid', `A record of ${collection} that came is damaged or not in its place`)
-          wipe(record.value)
-          weighed.n = Math.max(weighed.n, record.n)
-          hash.add(setOf(weighed, collection), row.slot, row.sealed)
+          const { n, value } = openedOf(collection, row)
+          wipe(value)
+          weighed.n = Math.max(weighed.n, n)
+          tableOf(collection).hash.add(setOf(weighed, collection), row.slot, row.sealed)
         },
       }
     },
@@ -197,16 +219,23 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
     compare(inPieces = false) {
       const comparison = createComparison(tableOf, [...tables.keys()])
       return {
-        add(collection, row) {
-          comparison.add(collection, row)
+        *add(collection, row) {
+          yield* comparison.add(collection, row)
           if (inPieces && (comparison.rows >= PIECE_ROWS || comparison.bytes >= PIECE_BYTES))
             putPiece(comparison.take())
         },
-        adopt({ head: next, generation, alongside }) {
-          const { steps, found } = comparison.end()
+        *adopt({ head: next, generation, alongside, partly }) {
+          const { steps, found } = yield* comparison.end()
           expectSets(found.sets, next.sets)
-          change(steps, (made) => {
-            put(steps, made, inspection.head()) // whose own sets may tell of damage that now goes
+          const pieces = piecesOf(steps)
+          const last = pieces.pop() ?? []
+          if (pieces.length > 0) yield* expectIntact(steps)
+          for (const piece of pieces) {
+            putPiece(piece, partly)
+            yield
+          }
+          change(last, (made) => {
+            put(last, made, inspection.head()) // whose own sets may tell of damage that now goes
             head.put(next)
             parts.putGeneration(generation)
             alongside()
@@ -229,6 +258,23 @@ const stepOf = (collection: string, { slot, after }: Replacement): Step => ({
 function expectSets(found: ReadonlyMap<string, RecordSet>, expected: ReadonlyMap<string, RecordSet>): void {
   if (!areSameSets(found, expected))
     throw new CofferError('invalid', 'The records that came are not those of their head')
+}
+
+/** In an order in which what is referred to is there. */
+function piecesOf(steps: readonly Step[]): Step[][] {
+  const rankOf = ({ collection, sealed }: Step): number =>
+    collection === REFERRING ? (sealed === null ? 2 : 1) : sealed === null ? 3 : 0
+  const pieces: Step[][] = []
+  let bytes = 0
+  for (const step of steps.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+    const last = pieces.at(-1)
+    if (last === undefined || last.length >= PIECE_ROWS || bytes >= PIECE_BYTES) {
+      pieces.push([step])
+      bytes = 0
+    } else last.push(step)
+    bytes += step.sealed?.length ?? 0
+  }
+  return pieces
 }
 
 /** Throws `invalid` unless slots of a collection come one after the other. */
@@ -257,12 +303,13 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
   }
 
   /** What lies here below a slot, and was not among what came, goes. */
-  function dropBelow(collection: string, slot: bigint | null): void {
+  function* dropBelow(collection: string, slot: bigint | null): Generator<void> {
     const cursor = cursorOf(collection)
     const { table } = tableOf(collection)
     while (cursor.next !== undefined && (slot === null || cursor.next.slot < slot)) {
       steps.push({ collection, slot: cursor.next.slot, sealed: null, record: null })
       cursor.next = table.rowAfter(cursor.next.slot)
+      yield
     }
   }
 
@@ -285,20 +332,21 @@ function createComparison(tableOf: (collection: string) => CollectionTable, coll
       bytes = 0
       return taken
     },
-    add(collection: string, { slot, sealed }: Row): void {
+    *add(collection: string, { slot, sealed }: Row): Generator<void> {
       const { hash, table } = tableOf(collection)
       const cursor = cursorOf(collection)
       inOrder(collection, slot)
       hash.add(setOf(found, collection), slot, sealed)
-      dropBelow(collection, slot)
+      yield* dropBelow(collection, slot)
       if (cursor.next?.slot !== slot) come(collection, { slot, sealed })
       else {
         if (!equalBytes(cursor.next.sealed, sealed)) come(collection, { slot, sealed })
         cursor.next = table.rowAfter(slot)
       }
+      yield
     },
-    end(): { steps: readonly Step[]; found: Head } {
-      for (const collection of collections) dropBelow(collection, null)
+    *end(): Generator<void, { steps: readonly Step[]; found: Head }> {
+      for (const collection of collections) yield* dropBelow(collection, null)
       return { steps, found }
     },
   }

@@ -6,6 +6,8 @@ export type EtcdErrorCode =
   | 'future' // that revision has not come yet
   | 'notFound'
   | 'precondition' // not with the members there are
+  | 'unhealthy' // not while a member was not reached for five seconds
+  | 'learner' // not of a member without a vote
   | 'full'
   | 'tooLarge' // the answer, or what was asked for
   | 'malformed' // no answer of etcd
@@ -34,7 +36,8 @@ const TEXTS: [RegExp, EtcdErrorCode][] = [
   [/required revision has been compacted/, 'compacted'],
   [/required revision is a future revision/, 'future'],
   [/request is too large/, 'tooLarge'],
-  [/unhealthy cluster/, 'precondition'], // for five seconds after a member was reached for the first time
+  [/unhealthy cluster/, 'unhealthy'],
+  [/not supported for learner/, 'learner'],
 ]
 
 export function errorOf(code: number, message: string): EtcdError {

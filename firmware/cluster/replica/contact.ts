@@ -1,10 +1,30 @@
 /** Whether the cluster answers, and since when it does not. */
 
+import { EtcdError } from '../etcd/error.ts'
+import type { Etcd, Found } from '../etcd/etcd.ts'
+import { HEAD_KEY } from './places.ts'
+
 export type ReplicaState =
   | 'starting' // has not got what the others have
   | 'following'
   | 'isolated' // the cluster does not answer
   | 'refused' // what it holds is not to be believed
+
+/**
+ * The newest head that there is. A member that has no vote yet is not told that: there it is the newest that has come to it, as long as
+ * it hears of a leader. Throws EtcdError.
+ */
+export async function newestHead(etcd: Etcd, timeoutMs?: number): Promise<Found & { isLearner: boolean }> {
+  const within = timeoutMs === undefined ? {} : { timeoutMs }
+  try {
+    return { ...(await etcd.get(HEAD_KEY, within)), isLearner: false }
+  } catch (error) {
+    if (!(error instanceof EtcdError && error.code === 'learner')) throw error
+  }
+  const { leader } = await etcd.status(timeoutMs)
+  if (leader === '0') throw new EtcdError('unavailable', 'This member hears of no leader')
+  return { ...(await etcd.get(HEAD_KEY, { ...within, isLocal: true })), isLearner: true }
+}
 
 export class Contact {
   readonly #nowMs: () => number

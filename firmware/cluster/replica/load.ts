@@ -24,7 +24,7 @@ export interface LoadOptions {
   generation: string
   member: string
   random: Random
-  position: PositionRow
+  position: Pick<PositionRow, 'put'>
 }
 
 /** Throws `conflict` where there is a cluster already, EtcdError. */

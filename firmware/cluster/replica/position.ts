@@ -18,12 +18,15 @@ export interface PositionRow {
   read(): Position | null
   /** Call within a transaction. */
   put(position: Position): void
+  /** What lies here is neither what was, nor what is to be. Call within a transaction. */
+  remove(): void
 }
 
-export const openPosition = (device: Pick<DeviceArea, 'get' | 'put'>): PositionRow => ({
+export const openPosition = (device: Pick<DeviceArea, 'get' | 'put' | 'remove'>): PositionRow => ({
   read() {
     const value = device.get(CLUSTER_POSITION)
     return value === null ? null : (JSON.parse(new TextDecoder().decode(value)) as Position)
   },
   put: (position) => void device.put(CLUSTER_POSITION, utf8ToBytes(JSON.stringify(position))),
+  remove: () => void device.remove(CLUSTER_POSITION),
 })

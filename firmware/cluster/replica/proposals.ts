@@ -135,6 +135,8 @@ export function createProposals(options: ProposalsOptions): Proposals {
       await adopted(entry.revision)
       return 'lost'
     }
+    const why = refusal()
+    if (why !== null) throw why
     const alongside = alongsideOf(draft)
     if (alongside !== null) copy.adopt([], { head: draft.head, alongside })
     return 'done'

@@ -1,3 +1,5 @@
+import { CofferError } from '../../base/error.ts'
+
 /** etcd holds what no honest member has written: this node keeps what it has, and follows no more. */
 export class Refusal extends Error {
   /** An honest one has, with newer software: what this node has means something else by now. */
@@ -9,3 +11,7 @@ export class Refusal extends Error {
     this.isOutdated = isOutdated
   }
 }
+
+/** What came, and the store does not take, is refused; everything else failed. */
+export const refusalOf = (error: unknown): unknown =>
+  error instanceof CofferError && error.code === 'invalid' ? new Refusal(error.message, error) : error

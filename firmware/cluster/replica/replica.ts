@@ -7,6 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../../base/admission.ts'
 import { CofferError, unavailable } from '../../base/error.ts'
+import { inSlices } from '../../base/slices.ts'
 import type { Random } from '../../crypto/random.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { Head } from '../../store/head.ts'
@@ -15,17 +16,20 @@ import type { Decision, Row } from '../../store/store.ts'
 import type { Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
-import { Contact, type ReplicaState } from './contact.ts'
+import { compareAll, refusing } from './compare-all.ts'
+import { Contact, newestHead, type ReplicaState } from './contact.ts'
 import { type ClusterHead, createHeadSealer } from './head.ts'
 import { PATIENCE, type Patience } from './patience.ts'
-import { generationPrefix, HEAD_KEY, OBSOLETE, PREFIX, parseRecordKey } from './places.ts'
+import { HEAD_KEY, OBSOLETE, PREFIX, parseRecordKey } from './places.ts'
 import type { Position, PositionRow } from './position.ts'
 import { alongsideOf, createProposals, noQuorum, type Proposal } from './proposals.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, refusalOf } from './refusal.ts'
 import { type Replacement, removeObsolete, writeReplacement } from './replacement.ts'
 
 const FIGURES_MS_MAX = 500
 const ID_BYTES = 12
+/** A learner is told of no change, and reads all after each: that much longer it then does not. */
+const LEARNER_REST = 10
 
 export interface ReplicaOptions {
   etcd: Etcd
@@ -107,6 +111,10 @@ class RunningReplica implements Replica {
   #isStarting = true
   #mustReadAll = false
   #refusal: Refusal | null = null
+  /** Of all that is to be replaced, some was. */
+  #isPartial = false
+  /** Without a vote it is told nothing by the others, and changes nothing. */
+  #isLearner = false
   /** What failed last, until something was adopted. */
   #trouble: string | null = null
   /** Ends the watch, to begin it anew. */
@@ -263,7 +271,7 @@ class RunningReplica implements Replica {
     while (this.#isRunning) {
       try {
         const known = this.#position?.revision ?? 0
-        const { entry } = await this.#options.etcd.get(HEAD_KEY, { timeoutMs: this.#patience.heartbeatMsMax })
+        const { entry } = await newestHead(this.#options.etcd, this.#patience.heartbeatMsMax)
         this.#contact.note(true)
         if (!this.#isStarting) expectNotOlder(entry, known)
         this.#noteStall(entry)
@@ -284,9 +292,11 @@ class RunningReplica implements Replica {
   /** Ends by throwing. */
   async #follow(): Promise<void> {
     const { etcd } = this.#options
-    const found = await etcd.get(HEAD_KEY)
+    const found = await newestHead(etcd)
     this.#contact.note(true)
+    this.#isLearner = found.isLearner
     const entry = expectHead(found.entry)
+    if (found.isLearner) return this.#copyFrom(found.revision, entry)
     const newest = this.#heads.open(entry.value)
     if (this.#needsAll(entry, newest)) await this.#readAll(found.revision, entry, newest)
     if (!this.#isRunning) return
@@ -298,6 +308,18 @@ class RunningReplica implements Replica {
       this.#adopt(revision)
       if (revision.revision >= entry.revision) this.#start()
     }
+  }
+
+  /** Of a learner: what its own member has by now, which may be behind what that had before it was killed. */
+  async #copyFrom(revision: number, entry: Entry): Promise<void> {
+    const known = this.#position?.revision ?? 0
+    if (entry.revision < known) return
+    const newest = this.#heads.open(entry.value)
+    const beganMs = this.#options.nowMs!()
+    if (this.#needsAll(entry, newest) || entry.revision > known) await this.#readAll(revision, entry, newest)
+    if (!this.#isRunning) return
+    this.#decided.resolve()
+    await this.#pause(LEARNER_REST * (this.#options.nowMs!() - beganMs))
   }
 
   #start(): void {
@@ -323,28 +345,28 @@ class RunningReplica implements Replica {
   /** All records as they were when the head was read, in the place of those that are here. */
   async #readAll(revision: number, entry: Entry, newest: ClusterHead): Promise<void> {
     const { etcd, position } = this.#options
-    const comparison = this.#copy.compare(position.read() === null)
-    for await (const page of etcd.pages(generationPrefix(newest.generation), revision)) {
-      if (!this.#isRunning) return
-      for (const { key, value } of page) {
-        const place = parseRecordKey(key)
-        if (place === null) throw new Refusal('a record lies where there is no place for one')
-        refusing(() => comparison.add(place.collection, { slot: place.slot, sealed: value }))
-      }
-    }
-    const next = { generation: newest.generation, revision: entry.revision, id: newest.id }
+    const isWanted = () => this.#isRunning
+    const comparison = this.#copy.compare(this.#position === null)
+    const { generation } = newest
+    if (!(await compareAll(comparison, { etcd, generation, revision, isLocal: this.#isLearner }, isWanted))) return
+    const next = { generation, revision: entry.revision, id: newest.id }
     const own = this.#ownOf(newest)
-    refusing(() =>
-      comparison.adopt({
-        head: newest.head,
-        generation: newest.generation,
-        alongside: () => {
-          if (own !== null) alongsideOf(own.draft)?.()
-          position.put(next)
-        },
-      }),
-    )
+    const steps = comparison.adopt({
+      head: newest.head,
+      generation,
+      alongside: () => {
+        if (own !== null) alongsideOf(own.draft)?.()
+        position.put(next)
+      },
+      partly: () => {
+        this.#isPartial = true
+        position.remove()
+      },
+    })
+    this.#mustReadAll = true // until it is done
+    if (!(await refusing(() => inSlices(steps, isWanted)))) return
     this.#mustReadAll = false
+    this.#isPartial = false
     this.#note(next, newest, false)
   }
 
@@ -379,7 +401,7 @@ class RunningReplica implements Replica {
         },
       })
     if (this.#copy.isDamaged) this.#orReadAll(adopt)
-    else refusing(adopt)
+    else refusingNow(adopt)
     this.#note(at, next, true)
   }
 
@@ -448,7 +470,9 @@ class RunningReplica implements Replica {
 
   #changeRefusal(): CofferError | null {
     if (this.#refusal !== null) return new CofferError('storage', this.#refusal.message)
-    if (this.#isStarting) return notCaughtUp()
+    if (this.#isLearner)
+      return new CofferError('busy', 'This node has no vote yet: it changes nothing before it is promoted')
+    if (this.#isStarting || this.#isPartial) return notCaughtUp()
     return this.#contact.isThere ? null : noQuorum()
   }
 
@@ -532,12 +556,11 @@ function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: 
   return draft.steps
 }
 
-/** What the store does not take is refused; what its disk does not is tried again. */
-function refusing(adopt: () => void): void {
+/** Throws Refusal for what the store does not take; what its disk does not is tried again. */
+function refusingNow(adopt: () => void): void {
   try {
     adopt()
   } catch (error) {
-    if (error instanceof CofferError && error.code === 'invalid') throw new Refusal(error.message, error)
-    throw error
+    throw refusalOf(error)
   }
 }

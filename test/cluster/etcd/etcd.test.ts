@@ -40,7 +40,7 @@ async function onceItMay(change: () => Promise<void>): Promise<void> {
     try {
       return await change()
     } catch (error) {
-      failsWith('precondition')(error)
+      assert.match((error as { code: string }).code, /^(precondition|unhealthy)$/)
       await wait(50)
     }
   }
@@ -236,6 +236,9 @@ test('adds a learner, which is promoted once it follows, and removes a member', 
   await joined.ready()
   const follower = joined.connect()
   assert.equal((await follower.status()).isLearner, true)
+  await assert.rejects(follower.get(HEAD), failsWith('learner'))
+  await assert.rejects(follower.members(), failsWith('learner'))
+  assert.equal((await follower.get(HEAD, { isLocal: true })).memberId, member.id)
   await onceItMay(() => etcd.promote(member.id))
   const { leader, memberId, version, errors } = await follower.status()
   assert.deepEqual([leader, memberId, errors], [self!.id, member.id, []])
