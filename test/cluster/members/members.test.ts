@@ -77,6 +77,42 @@ test('a node that is alone makes a cluster, which another joins: both have all k
   assert.equal((await membersAt(b)).length, 2)
 })
 
+test('a learner opens with what has come to it, and goes on reading that; it changes nothing until it is promoted', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await a.rig.key('before')
+  await a.rig.user('operator', 'Operator')
+  b.rig.use('operator', 'passphrase of operator')
+  const { members, joinerKit } = await register(a, b)
+  const given = { members, joinerKit, backupPassphrase: BACKUP }
+  await expect(204, b.rig.call('POST', '/cluster/join', { as: 'admin', json: given }))
+  await unlock(b, UNLOCK)
+  const sign = { as: 'operator', json: { mode: 'EdDSA', message: 'AAAA' } }
+  await expect(200, b.rig.call('POST', '/keys/before/sign', sign))
+  const refused = await expect(503, b.rig.call('PUT', '/namespaces/x', { as: 'admin' }))
+  assert.match(refused.json().message, /no vote yet/)
+  assert.match(
+    (await expect(412, b.rig.call('GET', '/cluster/members', { as: 'admin' }))).json().message,
+    /no vote yet/,
+  )
+  assert.equal(await b.rig.status('POST', '/cluster/force-new', { as: `unlock:${UNLOCK}` }), 412)
+  await a.rig.key('since')
+  await until('it has come', async () => (await b.rig.call('POST', '/keys/since/sign', sign)).status === 200)
+
+  await restart(b)
+  await unlock(b, UNLOCK)
+  b.rig.use('operator', 'passphrase of operator')
+  await expect(200, b.rig.call('POST', '/keys/since/sign', sign))
+  await promote(a, members.find(({ learner }) => learner)!.id)
+  await until('it has a vote', async () => (await b.rig.call('PUT', '/namespaces/x', { as: 'admin' })).status === 204)
+  await expect(200, b.rig.call('GET', '/cluster/members', { as: 'admin' }))
+
+  // Right after that, another one: etcd refuses it until all were reached for five seconds.
+  const c = await openNode(t, ca)
+  await expect(201, a.rig.call('POST', '/cluster/members', { as: 'admin', json: { urls: [c.url] } }))
+})
+
 test('what is no reason to begin a cluster leaves the node alone, with nothing of an etcd', async (t) => {
   const ca = createClusterCa(t)
   const node = await openNode(t, ca, { ca: null })

@@ -1,10 +1,14 @@
 /** Nodes with a copy each: what one changes the others have, nothing is done on what is old, and what was answered stays. */
 
 import assert from 'node:assert/strict'
-import test from 'node:test'
-import { CofferError } from '../../../firmware/base/error.ts'
+import test, { type TestContext } from 'node:test'
+import { CofferError, unavailable } from '../../../firmware/base/error.ts'
+import { inSlices } from '../../../firmware/base/slices.ts'
+import { createSetHash, emptySet } from '../../../firmware/store/record-set.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
-import { commit, text, utf8 } from '../../store/rig.ts'
+import type { Change } from '../../../firmware/store/store.ts'
+import type { Vault } from '../../../firmware/store/vault.ts'
+import { commit, createStoreRig, text, utf8 } from '../../store/rig.ts'
 import { startEtcd } from '../../support/etcd.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import {
@@ -13,6 +17,7 @@ import {
   get,
   increment,
   load,
+  type Node,
   openNodes,
   openStores,
   put,
@@ -166,6 +171,88 @@ test('a node that was away goes on where it was, and reads everything where that
   await restart(a!)
   await increment(a!, 'counter')
   await expectEqual(nodes)
+})
+
+/** Of the same domain. */
+async function vaultOf(t: TestContext, changes: Change[]): Promise<Vault> {
+  const rig = createStoreRig(t)
+  const vault = rig.vault(rig.open())
+  await commit(vault, changes)
+  return vault
+}
+
+/** As they lie in another store of the same domain. */
+async function rowsOf(t: TestContext, textOf: (n: number) => string | null, count: number) {
+  const changes = Array.from({ length: count }, (_, n) => [`many${n}`, textOf(n)] as const).flatMap(([name, value]) =>
+    value === null ? [] : [{ collection: 'keys', name, value: utf8(`${name}=${value}`) }],
+  )
+  const vault = await vaultOf(t, changes)
+  return [...vault.replicate(() => Promise.reject(unavailable())).rows()]
+}
+
+/** So many come, so many are others than before, so many go. */
+const MANY = 1500
+const replaced = (n: number) => (n % 3 === 0 ? null : `${n % 3}`)
+
+test('records that are all replaced by others are adopted in pieces, beside which others have their turn', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => {
+    await commit(
+      first.vault,
+      Array.from({ length: MANY / 2 }, (_, n) => ({
+        ...{ collection: 'keys', name: `many${n}`, value: utf8(`many${n}=old`) },
+      })),
+    )
+  })
+  const [a, b] = nodes as [Node, Node]
+  const rows = await rowsOf(t, replaced, MANY)
+  const replacing = a.replica.replaceAll(rows)
+  const seen = new Set<number>()
+  await until('they are there', () => {
+    seen.add(b.heard.size)
+    for (const [name, value] of b.heard) assert.equal(get(b, name), value)
+    return b.heard.size === rows.length && !seen.has(0)
+  })
+  await replacing
+  assert.ok(seen.size > 3, `${seen.size} turns in between`)
+  await expectEqual(nodes)
+  await put(b, 'more', '1')
+  await expectEqual(nodes)
+})
+
+test('a node that is stopped among them is not used as it is, and reads all again', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'old', '1'))
+  const [a, b] = nodes as [Node, Node]
+  const rows = await rowsOf(t, replaced, MANY)
+  const replacing = a.replica.replaceAll(rows)
+  await until('some are there', () => b.heard.size > 1)
+  assert.ok(b.heard.size < rows.length)
+  assert.equal(b.position.read(), null)
+  await assert.rejects(put(b, 'more', '1'), failsWith('busy', /has not got yet/))
+  const { n } = a.replica
+  stop(b)
+  openStores(b)
+  start(b)
+  await b.replica.usable()
+  assert.notEqual(b.position.read(), null)
+  await replacing
+  assert.ok(a.replica.n > n)
+  await expectEqual(nodes)
+})
+
+test('what comes is looked at before any of it is adopted', async (t) => {
+  const rows = await rowsOf(t, replaced, MANY)
+  rows.at(-1)!.row.sealed.fill(0, 60)
+  const set = emptySet()
+  const { add } = createSetHash('keys', new Uint8Array(32).fill(3))
+  for (const { row } of rows) add(set, row.slot, row.sealed)
+  const vault = await vaultOf(t, [{ collection: 'keys', name: 'old', value: utf8('old=1') }])
+  const copy = vault.replicate(() => Promise.reject(unavailable()))
+  const comparison = copy.compare()
+  for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+  const adoption = { head: { n: 9, sets: new Map([['keys', set]]) }, generation: 'AB', alongside() {}, partly() {} }
+  await assert.rejects(inSlices(comparison.adopt(adoption)), failsWith('invalid', /damaged or not in its place/))
+  assert.equal([...copy.rows()].length, 1)
+  assert.equal(text(vault.get('keys', 'old')), 'old=1')
 })
 
 test('etcds that are killed one after the other cost no change that was answered', async (t) => {
