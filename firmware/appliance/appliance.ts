@@ -147,6 +147,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       collections: options.collections ?? COLLECTION_NAMES,
       chat: () => this.backups.chat,
       state: () => this.#states.current,
+      isRefused: () => this.replica?.state === 'refused',
       session: () => this.#sessions.expect(),
       inTurn: (place, task) => this.#derivations.run(place, task),
       openVault: (disk, domainKey) => this.#opening.openVault(disk, domainKey),

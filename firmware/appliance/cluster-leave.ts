@@ -34,6 +34,8 @@ export interface LeavingOptions {
   random: Random
   log: Log
   state: () => State
+  /** What the cluster holds is not to be believed. */
+  isRefused: () => boolean
   inTurn: <T>(place: Place, task: () => Promise<T>) => Promise<T>
   openVault: (disk: Disk, domainKey: Uint8Array) => Vault
   /** What is open is closed. */
@@ -57,7 +59,7 @@ export function createLeaving(options: LeavingOptions): Leaving {
   function expectLost(): void {
     const { membership } = node
     if (membership === null) throw new CofferError('unavailable', 'This node is in no cluster')
-    if (options.state() === 'Failed' || membership.stage === 'removed') return
+    if (options.state() === 'Failed' || membership.stage === 'removed' || options.isRefused()) return
     if (node.lostMs < LOST_MS_MIN)
       throw new CofferError('unavailable', 'The cluster answers, or did so in the last minute')
   }

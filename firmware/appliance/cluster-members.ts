@@ -19,7 +19,7 @@ import type { Random } from '../crypto/random.ts'
 import { ATTENDED, type DeviceArea } from '../store/device-area.ts'
 import { storedHead } from '../store/head.ts'
 import type { Vault } from '../store/vault.ts'
-import { type ClusterNode, hostOf } from './cluster-node.ts'
+import { type ClusterNode, hostOf, sameId } from './cluster-node.ts'
 import type { DeviceStore } from './device-store.ts'
 
 export const PEER_PORT = 2380 // contract section 3.6
@@ -28,7 +28,7 @@ const MEMBER_ID_BYTES = 8
 const TOKEN_BYTES = 16
 const ANSWER_MS_MAX = 5000
 /** etcd changes no members until each was reached for five seconds: one that was promoted only just is waited for. */
-const HEALTHY_MS_MAX = 10_000
+const HEALTHY_MS_MAX = 15_000
 const HEALTHY_RETRY_MS = 250
 
 export interface MembersOptions {
@@ -77,6 +77,7 @@ export function createMembers(options: MembersOptions): Members {
   async function refresh(): Promise<void> {
     if (node.membership === null) return
     known = await read(() => node.client.members())
+    node.noteUrl(known)
   }
 
   const expect = (id: string): Member => {
@@ -168,8 +169,10 @@ export function createMembers(options: MembersOptions): Members {
     expect,
     add: (urls) => node.exclusively(() => add(urls)),
     async setUrls(id, urls) {
-      expectCluster()
+      const { memberId } = expectCluster()
+      if (sameId(memberId, id)) for (const url of urls) configuration.tls.assertFitForPeers(hostOf(url))
       await changing(() => node.client.updateMember(id, urls))
+      await refresh()
     },
     remove: (id) => node.exclusively(() => remove(id)),
     async promote(id) {
@@ -195,8 +198,6 @@ const idOfAlone = (deviceId: string): string =>
     .update(`cluster member ${deviceId}`)
     .digest('hex')
     .slice(0, 2 * MEMBER_ID_BYTES)
-
-const sameId = (a: string, b: string): boolean => BigInt(`0x${a}`) === BigInt(`0x${b}`)
 
 function expectRoom(members: readonly Member[], urls: readonly string[]): void {
   if (members.some(({ isLearner }) => isLearner))

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../base/admission.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
-import { connectToEtcd, type Etcd } from '../cluster/etcd/etcd.ts'
+import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
 import { type Membership, openMembership } from '../cluster/membership/record.ts'
 import { Contact, newestHead } from '../cluster/replica/contact.ts'
@@ -40,6 +40,8 @@ export interface ClusterNode {
   readonly lostMs: number
   /** At a start, and once it has become a member: its etcd is made to run, where it does not yet, and is watched. */
   begin(isRunning?: boolean): void
+  /** Where the others find it now, as the members say. */
+  noteUrl(members: readonly Member[]): void
   /** It is no member any more. */
   end(): void
   /** One change of the membership at a time: throws `busy` while there is another. */
@@ -120,6 +122,15 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
       void actAlone(() => look(contact, client, stop.signal))
       if (!isRunning) runAgain()
     },
+    noteUrl(members) {
+      const held = membership()
+      const peerUrl = members.find(({ id }) => held !== null && sameId(id, held.memberId))?.urls[0]
+      if (held === null || peerUrl === undefined || peerUrl === held.peerUrl) return
+      store.records.keep('noting where the others find this node', (device) =>
+        openMembership(device).put({ ...held, peerUrl }),
+      )
+      configuration.tls.peerHost = hostOf(peerUrl)
+    },
     end,
     async exclusively(change) {
       if (isChanging) throw new CofferError('busy', 'The cluster is being changed, try again')
@@ -136,5 +147,8 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
 
 /** As certificates name it, without brackets. */
 export const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
+
+/** Both in hex. */
+export const sameId = (a: string, b: string): boolean => BigInt(`0x${a}`) === BigInt(`0x${b}`)
 
 const openMembershipOf = (device: Parameters<typeof openMembership>[0]) => openMembership(device).read()

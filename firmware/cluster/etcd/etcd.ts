@@ -69,13 +69,14 @@ export interface Etcd {
   pages(prefix: string, revision: number, options?: Pick<ReadOptions, 'isLocal'>): AsyncGenerator<Entry[]>
   /**
    * Makes all of the changes if the key was last changed at this revision, 0 for one that is missing, and none otherwise. At most
-   * WRITES_MAX. `revision` is the newest that its member has.
+   * WRITES_MAX. `revision` is the newest that its member has. `also`: another key of which the same must hold.
    */
   changeIf(
     key: string,
     revision: number,
     writes: readonly Write[],
     timeoutMs?: number,
+    also?: { key: string; revision: number },
   ): Promise<{ isDone: boolean; revision: number }>
   put(key: string, value: Uint8Array, timeoutMs?: number): Promise<void>
   /** All or none, whatever is there. At most WRITES_MAX. */
@@ -176,8 +177,10 @@ export function connectToEtcd(socketPath: string): Etcd {
       }
     },
     pages,
-    async changeIf(key, revision, writes, timeoutMs = TIMEOUT_MS) {
-      const compare = [{ key: encodeKey(key), target: 'MOD', mod_revision: revision }]
+    async changeIf(key, revision, writes, timeoutMs = TIMEOUT_MS, also) {
+      const compare = [{ key, revision }, ...(also ? [also] : [])].map(({ key, revision }) => ({
+        ...{ key: encodeKey(key), target: 'MOD', mod_revision: revision },
+      }))
       const success = writes.map(operationOf)
       const { header, succeeded } = await gateway.call('kv/txn', { compare, success }, transacted, timeoutMs)
       return { isDone: succeeded, revision: header.revision }

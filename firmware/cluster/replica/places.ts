@@ -6,7 +6,10 @@ export const PREFIX = ROOT
 /** No record lies here: see head.ts. */
 export const HEAD_KEY = `${ROOT}head`
 
-/** Below it the names of generations that were replaced and are to be removed. */
+/**
+ * Below it the names of generations that are to be removed: they were replaced, or are still written by the member whose id lies there,
+ * and have yet to become the cluster's.
+ */
 export const OBSOLETE = `${ROOT}obsolete/`
 
 const RECORD = /^\/coffer\/([0-9A-F]+)\/([A-Za-z]+)\/([0-7][0-9a-f]{15})$/

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
+import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
@@ -20,6 +21,8 @@ const TRIES_MAX = 20
 
 export interface Replacement {
   generation: string
+  /** What lies there until it is the cluster's, and at which revision it was written: the move is only made as long as it does. */
+  reservation: { key: string; revision: number }
   /** With the number of the newest change that has written one of them. */
   head: Head
 }
@@ -30,6 +33,7 @@ export async function writeReplacement(
   rows: Iterable<{ collection: string; row: Row }>,
 ): Promise<Replacement> {
   const generation = Buffer.from(random(GENERATION_BYTES)).toString('hex').toUpperCase()
+  const reservation = await reserve(etcd, generation)
   const weighing = copy.weigh()
   function* weighed() {
     let isFirst = true
@@ -44,7 +48,20 @@ export async function writeReplacement(
     }
   }
   for (const batch of batchesOf(weighed(), generation)) await putAll(etcd, batch)
-  return { generation, head: weighing.head }
+  return { generation, reservation, head: weighing.head }
+}
+
+/** Where this member is ended before it has done, what it has written is removed. */
+async function reserve(etcd: Etcd, generation: string): Promise<Replacement['reservation']> {
+  const key = OBSOLETE + generation
+  try {
+    const { memberId } = await etcd.get(key)
+    await etcd.put(key, utf8ToBytes(memberId))
+    return { key, revision: (await etcd.get(key)).entry!.revision }
+  } catch (error) {
+    if (error instanceof EtcdError) throw new CofferError('busy', 'The cluster does not answer', error)
+    throw error
+  }
 }
 
 const otherKey = (cause: unknown): CofferError =>
@@ -63,12 +80,20 @@ async function putAll(etcd: Etcd, writes: readonly Write[]): Promise<void> {
   }
 }
 
-/** Removes what was replaced, as far as it is still there. Ends early where the cluster does not answer: the next unlock goes on. */
+/**
+ * Removes what was replaced, as far as it is still there, and what this member, or one that is no member any more, has begun to write:
+ * call it while this one writes nothing. Ends early where the cluster does not answer: the next unlock goes on.
+ */
 export async function removeObsolete(etcd: Etcd, current: () => string): Promise<void> {
   try {
-    const { revision } = await etcd.get(OBSOLETE)
+    const { revision, memberId } = await etcd.get(OBSOLETE)
+    const members = await etcd.members()
+    const others = new Set(members.map(({ id }) => id).filter((id) => id !== memberId))
     for await (const page of etcd.pages(OBSOLETE, revision))
-      for (const { key } of page) {
+      for (const { key, value, revision: writtenAt } of page) {
+        if (others.has(new TextDecoder().decode(value))) continue
+        const { isDone } = await etcd.changeIf(key, writtenAt, [{ key, value: new Uint8Array() }])
+        if (!isDone) continue // it has become the cluster's, or another node is at it
         const generation = key.slice(OBSOLETE.length)
         if (generation !== current()) await removeGeneration(etcd, generation, revision)
         await etcd.putAll([{ key, value: null }])

@@ -212,7 +212,10 @@ class RunningReplica implements Replica {
     const why = this.#changeRefusal()
     if (why !== null) throw why
     const { etcd, random } = this.#options
-    const replacement = await writeReplacement({ etcd, copy: this.#copy, random }, rows)
+    const replacement = await writeReplacement({ etcd, copy: this.#copy, random }, rows).catch((error) => {
+      this.#removeObsolete()
+      throw error
+    })
     const id = Buffer.from(random(ID_BYTES)).toString('hex')
     const endMs = this.#options.nowMs!() + this.#patience.replacedMsMax
     while (this.#isRunning && this.#options.nowMs!() < endMs) {
@@ -226,7 +229,7 @@ class RunningReplica implements Replica {
   }
 
   /** If nothing comes between. */
-  async #moveTo({ generation, head }: Replacement, id: string): Promise<void> {
+  async #moveTo({ generation, head, reservation }: Replacement, id: string): Promise<void> {
     const { etcd, member } = this.#options
     const { generation: former, revision } = this.#position!
     const next = { n: Math.max(this.#n, head.n) + 1, sets: head.sets }
@@ -234,8 +237,9 @@ class RunningReplica implements Replica {
     const writes = [
       { key: HEAD_KEY, value },
       { key: OBSOLETE + former, value: new Uint8Array() },
+      { key: reservation.key, value: null },
     ]
-    await etcd.changeIf(HEAD_KEY, revision, writes, this.#patience.resendMs).catch((error) => {
+    await etcd.changeIf(HEAD_KEY, revision, writes, this.#patience.resendMs, reservation).catch((error) => {
       if (!(error instanceof EtcdError)) throw error // what came of it is seen
     })
   }

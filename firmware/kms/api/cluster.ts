@@ -164,7 +164,11 @@ export const clusterDeclarations = [
     body: newUrls,
     facts: hostsOf,
     answers: EMPTY,
-    errors: { 400: NOT_AVAILABLE, 404: 'No such member.', 412: 'The cluster is not in a state for it.' },
+    errors: {
+      400: NOT_AVAILABLE,
+      404: 'No such member.',
+      412: 'The cluster is not in a state for it, or it is this node, whose certificate does not name that host.',
+    },
     handle: async (request) => {
       exists(request) // only now: a PUT looks for its resource after its body
       expectAvailable(request)
@@ -249,14 +253,14 @@ export const clusterDeclarations = [
     method: 'POST',
     path: '/cluster/force-new',
     summary:
-      'Goes on as a node that is alone, with all that it has: for user `unlock` with the unlock passphrase, once the others have not answered for a minute, or have removed it.',
+      'Goes on as a node that is alone, with all that it has: for user `unlock` with the unlock passphrase, once the others have not answered for a minute, have removed it, or hold what it refuses.',
     states: ['Locked', 'Operational', 'Failed'],
     access: 'public',
     account: UNLOCKER,
     attemptsAs: UNLOCK_USER,
     noCache: true,
     answers: EMPTY,
-    errors: { 412: 'It is in no cluster, or that has answered in the last minute.' },
+    errors: { 412: 'It is in no cluster, or that has answered in the last minute and is not refused.' },
     handle: async ({ services, address, credentials }) => {
       const { appliance, log } = services
       const passphrase = credentials!.withPassphrase((bytes) => copySecret(bytes))

@@ -152,6 +152,8 @@ test('one at a time joins; members are changed and removed by their ids, the las
   assert.deepEqual((await membersAt(a)).find(({ id }) => id === learner.id)!.urls, ['https://127.0.0.9:2380'])
   await expect(204, call(`DELETE /cluster/members/${learner.id}`))
   assert.deepEqual(await membersAt(a), [own])
+  const elsewhere = { urls: ['https://127.0.0.7:2380'] }
+  assert.match((await expect(412, call(`PUT /cluster/members/${own.id}`, elsewhere))).text(), /127\.0\.0\.7/)
   assert.match((await expect(400, call(`DELETE /cluster/members/${own.id}`))).json().message, /only member/)
 
   const etag = (await call('GET /cluster/members')).headers.etag!
@@ -180,6 +182,13 @@ test('in a cluster its CA stays, and a certificate that the others would refuse 
   await expect(201, put('cert.pem', ca.sign(csr(), a.address, '127.0.0.1')))
   await until('its etcd shows the new one', () => a.etcd.starts === 2 && a.etcd.pid !== null)
   await until('and answers', async () => (await a.rig.call('GET', '/cluster/members', { as: 'admin' })).status === 200)
+
+  await expect(201, put('cert.pem', ca.sign(csr(), a.address, '127.0.0.7')))
+  await until('its etcd answers', async () => (await a.rig.status('GET', '/cluster/members', { as: 'admin' })) === 200)
+  const own = (await membersAt(a)).find(({ learner }) => !learner)!
+  const json = { urls: ['https://127.0.0.7:2380'] }
+  await expect(204, a.rig.call('PUT', `/cluster/members/${own.id}`, { as: 'admin', json }))
+  assert.match((await expect(412, put('cert.pem', ca.sign(csr(), a.address)))).json().message, /127\.0\.0\.7/)
 })
 
 test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {

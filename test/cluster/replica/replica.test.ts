@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { CofferError, unavailable } from '../../../firmware/base/error.ts'
 import { inSlices } from '../../../firmware/base/slices.ts'
+import { writeReplacement } from '../../../firmware/cluster/replica/replacement.ts'
+import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { createSetHash, emptySet } from '../../../firmware/store/record-set.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
 import type { Change } from '../../../firmware/store/store.ts'
@@ -236,6 +238,29 @@ test('a node that is stopped among them is not used as it is, and reads all agai
   assert.notEqual(b.position.read(), null)
   await replacing
   assert.ok(a.replica.n > n)
+  await expectEqual(nodes)
+})
+
+test('records that a member was ended over before they became the cluster’s are removed by it, and cannot become that', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'old', '1'))
+  const [a, b] = nodes as [Node, Node]
+  const generations = async () => {
+    const { revision } = await a.etcd.get('/coffer/head')
+    const pages = await Array.fromAsync(a.etcd.pages('/coffer/', revision))
+    return new Set(pages.flat().flatMap(({ key }) => /^\/coffer\/([0-9A-F]+)\//.exec(key)?.[1] ?? []))
+  }
+  const copy = (await vaultOf(t, [])).replicate(() => Promise.reject(unavailable()))
+  const rows = await rowsOf(t, replaced, 300)
+  const { generation, reservation } = await writeReplacement({ etcd: a.etcd, copy, random: systemRandom }, rows)
+  await restart(b)
+  await put(b, 'more', '1')
+  await put(b, 'more', '2')
+  assert.ok((await generations()).has(generation), 'another may still write them')
+  await restart(a)
+  await until('they are gone', async () => !(await generations()).has(generation))
+  const { entry } = await a.etcd.get('/coffer/head')
+  const { isDone } = await a.etcd.changeIf('/coffer/head', entry!.revision, [], undefined, reservation)
+  assert.equal(isDone, false)
   await expectEqual(nodes)
 })
 
