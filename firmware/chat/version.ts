@@ -5,3 +5,6 @@ export const VERSION = {
   zulip_feature_level: 460,
   service_feature_level: 460,
 } as const
+
+/** Whether a client has declared a level before `level`; null: it has declared none. Contract section 8. */
+export const isOlder = (declared: number | null, level: number): boolean => declared !== null && declared < level

@@ -76,10 +76,10 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     },
     fileBytesMax: AVATAR_BYTES_MAX,
     handle: async (request) => {
-      const { realm, given, file } = request
+      const { realm, given, file, level } = request
       const { full_name: fullName, short_name: shortName, bot_type: type } = given
       const { payload_url: url, interface_type: form, service_name: name, config_data: config } = given
-      const service = { url, form, name, config }
+      const service = { url, form, name, config, level }
       const picture = file && (await readPicture(file))
       const { bot, key } = realm.change((turn) => {
         const made = createBot(realm, turn, request.me, { ...given, fullName, shortName, type, service })

@@ -3,6 +3,8 @@
 import { ChatError } from '../error.ts'
 import { integer, oneOf, text } from '../http/parameters.ts'
 import { typeDirect, typeEdit, typeInChannel } from '../realm/messages/typing.ts'
+import { asTopic } from '../realm/topic-names.ts'
+import { isOlder } from '../version.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { to } from './messages.ts'
 
@@ -21,7 +23,7 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
       stream_id: integer().optional(),
       topic: text().optional(),
     },
-    handle: ({ realm, me, given }) => {
+    handle: ({ realm, me, given, level }) => {
       if (given.type === 'direct' || given.type === 'private') {
         if (given.to === undefined) throw missing('to')
         typeDirect(realm, me, given.op, given.to)
@@ -29,7 +31,7 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
       }
       if (given.stream_id === undefined) throw missing('stream_id')
       if (given.topic === undefined) throw missing('topic')
-      typeInChannel(realm, me, given.op, given.stream_id, given.topic)
+      typeInChannel(realm, me, given.op, given.stream_id, asTopic(given.topic, { isLiteral: isOlder(level, 372) }))
       return {}
     },
   }),

@@ -43,15 +43,24 @@ export const RATE_LIMITS: RateLimits = {
 }
 
 /** How clients of an older level ask and are answered. Contract section 8. */
-export interface OldForm<Me> {
+export interface OldForm<S, Me> {
   readonly level: number
   /** False for an endpoint that came later. */
-  has(endpoint: { row: string; method: string; path: string }): boolean
-  /** Makes names and values of then those of now; gives the names that meant nothing then. Throws what is refused. */
-  readRequest(row: string, values: Map<string, string>): string[]
-  /** Of a success. */
-  writeReply(row: string, reply: Reply | StreamedReply, me: Me | null): Reply | StreamedReply
+  has(declaration: Declaration<S, Me>): boolean
+  /** Makes names and values of then those of now. Throws what is refused. */
+  readRequest(asked: Asked<S, Me>): Asked<S, Me>
+  /** Of a success. `me` throws once the caller is admitted no longer. */
+  writeReply(row: string, reply: Reply | StreamedReply, me: () => Me | null): Reply | StreamedReply
   writeError(row: string, error: unknown): unknown
+}
+
+/** What a request is for. */
+interface Asked<S, Me> {
+  readonly declaration: Declaration<S, Me>
+  readonly path: Record<string, unknown>
+  readonly values: Map<string, string>
+  /** Names that were sent and mean nothing. */
+  readonly unknown: readonly string[]
 }
 
 export interface ApiOptions<S, Me> {
@@ -67,7 +76,7 @@ export interface ApiOptions<S, Me> {
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
   /** Of the level in the header; null for the one of now. Throws for what is no level. */
-  formOf?: (level: string | undefined) => OldForm<Me> | null
+  formOf?: (level: string | undefined) => OldForm<S, Me> | null
   rateLimits?: Partial<RateLimits>
   /** Must never jump. */
   nowMs?: () => number
@@ -148,15 +157,16 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     const query = at === -1 ? '' : target.slice(at + 1)
     return withSent(reader, exchange, query, declaration.fileBytesMax ?? 0, terms, async ({ values, file }) => {
       check()
-      const unknown = form?.readRequest(declaration.row, values) ?? []
-      const { given, ignored } = readParameters(declaration.parameters ?? {}, values)
+      const sent: Asked<S, Me> = { declaration, path, values, unknown: [] }
+      const asked = form === null ? sent : form.readRequest(sent)
+      const { given, ignored } = readParameters(asked.declaration.parameters ?? {}, values)
       const request = {
         ...services,
         get me() {
           return (session?.current() ?? null) as Me
         },
         given,
-        path,
+        path: asked.path,
         sent: new Set(values.keys()),
         file,
         client,
@@ -164,14 +174,14 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         exchange,
         check,
       } as Request<S, Me>
-      const admitted = { account: session?.account ?? null, path, values }
-      const act = async () => actAdmitted(check, () => declaration.handle(request))
-      if (form === null) return successReply((await attempt.act(admitted, act)) ?? {}, ignored)
-      const answer = await attempt.act(admitted, act).catch((error) => {
+      const admitted = { account: session?.account ?? null, path: asked.path, values }
+      const act = attempt.act(admitted, async () => actAdmitted(check, () => asked.declaration.handle(request)))
+      if (form === null) return successReply((await act) ?? {}, ignored)
+      const answer = await act.catch((error) => {
         throw form.writeError(declaration.row, error)
       })
-      const reply = successReply(answer ?? {}, [...ignored, ...unknown])
-      return form.writeReply(declaration.row, reply, request.me)
+      const reply = successReply(answer ?? {}, [...ignored, ...asked.unknown])
+      return form.writeReply(declaration.row, reply, () => request.me)
     })
   }
 

@@ -1,8 +1,10 @@
 /** Clients that were written for an older level: which one they declare, and how they ask, are answered and told. Contract section 8. */
 
 import { bodyReply } from '../../http/reply.ts'
-import { badRequest, ChatError, type ChatErrorCode } from '../error.ts'
+import type { Services } from '../api/declare.ts'
+import { badRequest, ChatError } from '../error.ts'
 import type { OldEvents } from '../events/hub.ts'
+import { integer } from '../http/parameters.ts'
 import type { OldForm } from '../http/pipeline.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -15,7 +17,7 @@ const LEVEL_NOW = VERSION.zulip_feature_level
 
 export interface Levels {
   /** Null: as everybody is answered. Throws `BAD_REQUEST` for what is no level. */
-  formOf(header: string | undefined): OldForm<User> | null
+  formOf(header: string | undefined): OldForm<Services, User> | null
   readonly events: OldEvents
 }
 
@@ -37,7 +39,7 @@ export function createLevels(realm: () => Realm): Levels {
     },
     events: {
       knows: (level, type) => !at(level).unknownTypes.has(type),
-      othersOf: (level, type) => at(level).others.get(type) ?? [],
+      othersOf: (level, type) => at(level).otherTypes.get(type) ?? [],
       rewrite(level, event, about) {
         const change = at(level).events.get(event.type)
         // Those of other levels are made of the same one.
@@ -47,13 +49,23 @@ export function createLevels(realm: () => Realm): Levels {
   }
 }
 
-const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<User> => ({
+const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<Services, User> => ({
   level,
   has: ({ row, method, path }) => !form.absent.has(row) && !form.absent.has(`${method} ${path}`),
-  readRequest(row, values) {
-    const ignored: string[] = []
-    for (const read of form.requests.get(row) ?? []) read(values, ignored, { realm: realm(), level })
-    return ignored
+  readRequest(asked) {
+    const { declaration, values } = asked
+    const unknown: string[] = []
+    for (const read of form.requests.get(declaration.row) ?? []) read(values, unknown, { realm: realm(), level })
+    const meant = form.others.get(declaration.row)
+    const id = meant === undefined ? undefined : values.get(meant.parameter)
+    if (meant === undefined || id === undefined) return { ...asked, unknown }
+    values.delete(meant.parameter)
+    return {
+      declaration: meant.declaration,
+      path: { [meant.parameter]: integer().read(id, meant.parameter) },
+      values,
+      unknown,
+    }
   },
   writeReply(row, reply, me) {
     const change = form.answers.get(row)
@@ -68,6 +80,6 @@ const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<User> =
     const known = form.codes.find((one) => one.row === row && error instanceof ChatError && error.code === one.from)
     if (known === undefined) return error
     const { message, fields, status } = error as ChatError
-    return new ChatError(known.to as ChatErrorCode, message, fields, status)
+    return new ChatError(known.to, message, fields, status)
   },
 })

@@ -1,5 +1,8 @@
 /** Gates made functions: for one level, the rules of all above it, one function for each surface. Contract section 8. */
 
+import { DECLARATIONS } from '../api/declarations.ts'
+import type { AnyDeclaration } from '../api/declare.ts'
+import type { ChatErrorCode } from '../error.ts'
 import { VERSION } from '../version.ts'
 import { GATES } from './gates.ts'
 import type { Asking, Gate, Json, Place, ReadRequest, Rule, Told } from './words.ts'
@@ -12,22 +15,21 @@ export interface Form {
   /** What is told instead of an event: nothing, it, or others. May change it in its place. */
   readonly events: ReadonlyMap<string, (event: Json, told: Told) => readonly Json[]>
   /** Other types of which events of a type may become some. */
-  readonly others: ReadonlyMap<string, readonly string[]>
+  readonly otherTypes: ReadonlyMap<string, readonly string[]>
   /** Types that the level does not know. */
   readonly unknownTypes: ReadonlySet<string>
   /** Rows, or methods with paths, that are not there. */
   readonly absent: ReadonlySet<string>
-  readonly codes: readonly { row: string; from: string; to: string }[]
+  readonly codes: readonly { row: string; from: ChatErrorCode; to: ChatErrorCode }[]
+  /** Endpoints that a parameter leads to. */
+  readonly others: ReadonlyMap<string, { parameter: string; declaration: AnyDeclaration }>
 }
 
 const applies = ({ level, backported }: Gate, declared: number): boolean =>
   declared < level && backported?.includes(declared) !== true
 
-export function compile(declared: number): Form {
-  const rules = [
-    levelItself(declared),
-    ...GATES.filter((gate) => applies(gate, declared)).flatMap(({ rules }) => rules),
-  ]
+export function compile(level: number): Form {
+  const rules = [levelItself(level), ...GATES.filter((gate) => applies(gate, level)).flatMap(({ rules }) => rules)]
   const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
   const requests = new Map<string, ReadRequest[]>()
   for (const { rows, read } of of('request')) for (const row of rows) listAt(requests, row).push(read)
@@ -41,12 +43,15 @@ export function compile(declared: number): Form {
     requests,
     answers: new Map([...answers].map(([row, edits]) => [row, inTurn(edits)])),
     events: eventFunctions(rules),
-    others: new Map(whole.filter(({ others }) => others.length > 0).map(({ type, others }) => [type, others])),
+    otherTypes: new Map(whole.filter(({ others }) => others.length > 0).map(({ type, others }) => [type, others])),
     unknownTypes: new Set(whole.filter(({ isWhole }) => isWhole).map(({ type }) => type)),
     absent: new Set(of('endpoint').flatMap(({ endpoints }) => endpoints)),
     codes: of('code'),
+    others: new Map(of('other').map(({ row, parameter, other }) => [row, { parameter, declaration: declared(other) }])),
   }
 }
+
+const declared = (row: string): AnyDeclaration => DECLARATIONS.find((one) => one.row === row)!
 
 /** Wherever the server says its own. */
 const levelItself = (level: number): Rule => ({

@@ -1,6 +1,6 @@
 /** The language of gates: what a client of an older level is spared, by words over named surfaces. Contract section 8. */
 
-import { invalidParameter } from '../error.ts'
+import { type ChatErrorCode, invalidParameter } from '../error.ts'
 import type { Shape } from '../events/shapes.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -13,7 +13,8 @@ export interface Asking {
   readonly realm: Realm
   /** The level that the client has declared. */
   readonly level: number
-  readonly me: User | null
+  /** Throws once the caller is admitted no longer. */
+  me(): User | null
 }
 
 /** Who is told. */
@@ -56,7 +57,8 @@ export type Rule =
     }
   | { readonly kind: 'request'; readonly rows: readonly string[]; readonly read: ReadRequest }
   | { readonly kind: 'endpoint'; readonly endpoints: readonly string[] }
-  | { readonly kind: 'code'; readonly row: string; readonly from: string; readonly to: string }
+  | { readonly kind: 'other'; readonly row: string; readonly parameter: string; readonly other: string }
+  | { readonly kind: 'code'; readonly row: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
 
 /** Old names and values become those of now. Names that mean nothing go to `ignored`. */
 export type ReadRequest = (values: Map<string, string>, ignored: string[], asking: Omit<Asking, 'me'>) => void
@@ -181,4 +183,7 @@ export const request = (rows: readonly string[], read: ReadRequest): Rule => ({ 
 /** Not there: 404. By row, or by method and path. */
 export const noEp = (...endpoints: string[]): Rule => ({ kind: 'endpoint', endpoints })
 
-export const code = (from: string, to: string, row: string): Rule => ({ kind: 'code', row, from, to })
+export const code = (from: ChatErrorCode, to: ChatErrorCode, row: string): Rule => ({ kind: 'code', row, from, to })
+
+/** With this parameter, which is the path of another endpoint now, that one is meant. */
+export const other = (row: string, parameter: string, other: string): Rule => ({ kind: 'other', row, parameter, other })

@@ -94,7 +94,14 @@ export interface Bot {
 
 export type BotService =
   /** Form 1 is ours, form 2 that of Slack. The token, by which the other side knows us, is sealed (base64). */
-  | { readonly kind: 'outgoing'; readonly url: string; readonly form: 1 | 2; readonly sealedToken: string }
+  | {
+      readonly kind: 'outgoing'
+      readonly url: string
+      readonly form: 1 | 2
+      readonly sealedToken: string
+      /** Of the client that has made it, if that was an older one: so it is told of messages. Contract section 8. */
+      readonly level?: number
+    }
   | { readonly kind: 'embedded'; readonly name: string; readonly config: Readonly<Record<string, string>> }
 
 /** A message that a bot's service has still to hear of. */

@@ -8,10 +8,10 @@ const NO_TOPIC = '(no topic)'
 /** What is shown in its place to clients that know no topics without a name; realm_empty_topic_display_name. */
 export const EMPTY_TOPIC_NAME = 'general chat'
 
-/** As it is stored: trimmed, cut, and the empty topic under one name. */
-export function asTopic(sent: string): string {
+/** As it is stored: trimmed, cut, and the empty topic under one name, unless `isLiteral`. */
+export function asTopic(sent: string, { isLiteral = false } = {}): string {
   const topic = sent.trim()
-  if (topic === NO_TOPIC) return ''
+  if (topic === NO_TOPIC && !isLiteral) return ''
   const characters = [...topic]
   return characters.length <= TOPIC_CHARACTERS_MAX
     ? topic

@@ -22,12 +22,16 @@ export interface GivenService {
   form: WebhookForm
   name: string | undefined
   config: BotConfig
+  /** Of the client that makes it. Contract section 8. */
+  level: number | null
 }
 
 export function newService(realm: Realm, type: BotType, given: GivenService): BotService | undefined {
   if (type === BOT_TYPES.outgoingWebhook) {
     const sealedToken = sealText(realm, randomKey(realm.random))
-    return { kind: 'outgoing', url: webhookUrl(given.url, 'payload_url'), form: given.form, sealedToken }
+    const url = webhookUrl(given.url, 'payload_url')
+    const { form, level } = given
+    return { kind: 'outgoing', url, form, sealedToken, ...(level !== null && { level }) }
   }
   if (type !== BOT_TYPES.embedded) return undefined
   const { name = '' } = given

@@ -1,6 +1,7 @@
 /** What is said to an outgoing webhook, and what it answers. Contract section 3.5, row E140. */
 
 import type { MessageRow } from '../../store/messages.ts'
+import { isOlder } from '../../version.ts'
 import { messageForm } from '../messages/form.ts'
 import { placeOf } from '../messages/places.ts'
 import type { Realm } from '../realm.ts'
@@ -27,10 +28,11 @@ export function webhookRequest(
 ): WebhookRequest {
   const token = openText(realm, service.sealedToken)
   if (token === null) throw new WebhookError('its token cannot be opened')
-  return service.form === 1 ? ownForm(realm, bot, token, row, trigger) : slackForm(realm, bot, token, row, trigger)
+  const word = trigger === 'direct_message' && isOlder(service.level ?? null, 201) ? 'private_message' : trigger
+  return service.form === 1 ? ownForm(realm, bot, token, row, word) : slackForm(realm, bot, token, row, word)
 }
 
-function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: BotCall['trigger']): WebhookRequest {
+function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
   const message = messageForm(realm, row, { applyMarkdown: false, clientGravatar: false, emptyTopic: false })
   const body = {
     bot_email: bot.email,
@@ -43,13 +45,7 @@ function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigge
   return { contentType: 'application/json', body: JSON.stringify(body) }
 }
 
-function slackForm(
-  realm: Realm,
-  bot: User,
-  token: string,
-  row: MessageRow,
-  trigger: BotCall['trigger'],
-): WebhookRequest {
+function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
   const place = placeOf(realm, row)
   if (place.kind === 'conversation') throw new WebhookError('this form of webhook takes no direct messages')
   const sender = realm.state.user.get(row.sender)!

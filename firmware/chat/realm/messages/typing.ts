@@ -5,7 +5,6 @@ import { canRead } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
-import { asTopic } from '../topic-names.ts'
 import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
@@ -39,9 +38,9 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
     message_type: 'stream',
     sender: { user_id: me.id, email: me.email },
     stream_id: channel.id,
-    topic: asTopic(topic),
+    topic,
   }
-  tellPlace(realm, { kind: 'channel', channel, topic: body.topic }, body)
+  tellPlace(realm, { kind: 'channel', channel, topic }, body)
 }
 
 /** Of a message that he wrote. */
