@@ -365,6 +365,18 @@ test('a declared body over the limit is 413 before it comes, a chunked one when 
   assert.equal(await connection.end(), '')
 })
 
+test('an answer that ends its connection says nothing of keeping it, and does end it', async (t) => {
+  const { log } = sampleApi()
+  const answer = () => new Response('last', { headers: { connection: 'close', 'content-length': '4' } })
+  const place = { host: '127.0.0.1', port: 0, identity: () => identity, log, now: () => NOW }
+  const listener = await listenTls({ app: { fetch: answer }, ...place, limits: { closeMs: 200 } })
+  const connection = await clientsOf(t, listener)()
+  connection.send(INFO)
+  const { headers, body } = (await connection.answer())!
+  assert.deepEqual([headers.connection, headers['keep-alive'], body], ['close', undefined, 'last'])
+  assert.equal(await connection.end(), '')
+})
+
 test('a client that waits for 100 gets it only when its body is wanted', async (t) => {
   const { client, sample } = await setup(t)
   const head = (user: string) =>

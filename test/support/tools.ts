@@ -31,6 +31,7 @@ const PACKAGES = {
   mksquashfs: 'squashfs-tools',
   mvn: 'maven',
   openssl: 'openssl',
+  ngircd: 'ngircd',
   'pkcs11-tool': 'opensc',
   promtool: 'prometheus',
   'qemu-io': 'qemu-utils',

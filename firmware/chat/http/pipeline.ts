@@ -111,6 +111,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
   api.all('*', async (context) => {
     const exchange = exchangeOf(context)
     const headers: Record<string, string> = {}
+    if (FORKING_CLIENTS.has(clientName(exchange.header('user-agent')))) headers.connection = 'close'
     const reply = await respond(exchange, headers).catch((error) => failureReply(error, log))
     Object.assign(reply.headers, headers)
     return toResponse(reply)
@@ -215,6 +216,12 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     }
   }
 }
+
+/**
+ * Zulip's Python package and its bridge to IRC: programs of theirs call, fork, and go on with one connection in two processes, which
+ * breaks its TLS (python-zulip-api issue 777). A connection that ends with its answer is in one of them alone.
+ */
+const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror'])
 
 class NoCredentials extends Error {}
 

@@ -30,7 +30,8 @@ export function createAnswerClass({ commonHeaders, keepAliveMs, isClosing }: Ans
       const headers = typeof own === 'object' && own !== null && !Array.isArray(own) ? own : {}
       // A client that still waits for "100 Continue" may or may not send its body now: nobody could tell what follows.
       const undecided = this.req.headers.expect !== undefined && !this.#continued && !this.req.complete
-      if (undecided || isClosing()) this.shouldKeepAlive = false
+      if (undecided || isClosing() || (headers as { connection?: string }).connection === 'close')
+        this.shouldKeepAlive = false
       const kept = this.shouldKeepAlive && { 'keep-alive': keepAlive }
       return super.writeHead(status, { ...commonHeaders(), ...kept, ...headers })
     }

@@ -1,12 +1,13 @@
 /** A whole Coffer with a chat whose certificate published clients verify. */
 
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ADMIN, expect, provision } from '../../support/appliance.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../../support/process.ts'
-import { type Account, keyOf, makeOrganization, statusOf } from '../support/process.ts'
+import { type Account, ask, keyOf, makeOrganization, statusOf } from '../support/process.ts'
 
 export interface Scene {
   coffer: Coffer
@@ -33,6 +34,14 @@ export async function furnished(t: TestContext, program: string): Promise<Scene>
     return path
   }
   return { coffer, port: port!, owner: await keyOf(port!), directory, configure }
+}
+
+export async function makeBot(port: number, owner: Account): Promise<Account> {
+  const form = { full_name: 'A bot', short_name: 'robot', bot_type: '1' }
+  const { status, body } = await ask(port, 'POST', '/bots', { as: owner, form })
+  assert.equal(status, 200, JSON.stringify(body))
+  const profile = await ask(port, 'GET', `/users/${body.user_id}`, { as: owner })
+  return { email: profile.body.user.email, key: body.api_key }
 }
 
 async function certify(coffer: Coffer, directory: string): Promise<void> {

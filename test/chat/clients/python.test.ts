@@ -1,25 +1,20 @@
 /** Zulip's Python package and its bots, unmodified from PyPI, against a whole Coffer with a certificate that they verify. */
 
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { before, type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { before, test } from 'node:test'
 import { buildForTests } from '../../support/build.ts'
 import { needsPython, PYTHON } from '../../support/tools.ts'
-import { type Account, ask, OWNER } from '../support/process.ts'
-import { furnished } from './furnished.ts'
-
-const TIME_MS_MAX = 60_000
+import { ask, OWNER } from '../support/process.ts'
+import { furnished, makeBot } from './furnished.ts'
+import { ENVIRONMENT, repeatUntil, start, TIME_MS_MAX } from './python.ts'
 
 let program: string
 before(async () => {
   if (needsPython().skip === false) program = await buildForTests()
 })
-
-/** In no environment but its own: those of companies often name authorities. */
-const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', PYTHONWARNINGS: 'ignore' }
 
 /** As its users run them, in this order; each prints what shows that it has done its work. */
 const EXAMPLES: readonly [name: string, parameters: readonly string[], printed: RegExp][] = [
@@ -167,34 +162,6 @@ test('the examples of the Python package that listen hear what is sent', needsPy
     said,
   )
 })
-
-async function makeBot(port: number, owner: Account): Promise<Account> {
-  const form = { full_name: 'A bot', short_name: 'robot', bot_type: '1' }
-  const { status, body } = await ask(port, 'POST', '/bots', { as: owner, form })
-  assert.equal(status, 200, JSON.stringify(body))
-  const profile = await ask(port, 'GET', `/users/${body.user_id}`, { as: owner })
-  return { email: profile.body.user.email, key: body.api_key }
-}
-
-/** Starts a program that does not end by itself, and gives what it has printed so far. */
-function start(t: TestContext, directory: string, program: string, parameters: readonly string[], settings = {}) {
-  const env = { ...ENVIRONMENT, PYTHONUNBUFFERED: '1', ...settings }
-  const child = spawn(program, parameters, { env, cwd: directory })
-  t.after(() => child.kill())
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (printed += text))
-  return { printed: () => printed, isRunning: () => child.exitCode === null }
-}
-
-/** Does it again and again until that is so: none of these programs says when it has begun to listen. */
-async function repeatUntil(isDone: () => Promise<boolean>, act: () => Promise<void>, failure: () => string) {
-  const deadline = Date.now() + TIME_MS_MAX
-  while (!(await isDone())) {
-    assert.ok(Date.now() < deadline, failure())
-    await act()
-    await wait(1000)
-  }
-}
 
 /** Of the package in the virtual environment. */
 function examples(): string {

@@ -37,6 +37,20 @@ test('an unknown path is 404 with the envelope, a wrong method 405 with those th
   assert.equal((await request('/messages/abc')).status, 404)
 })
 
+test('programs that fork keep no connection, whatever they are answered; others do', async () => {
+  for (const [userAgent, expected] of [
+    ['ZulipPython/0.9.0 (Linux; 6.1)', 'close'],
+    ['irc_mirror (Linux; 6.1)', 'close'],
+    ['ZulipTerminal/0.7.0 (Linux; 6.1)', null],
+    ['ZulipPythonic/1.0', null],
+    ['', null],
+  ] as const)
+    for (const path of ['/server_settings', '/users/me', '/nowhere']) {
+      const { headers } = await request(path, {}, { 'user-agent': userAgent })
+      assert.equal(headers.get('connection'), expected, `${userAgent} ${path}`)
+    }
+})
+
 test('without credentials each row says so; with wrong ones all say the same', async () => {
   for (const { method, path, who } of DECLARATIONS) {
     if (who === 'nobody' || who === 'anyone') continue

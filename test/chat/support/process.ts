@@ -19,6 +19,7 @@ export interface ChatStatus {
   port?: number
   users?: number
   messages?: number
+  queues?: number
   olderCopies?: string[]
 }
 
