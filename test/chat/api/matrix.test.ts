@@ -129,5 +129,11 @@ for (const [base, list] of [
         const { status } = await rig.chat.api.request(url, { method, headers })
         const refused = caller === 'nobody' ? 401 : 400
         assert.equal(status, ADMITTED[who].includes(caller) ? 200 : refused, caller)
+        // No level lets in anybody else.
+        const old = await rig.chat.api.request(url, {
+          method,
+          headers: { ...headers, 'x-service-feature-level': '102' },
+        })
+        assert.ok(old.status === status || old.status === 404, `${caller} of level 102: ${old.status}`)
       }
     })

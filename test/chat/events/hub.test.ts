@@ -28,6 +28,8 @@ const shapeOf = (...can: Capability[]) =>
     can: Object.fromEntries(CAPABILITIES.map((name) => [name, can.includes(name)])) as Record<Capability, boolean>,
   })
 
+const shapeAt = (level: number) => internShape({ ...shapeOf(), level })
+
 const register = (userId: number, options: Partial<QueueOptions> = {}): Queue =>
   hub.register({
     userId,
@@ -257,3 +259,42 @@ function isThere(id: string, userId: number): boolean {
     return false
   }
 }
+
+test('an event is rewritten once for all clients of a level, and for nobody else', async () => {
+  const rewritten: number[] = []
+  hub.close()
+  hub = createEventHub({
+    newQueueId: () => `q${++names}`,
+    oldEvents: {
+      knows: (_, type) => type !== 'new',
+      othersOf: (_, type) => (type === 'x' ? ['old'] : []),
+      rewrite: (level, event) => {
+        rewritten.push(level)
+        return event.type === 'new'
+          ? []
+          : [
+              { ...event, level },
+              { type: 'old', level },
+            ]
+      },
+    },
+  })
+  const queues = Array.from({ length: 500 }, (_, index) =>
+    register(index, index % 2 === 0 ? {} : { shape: shapeAt(200) }),
+  )
+  const other = register(1000, { shape: shapeAt(300), eventTypes: new Set(['old']) })
+  publish({ to: 'everyone' })
+  assert.deepEqual(rewritten, [200, 300])
+  assert.deepEqual(await poll(queues[0]!), [{ type: 'x', value: 1, id: 0 }])
+  assert.deepEqual(await poll(queues[499]!), [
+    { type: 'x', value: 1, level: 200, id: 0 },
+    { type: 'old', level: 200, id: 1 },
+  ])
+  assert.deepEqual(await poll(other), [{ type: 'old', level: 300, id: 0 }])
+  publish({ to: [0, 1], unless: 'new' })
+  assert.deepEqual((await poll(queues[0]!, 0)).length, 0)
+  assert.deepEqual(
+    (await poll(queues[1]!, -1)).map(({ type }) => type),
+    ['x', 'old', 'x', 'old'],
+  )
+})

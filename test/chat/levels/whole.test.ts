@@ -168,3 +168,37 @@ test('people of every level do as they like: nothing fails, and at 372 all is as
     rig.close()
   }
 })
+
+test('a queue keeps the level that it was registered with, also over a stop and without the header', async (t) => {
+  const rig = await openTestChat()
+  t.after(() => rig.close())
+  const register = { event_types: ['restart', 'user_topic', 'muted_topics'] }
+  const { body } = await rig.owner.call('POST', '/register', register, { [HEADER]: '133' })
+  const channel = rig.channel('verona', [rig.owner])
+  const mute = (visibility_policy: number) =>
+    rig.owner.post('/user_topics', { stream_id: channel.id, topic: 'noise', visibility_policy })
+  await mute(1)
+  rig.advance(60)
+  rig.reopen()
+  await mute(0)
+  const query = { queue_id: body.queue_id, last_event_id: -1, dont_block: true }
+  const { events } = await rig.owner.get('/events', query)
+  assert.deepEqual(
+    events.map(({ type, zulip_feature_level, muted_topics }: Record<string, unknown>) => [
+      type,
+      zulip_feature_level ?? (muted_topics as unknown[]).length,
+    ]),
+    [
+      ['muted_topics', 1],
+      ['restart', 133],
+      ['muted_topics', 0],
+    ],
+  )
+})
+
+test('whoever ends his own account with a call of an older level is answered', async (t) => {
+  const rig = await openTestChat()
+  t.after(() => rig.close())
+  const hamlet = rig.account('hamlet')
+  assert.equal((await hamlet.call('DELETE', '/users/me', {}, { [HEADER]: '120' })).status, 200)
+})
