@@ -95,12 +95,16 @@ export class KeyIndex {
     return this.#doomed.get(entry.namespace)?.entries.get(entry.id) === entry
   }
 
+  /** Of several changes that come as one, that of a namespace may come before or after those of its keys. */
   #namespaceBecame(namespace: Namespace, became: NamespaceState): void {
-    const keys = this.#doomed.get(namespace) ?? this.#namespaces.get(namespace) ?? newKeys(namespace)
+    const doomed = this.#doomed.get(namespace)
+    const keys = doomed ?? this.#namespaces.get(namespace) ?? newKeys(namespace)
     this.#doomed.delete(namespace)
     this.#namespaces.delete(namespace)
     if (became === 'doomed') this.#doomed.set(namespace, keys)
-    else if (became === 'present' && keys.entries.size > 0) this.#namespaces.set(namespace, keys)
+    else if (keys.entries.size === 0) return
+    else if (became === 'gone') this.#doomed.set(namespace, keys)
+    else this.#namespaces.set(namespace, doomed === undefined ? keys : listed(keys))
   }
 
   #applied(before: StoredRecord | null, after: StoredRecord | null): void {
@@ -221,6 +225,13 @@ const newKeys = (namespace: Namespace): NamespaceKeys => ({
   unknownToClients: 0,
   version: new ListVersion(),
 })
+
+/** As they are listed once they are doomed no more. */
+function listed({ namespace, entries, unknownToClients }: NamespaceKeys): NamespaceKeys {
+  const version = new ListVersion()
+  for (const entry of entries.values()) version.toggle(entry.id, entry.version)
+  return { namespace, entries, unknownToClients, version, ids: new SortedIds(entries.keys()) }
+}
 
 /** Keys share few sets of mechanisms, tags and labels: equal ones are held once. */
 function createInterning(): {

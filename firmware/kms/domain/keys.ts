@@ -157,6 +157,10 @@ export class Keys extends KeyAttributes {
     return oneByOne(buckets.values())
   }
 
+  hasLeftOfDoomed(namespace: Namespace): boolean {
+    return this.index.doomed(namespace)[Symbol.iterator]().next().done === false
+  }
+
   /** False of one that has gone. */
   isLeftOfDoomed(entry: Readonly<KeyEntry>): boolean {
     return this.index.isDoomed(entry)

@@ -115,7 +115,7 @@ export class Namespaces {
 
   async #removePieces(id: Namespace, keys: Keys): Promise<void> {
     const { records, log } = this.#context
-    const left = await keys.leftOfDoomed(id)
+    let left = await keys.leftOfDoomed(id)
     const size = createStepSize(REMOVED)
     for (let piece = take(left, size.value); ; ) {
       try {
@@ -125,7 +125,8 @@ export class Namespaces {
           beganMs = threadMs()
           return { changes: this.#removalOf(id, piece, keys), result: undefined, isBulk: true }
         })
-        if (isLast) break
+        if (isLast && !keys.hasLeftOfDoomed(id)) break
+        if (isLast) left = await keys.leftOfDoomed(id) // restored meanwhile, and deleted again
         size.took(threadMs() - beganMs) // with all that was written in the same transaction
         piece = take(left, size.value)
         await wait(PAUSE_MS, undefined, { ref: false })
@@ -146,6 +147,7 @@ export class Namespaces {
   /** Without a piece the namespace itself. Another node may have come first, and somebody may have made it anew. */
   #removalOf(id: Namespace, piece: readonly KeyEntry[], keys: Keys): readonly Change[] {
     if (this.#states.get(id) !== 'doomed') return []
+    if (piece.length === 0 && keys.hasLeftOfDoomed(id)) return []
     if (piece.length === 0) return [{ collection: 'namespaces', name: id, value: null }]
     return keys.removalOf(piece.filter((entry) => keys.isLeftOfDoomed(entry)))
   }

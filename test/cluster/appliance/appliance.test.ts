@@ -284,6 +284,45 @@ test('a backup that is restored on one node is there on all of them; one of anot
   assert.equal((await sign(b, 'newest')).status, 200)
 })
 
+test('a namespace comes and goes with all its keys, as backups have it, also while it is being deleted', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), {
+    before: async (rig) => {
+      await rig.user('many~admin', 'Administrator')
+      await rig.user('backup', 'Backup')
+      const json = { newPassphrase: PASSPHRASE, currentPassphrase: '' }
+      assert.equal(await rig.status('PUT', '/config/backup-passphrase', { as: 'admin', json }), 204)
+    },
+  })
+  const [a, b] = nodes as [Node, Node]
+  b.rig.use('many~admin', 'passphrase of many~admin')
+  const without = await backupOf(a)
+  assert.equal(await a.rig.status('PUT', '/namespaces/many', { as: 'admin' }), 204)
+  for (let n = 0; n < MANY; n++) await a.rig.key(`key${n}`, {}, 'many~admin')
+  const full = await backupOf(a)
+  const listed = async (count: number): Promise<void> => {
+    await expectSame(nodes)
+    const [own, other] = await Promise.all(nodes.map(({ rig }) => rig.call('GET', '/keys', { as: 'many~admin' })))
+    assert.deepEqual([own!.json().length, other!.json().length], [count, count])
+    assert.equal(own!.headers.etag, other!.headers.etag)
+  }
+  for (let n = 0; n < 2; n++) {
+    assert.equal(await restore(a, without), 204)
+    await expectSame(nodes)
+    for (const { rig } of nodes) assert.deepEqual((await rig.call('GET', '/namespaces', { as: 'admin' })).json(), [])
+    assert.equal(await restore(a, full), 204)
+    await listed(MANY)
+  }
+  for (let n = 0; n < 2; n++) {
+    assert.equal(await b.rig.status('DELETE', '/namespaces/many', { as: 'admin' }), 204)
+    assert.equal(await restore(a, full), 204)
+    await listed(MANY)
+  }
+  assert.equal(await b.rig.status('DELETE', '/namespaces/many', { as: 'admin' }), 204)
+  await until('its name is free', async () => (await a.rig.status('PUT', '/namespaces/many', { as: 'admin' })) === 204)
+  await listed(0)
+})
+
+const MANY = 120 // keys: more than go at once
 const PASSPHRASE = 'words that open a backup'
 
 async function backupOf({ rig }: Node): Promise<Uint8Array<ArrayBuffer>> {
