@@ -69,7 +69,7 @@ SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts $(i
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
   accept/hostile-sockets accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large contract/access \
   backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/restore-kill \
-  chat/process/taken-over cluster/processes cluster/replica/faults cluster/whole \
+  chat/process/taken-over cluster/join-kill cluster/processes cluster/replace-kill cluster/replica/faults cluster/whole \
   coffer/ca coffer/examples coffer/nodes coffer/update \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))
@@ -113,7 +113,8 @@ test-slow: node_modules/.package-lock.json
 	  'test/crypto/engine/**/*.test.ts' test/release/fuzz.test.ts 'test/fuzz/*.test.ts' test/chat/render/hostile.test.ts \
 	  test/chat/model/model.test.ts test/chat/realm/messages/moves.test.ts test/chat/events/order.test.ts \
 	  test/chat/durability/kill.test.ts test/chat/durability/damage.test.ts \
-	  test/cluster/processes.test.ts test/cluster/replica/faults.test.ts test/cluster/replica/model.test.ts test/chat/process/restore-kill.test.ts
+	  test/cluster/join-kill.test.ts test/cluster/processes.test.ts test/cluster/replace-kill.test.ts \
+  test/cluster/replica/faults.test.ts test/cluster/replica/model.test.ts test/chat/process/restore-kill.test.ts
 
 build: dist/firmware.js
 
