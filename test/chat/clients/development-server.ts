@@ -1,14 +1,13 @@
 /**
  * Stands for Zulip's development server at http://localhost:9991, where tests of other projects look for it: ends TLS, gives out the keys
- * of accounts (E4, which Coffer refuses) with a session for `POST /json/bots`, states a feature level for clients that know no header of
- * it, and waits where the rate limit says so, which those clients do not survive.
+ * of accounts (E4, which Coffer refuses) with a session for `POST /json/bots`, and states a feature level for clients that know no header
+ * of it.
  */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent, type RequestOptions, request } from 'node:https'
 import type { TestContext } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { type Account, ask } from '../support/process.ts'
 
 const PORT = 9991
@@ -50,10 +49,10 @@ export async function startDevelopmentServer(
       return signIn(accounts.find(({ email }) => email === name)!, outgoing)
     }
     const headers = { ...incoming.headers, host, 'x-service-feature-level': level }
-    if (pathname !== '/json/bots') return forward(incoming, body, { path: incoming.url!, headers }, outgoing)
+    if (pathname !== '/json/bots') return forward(incoming.method!, body, { path: incoming.url!, headers }, outgoing)
     const { email, key } = accounts.find(({ email }) => incoming.headers.cookie?.includes(`account=${email}`))!
     const authorization = `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}`
-    return forward(incoming, body, { path: `${API}/bots`, headers: { ...headers, authorization } }, outgoing)
+    return forward(incoming.method!, body, { path: `${API}/bots`, headers: { ...headers, authorization } }, outgoing)
   }
 
   async function signIn(account: Account, outgoing: ServerResponse): Promise<void> {
@@ -65,7 +64,7 @@ export async function startDevelopmentServer(
   }
 
   async function forward(
-    { method }: IncomingMessage,
+    method: string,
     body: Buffer,
     options: RequestOptions,
     outgoing: ServerResponse,
@@ -75,10 +74,6 @@ export async function startDevelopmentServer(
     onward.end(body)
     const [reply] = (await once(onward, 'response')) as [IncomingMessage]
     const bytes = await bytesOf(reply)
-    if (reply.statusCode === 429) {
-      await wait(1000 * Number(reply.headers['retry-after']))
-      return forward({ method } as IncomingMessage, body, options, outgoing)
-    }
     const { 'content-length': _, 'transfer-encoding': __, ...headers } = reply.headers
     const isJson = headers['content-type']?.startsWith('application/json')
     outgoing.writeHead(reply.statusCode!, headers)

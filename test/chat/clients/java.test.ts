@@ -5,7 +5,6 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -15,12 +14,11 @@ import { createChat } from '../../../firmware/chat/chat.ts'
 import type { Api } from '../../../firmware/chat/http/pipeline.ts'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { makeTlsIdentity } from '../../../firmware/crypto/tls/identity.ts'
 import type { Connection } from '../../../firmware/http/server/exchange.ts'
-import { listenTls } from '../../../firmware/http/server/listener.ts'
 import { makeDataDirectory } from '../../support/process.ts'
 import { needs } from '../../support/tools.ts'
 import { CHAT_KEY, openTestChat, type TestChat } from '../support/chat.ts'
+import { serve } from '../support/serving.ts'
 
 const TESTS = 61
 const checkout = process.env.ZULIP_JAVA_CLIENT
@@ -39,7 +37,8 @@ test('the live tests of zulip-java-client pass, and every parameter that it send
   const key = await makeTester(chat)
   const directory = join(makeDataDirectory(t), 'client')
   cpSync(checkout!, directory, { recursive: true })
-  const site = `https://127.0.0.1:${await serve(t, chat)}`
+  const port = await serve(t, { fetch: (request, env) => withDifferences(chat.chat.api, request, env) })
+  const site = `https://127.0.0.1:${port}`
   const lines = [`email=${TESTER.email}`, `key=${key}`, `site=${site}`, 'insecure=true']
   writeFileSync(join(directory, 'zuliprc'), `[api]\n${lines.join('\n')}\n`, { mode: 0o600 })
   const printed = await maven(directory)
@@ -75,21 +74,6 @@ async function makeTester({ owner }: TestChat): Promise<string> {
   await owner.call('PATCH', '/settings', { timezone: 'Europe/London' }, { authorization })
   await owner.call('POST', '/users/me/presence', { status: 'active' }, { authorization })
   return api_key
-}
-
-/** Without limits of rates, which its author turns off, too. */
-async function serve(t: TestContext, { chat }: TestChat): Promise<number> {
-  const identity = await makeTlsIdentity((bytes) => new Uint8Array(randomBytes(bytes)))
-  const listener = await listenTls({
-    app: { fetch: (request, env) => withDifferences(chat.api, request, env) },
-    host: '127.0.0.1',
-    port: 0,
-    identity: () => identity,
-    log: createLog('error', () => {}),
-    now: Date.now,
-  })
-  t.after(() => listener.close())
-  return listener.port
 }
 
 /**
