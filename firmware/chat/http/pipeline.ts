@@ -50,7 +50,7 @@ export interface OldForm<S, Me> {
   /** Makes names and values of then those of now. Throws what is refused. */
   readRequest(asked: Asked<S, Me>): Asked<S, Me>
   /** Of a success. `me` throws once the caller is admitted no longer. */
-  writeReply(row: string, reply: Reply | StreamedReply, me: () => Me | null): Reply | StreamedReply
+  writeReply(asked: Asked<S, Me>, reply: Reply | StreamedReply, me: () => Me | null): Reply | StreamedReply
   writeError(row: string, error: unknown): unknown
 }
 
@@ -182,7 +182,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
         throw form.writeError(declaration.row, error)
       })
       const reply = successReply(answer ?? {}, [...ignored, ...asked.unknown])
-      return form.writeReply(declaration.row, reply, () => request.me)
+      return form.writeReply(asked, reply, () => request.me)
     })
   }
 

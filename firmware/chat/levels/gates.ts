@@ -8,7 +8,7 @@ import { linkifierObjects } from '../realm/linkifiers.ts'
 import type { Realm } from '../realm/realm.ts'
 import { realmSetting, userDefault } from '../realm/settings/read.ts'
 import { organizationOf } from '../realm/state.ts'
-import { isLimited, mayAccess } from '../realm/users/access.ts'
+import { accessOf } from '../realm/users/access.ts'
 import { placeholderObject } from '../realm/users/view.ts'
 import {
   capability,
@@ -46,6 +46,7 @@ import {
   def,
   drop,
   edit,
+  editAnswer,
   ev,
   type Gate,
   gate,
@@ -138,11 +139,11 @@ export const GATES: readonly Gate[] = [
   gate(438, drop(['owner_full_content_access'], REALM)),
   gate(
     437,
-    edit(answer('E67'), (body, context) => {
-      const me = 'me' in context ? context.me() : null
-      const { realm } = context
-      if (me === null || !Array.isArray(body.members) || !isLimited(realm, me)) return
-      const hidden = [...realm.state.user.all()].filter((user) => !user.isSystemBot && !mayAccess(realm, me, user))
+    editAnswer(answer('E67'), (body, { realm, me, values }) => {
+      const viewer = me()
+      if (viewer === null || values.has('user_ids')) return
+      const mayAccess = accessOf(realm, viewer)
+      const hidden = [...realm.state.user.all()].filter((user) => !user.isSystemBot && !mayAccess(user))
       body.members.push(...hidden.map((user) => placeholderObject(realm, user)))
     }),
   ),
@@ -238,7 +239,7 @@ export const GATES: readonly Gate[] = [
   gate(361, noEp('POST /messages/:message_id/typing')),
   gate(
     358,
-    map('message_edit_history_visibility_policy', (_, { realm }) => keepsHistory(realm), REALM),
+    map('message_edit_history_visibility_policy', (_, realm) => keepsHistory(realm), REALM),
     ren({ message_edit_history_visibility_policy: 'allow_edit_history' }, REALM),
     renParam('message_edit_history_visibility_policy', 'allow_edit_history', ['E103'], (raw) =>
       raw === 'true' ? '"all"' : raw === 'false' ? '"none"' : raw,
@@ -263,7 +264,7 @@ export const GATES: readonly Gate[] = [
     add(
       'realm_edit_topic_policy',
       'realm_can_move_messages_between_topics_group',
-      (_, { realm }) => topicPolicyOf(realm, 'can_move_messages_between_topics_group'),
+      (realm) => topicPolicyOf(realm, 'can_move_messages_between_topics_group'),
       register(),
     ),
   ),
@@ -272,7 +273,7 @@ export const GATES: readonly Gate[] = [
     add(
       'realm_move_messages_between_streams_policy',
       'realm_can_move_messages_between_channels_group',
-      (_, { realm }) => createPolicyOf(realm, 'can_move_messages_between_channels_group'),
+      (realm) => createPolicyOf(realm, 'can_move_messages_between_channels_group'),
       register(),
     ),
   ),
@@ -337,7 +338,7 @@ export const GATES: readonly Gate[] = [
     ]),
     map(
       'realm_filters',
-      (_, { realm }) =>
+      (_, realm) =>
         linkifierObjects(realm).map(({ id, pattern, url_template }) => [pattern, formatString(url_template), id]),
       register(),
     ),
@@ -359,7 +360,7 @@ export const GATES: readonly Gate[] = [
     add(
       'realm_email_address_visibility',
       'realm_name',
-      (_, { realm }) => userDefault(organizationOf(realm.state), 'email_address_visibility'),
+      (realm) => userDefault(organizationOf(realm.state), 'email_address_visibility'),
       register(),
     ),
     drop(['email_address_visibility'], USER_SETTINGS),
@@ -416,11 +417,11 @@ export const GATES: readonly Gate[] = [
   gate(
     134,
     request(['E6'], unlisted('user_topic')),
-    edit(register(), (body, context) => {
-      const me = 'me' in context ? context.me() : null
-      if (!('user_topics' in body) || me === null) return
+    editAnswer(register(), (body, { realm, me }) => {
+      const user = me()
+      if (!('user_topics' in body) || user === null) return
       delete body.user_topics
-      body.muted_topics = mutedTopics(context.realm, me, false)
+      body.muted_topics = mutedTopics(realm, user, false)
     }),
     noev('user_topic'),
     noev('stream/create', (_, { cause }) => cause === 'made_public'),

@@ -43,7 +43,7 @@ export function createLevels(realm: () => Realm): Levels {
       rewrite(level, event, about) {
         const change = at(level).events.get(event.type)
         // Those of other levels are made of the same one.
-        return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), level, ...about })
+        return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), ...about })
       },
     },
   }
@@ -55,7 +55,7 @@ const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<Service
   readRequest(asked) {
     const { declaration, values } = asked
     const unknown: string[] = []
-    for (const read of form.requests.get(declaration.row) ?? []) read(values, unknown, { realm: realm(), level })
+    for (const read of form.requests.get(declaration.row) ?? []) read(values, unknown, realm())
     const meant = form.others.get(declaration.row)
     const id = meant === undefined ? undefined : values.get(meant.parameter)
     if (meant === undefined || id === undefined) return { ...asked, unknown }
@@ -67,13 +67,13 @@ const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<Service
       unknown,
     }
   },
-  writeReply(row, reply, me) {
-    const change = form.answers.get(row)
+  writeReply({ declaration, values }, reply, me) {
+    const change = form.answers.get(declaration.row)
     const { status, headers, body } = reply
     const type = headers['content-type'] ?? ''
     if (change === undefined || typeof body !== 'string' || !type.startsWith('application/json')) return reply
     const answer = JSON.parse(body)
-    change(answer, { realm: realm(), level, me })
+    change(answer, { realm: realm(), values, me })
     return bodyReply(status, JSON.stringify(answer), type, headers)
   },
   writeError(row, error) {

@@ -32,7 +32,7 @@ export function compile(level: number): Form {
   const rules = [levelItself(level), ...GATES.filter((gate) => applies(gate, level)).flatMap(({ rules }) => rules)]
   const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
   const requests = new Map<string, ReadRequest[]>()
-  for (const { rows, read } of of('request')) for (const row of rows) listAt(requests, row).push(read)
+  for (const { rows, read } of of('request').reverse()) for (const row of rows) listAt(requests, row).push(read)
   const answers = new Map<string, AnswerEdit[]>()
   for (const { surface, edit } of of('edit'))
     for (const { answer, path = [], prefix = '' } of surface)

@@ -11,8 +11,8 @@ export type Json = any
 /** Who is answered. */
 export interface Asking {
   readonly realm: Realm
-  /** The level that the client has declared. */
-  readonly level: number
+  /** What was sent with the request. */
+  readonly values: ReadonlyMap<string, string>
   /** Throws once the caller is admitted no longer. */
   me(): User | null
 }
@@ -20,7 +20,6 @@ export interface Asking {
 /** Who is told. */
 export interface Told {
   readonly realm: Realm
-  readonly level: number
   readonly shape: Shape
   readonly to: Iterable<number> | 'everyone'
   readonly cause: string | undefined
@@ -61,7 +60,7 @@ export type Rule =
   | { readonly kind: 'code'; readonly row: string; readonly from: ChatErrorCode; readonly to: ChatErrorCode }
 
 /** Old names and values become those of now. Names that mean nothing go to `ignored`. */
-export type ReadRequest = (values: Map<string, string>, ignored: string[], asking: Omit<Asking, 'me'>) => void
+export type ReadRequest = (values: Map<string, string>, ignored: string[], realm: Realm) => void
 
 export interface Gate {
   readonly level: number
@@ -79,14 +78,9 @@ export const drop = (names: readonly string[], surface: Surface): Rule =>
   })
 
 /** A member that is gone is there, beside another one. */
-export const add = (
-  name: string,
-  beside: string,
-  value: (object: Json, context: Context) => unknown,
-  surface: Surface,
-): Rule =>
-  edit(surface, (object, context) => {
-    if (beside in object) object[name] = value(object, context)
+export const add = (name: string, beside: string, value: (realm: Realm) => unknown, surface: Surface): Rule =>
+  edit(surface, (object, { realm }) => {
+    if (beside in object) object[name] = value(realm)
   })
 
 export const ren = (names: Readonly<Record<string, string>>, surface: Surface): Rule =>
@@ -98,17 +92,20 @@ export const ren = (names: Readonly<Record<string, string>>, surface: Surface): 
     }
   })
 
-export const map = (
-  name: string,
-  convert: (value: Json, context: Context, object: Json) => unknown,
-  surface: Surface,
-): Rule =>
-  edit(surface, (object, context, prefix) => {
-    if (prefix + name in object) object[prefix + name] = convert(object[prefix + name], context, object)
+export const map = (name: string, convert: (value: Json, realm: Realm) => unknown, surface: Surface): Rule =>
+  edit(surface, (object, { realm }, prefix) => {
+    if (prefix + name in object) object[prefix + name] = convert(object[prefix + name], realm)
   })
 
 /** Whatever no other word says. */
 export const edit = (surface: Surface, edit: Edit): Rule => ({ kind: 'edit', surface, edit })
+
+/** Of answers alone, where it matters who asks. */
+export const editAnswer = (surface: Surface, edit: (body: Json, asking: Asking) => void): Rule => ({
+  kind: 'edit',
+  surface,
+  edit: (body, context) => edit(body, context as Asking),
+})
 
 /** Events of a type, or of `type/op`, do not reach the client. */
 export const noev = (type: string, test?: Test<Json>): Rule => ({
@@ -145,7 +142,7 @@ export const renParam = (
   rows: readonly string[],
   convert: (raw: string, realm: Realm) => string = (raw) => raw,
 ): Rule =>
-  request(rows, (values, ignored, { realm }) => {
+  request(rows, (values, ignored, realm) => {
     if (values.delete(now)) ignored.push(now)
     const raw = values.get(before)
     if (raw === undefined) return
