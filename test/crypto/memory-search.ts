@@ -102,8 +102,8 @@ function mlDsaSecrets(type: MlDsaKeyType, seed: Uint8Array): Uint8Array[] {
   const hash = shake256(Buffer.concat([seed, Uint8Array.of(rows, columns)]), { dkLen: 128 })
   const expanded = expandedMlDsa(type, seed, 'exact')
   const { block } = expandSeed(lattice, seed)
-  const { t1, s1, s2, t0 } = lattice.at
-  const parts = [s1, s2, t0].map((place) => block.slice(place - t1, place - t1 + 256))
+  const { matrix, s1, s2, t0 } = lattice.at
+  const parts = [s1, s2, t0].map((place) => block.slice(place - matrix, place - matrix + 256))
   return [seed, hash.slice(32, 96), hash.slice(96), expanded.slice(128), ...parts]
 }
 

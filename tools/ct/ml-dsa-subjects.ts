@@ -89,17 +89,17 @@ function parts(set: MlDsaSet, products: Products): Subject[] {
     }
     return preparedSubject(`${set}, ${name}`, pools, place, repeat)
   }
-  const [nothing, result] = [at.transformed, at.t1] // one is never written, the other never read
+  const [nothing, result] = [at.vector, at.s1] // one is never written, the other never read
   const edges = upTo(gamma2 - beta)
   return [
     measured('control: decompose, small in both classes', [small(), small()], () =>
-      code.decompose(at.scratch, at.high, at.z, at.hashed),
+      code.decompose(at.scratch, at.high, result, at.commitment),
     ),
     measured('decompose: around 0 / at the edges, both signs', [small(), edges()], () =>
-      code.decompose(at.scratch, at.high, at.z, at.hashed),
+      code.decompose(at.scratch, at.high, result, at.commitment),
     ),
     measured('norm of z: around 0 / at the bound, both signs', [small(), upTo(gamma1 - beta)()], () =>
-      code.respond(at.z, at.scratch, nothing),
+      code.respond(at.signature, at.scratch, nothing),
     ),
     measured('norm of w0: around 0 / at the bound, both signs', [small(), edges()], () => code.lessen(at.low, nothing)),
     measured('hints: around 0 / at the edges, both signs', [small(), upTo(gamma2)()], () =>
@@ -112,7 +112,9 @@ function parts(set: MlDsaSet, products: Products): Subject[] {
     }),
     measured('product: zeros / random', [zeros(), random(halves)()], () => code.product(result, at.low, at.scratch)),
     measured('row: zeros / random', [zeros(), random(halves)()], () => code.row(result, at.matrix, at.y)),
-    measured('packing of z: zeros / random', [zeros(), random(gamma1 - beta)()], () => code.pack(at.signature, at.low)),
+    measured('packing of z: zeros / random', [zeros(), random(gamma1 - beta)()], () =>
+      code.respond(at.signature, at.scratch, nothing),
+    ),
     accepted(lattice, set, eta),
     {
       ...measured('control: a norm that ends early by sign, leaks', [small(), upTo(gamma2)()], () =>
@@ -125,14 +127,11 @@ function parts(set: MlDsaSet, products: Products): Subject[] {
 
 /** Nibbles that are all accepted: where others are rejected may be seen. */
 function accepted(lattice: Lattice, set: MlDsaSet, eta: 2 | 4): Subject {
-  const { at } = lattice
   const nibble = () => randomInt(eta === 2 ? 15 : 9)
   const block = () => Uint8Array.from({ length: N / 2 }, () => nibble() | (nibble() << 4))
-  const place = (input: Uint8Array) => lattice.bytes.set(input, at.state)
   const pools = [copies(new Uint8Array(N / 2)), pool(block)] as const
-  return preparedSubject(`${set}, opening: accepted values all the same / random`, pools, place, () =>
-    acceptBounded(lattice, at.y, 0),
-  )
+  const operation = (hash: Uint8Array) => acceptBounded(lattice, lattice.at.y, hash)
+  return preparedSubject(`${set}, opening: accepted values all the same / random`, pools, (hash) => hash, operation)
 }
 
 /** What nobody should do with a secret: the first coefficient above the bound, but none below its negative, ends it. */

@@ -161,8 +161,7 @@ function readMlDsa(type: MlDsaKeyType, der: Uint8Array, publicKey: Uint8Array | 
     throw new CofferError('invalid', `${type}: seeds have ${SEED_BYTES}, expanded keys ${expandedBytes} bytes`)
   }
   const claimed = publicKey && { point: bitStringBytes(publicKey).slice() }
-  if (seed === undefined) return { type, data: copySecret(expanded!), expanded: undefined, claimed }
-  return { type, data: copySecret(seed), expanded: expanded && copySecret(expanded), claimed }
+  return { type, data: copySecret(seed ?? expanded!), expanded: seed && expanded && copySecret(expanded), claimed }
 }
 
 /** Reads curve parameters, which must be a curve's name and nothing else. */

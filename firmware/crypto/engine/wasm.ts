@@ -116,7 +116,6 @@ export function instruction(type: ValueType, operands: readonly Operand[], ...op
 
 export const i32 = {
   load: load(0x28),
-  load8U: load(0x2d),
   load16U: load(0x2f),
   store: store('i32', 0x36),
   store8: store('i32', 0x3a),
@@ -171,12 +170,8 @@ export const f64 = {
 export const v128 = {
   load: vectorLoad(0),
   store: vectorStore(11),
-  /** Two lanes with the same 64 bits of the memory. */
-  load64Splat: vectorLoad(10),
   /** The first lane; the second is zero. */
   load64Zero: vectorLoad(93),
-  load64Lane: (address: Operand, into: Operand, lane: 0 | 1): Code => lane64(address, into, 87, lane),
-  store64Lane: (address: Operand, from: Operand, lane: 0 | 1): Code => lane64(address, from, 91, lane),
   and: vectors(78),
   /** a and not b. */
   andnot: vectors(79),
@@ -189,11 +184,8 @@ export const v128 = {
 } as const
 
 export const i8x16 = {
-  /** The bytes of those numbers. */
-  shuffle: (a: Operand, bytes: readonly number[]): Code => instruction('v128', [a, a], 0xfd, 13, ...bytes),
-  /** The same; those of b begin at 16. */
-  shuffleBoth: (a: Operand, b: Operand, bytes: readonly number[]): Code =>
-    instruction('v128', [a, b], 0xfd, 13, ...bytes),
+  /** The bytes of those numbers; those of b begin at 16. */
+  shuffle: (a: Operand, bytes: readonly number[], b = a): Code => instruction('v128', [a, b], 0xfd, 13, ...bytes),
 } as const
 
 export const i32x4 = {
@@ -203,8 +195,6 @@ export const i32x4 = {
   ne: vectors(56),
   gtS: vectors(59),
   abs: vectorsOne(160),
-  /** An i32: the sign of each lane is a bit. */
-  bitmask: vectorsOne(164),
   shl: shift(171),
   shrS: shift(172),
   shrU: shift(173),
@@ -215,7 +205,7 @@ export const i32x4 = {
 
 export const i64x2 = {
   splat: (a: Operand): Code => instruction('i64', [a], 0xfd, 18),
-  extractLane: (a: Operand, lane: 0 | 1): Code => instruction('v128', [a], 0xfd, 29, lane),
+  extractLane: (a: Operand, lane: number): Code => instruction('v128', [a], 0xfd, 29, lane),
   shl: shift(203),
   shrU: shift(205),
   add: vectors(206),
@@ -224,8 +214,6 @@ export const i64x2 = {
 } as const
 
 export const f64x2 = {
-  gt: vectors(74),
-  abs: vectorsOne(236),
   /** Of the first two integers of 32 bits. */
   convertLowI32x4: vectorsOne(254),
   add: vectors(240),
@@ -233,8 +221,6 @@ export const f64x2 = {
   mul: vectors(242),
   /** a * b + c, rounded once or twice as the processor likes: WebAssembly relaxed SIMD. */
   relaxedMadd: (a: Operand, b: Operand, c: Operand): Code => instruction('v128', [a, b, c], 0xfd, ...unsigned(0x107)),
-  /** c - a * b, likewise. */
-  relaxedNmadd: (a: Operand, b: Operand, c: Operand): Code => instruction('v128', [a, b, c], 0xfd, ...unsigned(0x108)),
 } as const
 
 /** Runs the body once, and again while the condition, an i32, is not zero. */
@@ -327,10 +313,6 @@ function vectors(opcode: number) {
 
 function vectorsOne(opcode: number) {
   return (a: Operand): Code => instruction('v128', [a], 0xfd, ...unsigned(opcode))
-}
-
-function lane64(address: Operand, vector: Operand, opcode: number, lane: 0 | 1): Code {
-  return [...lower(address, 'i32'), ...lower(vector, 'v128'), 0xfd, opcode, 0x00, 0x00, lane]
 }
 
 function shift(opcode: number) {

@@ -85,13 +85,9 @@ export const keyUseDeclarations = [
     handle: async (request) => {
       const { mode, message, context } = request.body
       const { keyUse } = domainOf(request)
-      const signature = await keyUse.sign(
-        request,
-        request.params.id,
-        signMode(mode),
-        input(message, 'message'),
-        shortInput(context, 'context'),
-      )
+      const { id } = request.params
+      const label = shortInput(context, 'context')
+      const signature = await keyUse.sign(request, id, signMode(mode), input(message, 'message'), label)
       request.services.activity.sign++
       return { status: 200, json: { signature: encodeBase64(signature) } }
     },

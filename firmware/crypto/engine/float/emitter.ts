@@ -19,12 +19,12 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   readonly #local: NewLocal
   readonly #constants = new Map<bigint, Local>()
   readonly format: Format
-  readonly #products: Products
+  protected readonly products: Products
 
   constructor(local: NewLocal, format: Format, products: Products) {
     this.#local = local
     this.format = format
-    this.#products = products
+    this.products = products
   }
 
   protected keep(value: Code, type: 'v128' | 'i32' = 'v128'): Local {
@@ -57,7 +57,7 @@ export class Emitter implements Machine<Local, Address, Local | number> {
   split(a: Local, b: Local): { high: Local; low: Local } {
     const toHigh = this.constant(this.format.highMagic)
     const toLow = this.constant(this.format.toLow)
-    if (this.#products === 'fused') {
+    if (this.products === 'fused') {
       const high = this.keep(f64x2.relaxedMadd(a, b, toHigh))
       return { high, low: this.keep(f64x2.relaxedMadd(a, b, f64x2.sub(toLow, high))) }
     }

@@ -3,33 +3,29 @@
 import { timingSafeEqual } from 'node:crypto'
 import { copySecret, newSecret, wipe } from '../../../base/secret.ts'
 import { keccak, SHAKE256 } from '../keccak.ts'
-import { INTEGERS, type Lattice, POLYNOMIAL } from './lattice.ts'
+import { INTEGERS, type Lattice, matrixEntry, POLYNOMIAL } from './lattice.ts'
 import { DIGEST_BYTES, DROPPED_BITS, N, packedBytes, Q, SEED_BYTES, T1_BITS } from './parameters.ts'
 import { expandMatrix, sampleBounded } from './sampling.ts'
 
 /** The caller wipes it. */
 export interface ExpandedKey {
   publicKey: Uint8Array
-  /** The hash of the public key: public. */
-  tr: Uint8Array
-  /** What hides y. */
+  /** The private key as algorithm 24 encodes it, and parts of it: what hides y, and the hash of the public key, which is public. */
+  encoded: Uint8Array
   k: Uint8Array
-  /** t1, the matrix, s1, s2 and t0, transformed, as they lie in the module's memory. */
+  tr: Uint8Array
+  /** The matrix with -t1, s1, s2 and t0, transformed, as they lie in the module's memory. */
   block: Uint8Array
 }
 
-export const wipeExpandedKey = ({ k, block }: ExpandedKey): void => wipe(k, block)
-
-/** Also writes the expanded private key, algorithm 24, where there is room for it. */
-export function expandSeed(lattice: Lattice, seed: Uint8Array, encoded?: Uint8Array): ExpandedKey {
+export function expandSeed(lattice: Lattice, seed: Uint8Array): ExpandedKey {
   const { rows, columns } = lattice.parameters
-  const kStart = SEED_BYTES + DIGEST_BYTES
-  const hash = keccak(SHAKE256, kStart + SEED_BYTES, seed, Uint8Array.of(rows, columns))
-  const rhoPrime = hash.subarray(SEED_BYTES, kStart)
+  const hash = keccak(SHAKE256, 2 * SEED_BYTES + DIGEST_BYTES, seed, Uint8Array.of(rows, columns))
+  const rhoPrime = hash.subarray(SEED_BYTES, SEED_BYTES + DIGEST_BYTES)
   try {
     return lattice.use(() => {
       for (let i = 0; i < columns + rows; i++) sampleBounded(lattice, secretPolynomial(lattice, i), rhoPrime, i)
-      return complete(lattice, hash.subarray(0, SEED_BYTES), hash.subarray(kStart), encoded)
+      return complete(lattice, hash.subarray(0, SEED_BYTES), hash.subarray(SEED_BYTES + DIGEST_BYTES))
     })
   } finally {
     wipe(hash)
@@ -39,8 +35,7 @@ export function expandSeed(lattice: Lattice, seed: Uint8Array, encoded?: Uint8Ar
 /** Undefined when a coefficient is out of range, or t0 or the hash of the public key is not what follows from the rest. */
 export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKey | undefined {
   const { parameters, doubles } = lattice
-  const { rows, columns, eta, etaBits, expandedBytes } = parameters
-  const again = newSecret(expandedBytes)
+  const { rows, columns, eta, etaBits } = parameters
   const key = lattice.use(() => {
     let outOfRange = 0
     for (let i = 0; i < columns + rows; i++) {
@@ -52,22 +47,20 @@ export function expandPrivate(lattice: Lattice, encoded: Uint8Array): ExpandedKe
       }
     }
     if (outOfRange !== 0) return undefined
-    return complete(lattice, encoded.subarray(0, SEED_BYTES), encoded.subarray(SEED_BYTES, 2 * SEED_BYTES), again)
+    return complete(lattice, encoded.subarray(0, SEED_BYTES), encoded.subarray(SEED_BYTES, 2 * SEED_BYTES))
   })
-  const isWhole = timingSafeEqual(again, encoded)
-  wipe(again)
-  if (key === undefined || isWhole) return key
-  wipeExpandedKey(key)
+  if (key === undefined || timingSafeEqual(key.encoded, encoded)) return key
+  wipe(key.encoded, key.block)
   return undefined
 }
 
-/** t1 of a public key, as verification multiplies with it: to memory. */
+/** -t1 of a public key, as verification multiplies with it, to memory. */
 export function keepPublic(lattice: Lattice, publicKey: Uint8Array): void {
   const { at, doubles, parameters } = lattice
   for (let i = 0; i < parameters.rows; i++) {
     const [start, target] = [SEED_BYTES + i * packedBytes(T1_BITS), at.scratch / 8]
-    for (let n = 0; n < N; n++) doubles[target + n] = unpacked(publicKey, start, T1_BITS, n) << DROPPED_BITS
-    keep(lattice, at.t1 + i * INTEGERS, at.scratch)
+    for (let n = 0; n < N; n++) doubles[target + n] = -(unpacked(publicKey, start, T1_BITS, n) << DROPPED_BITS)
+    keep(lattice, matrixEntry(lattice, i, parameters.columns), at.scratch)
   }
 }
 
@@ -79,48 +72,45 @@ const secretPolynomial = ({ at, parameters: { columns } }: Lattice, i: number): 
   i < columns ? at.y + i * POLYNOMIAL : at.low + (i - columns) * POLYNOMIAL
 
 /** s1 and s2 are in memory: t = A s1 + s2, and all that is kept. */
-function complete(lattice: Lattice, rho: Uint8Array, k: Uint8Array, encoded: Uint8Array | undefined): ExpandedKey {
+function complete(lattice: Lattice, rho: Uint8Array, k: Uint8Array): ExpandedKey {
   const { at, bytes, doubles, code, parameters } = lattice
   const { rows, columns, eta, etaBits } = parameters
   const publicKey = new Uint8Array(parameters.publicBytes)
+  const encoded = newSecret(parameters.expandedBytes)
   publicKey.set(rho)
+  encoded.set(rho)
+  encoded.set(k, SEED_BYTES)
+  for (let i = 0; i < columns + rows; i++) {
+    const from = secretPolynomial(lattice, i) / 8
+    packBits(encoded, SECRETS_START + i * packedBytes(etaBits), etaBits, (n) => eta - doubles[from + n]!)
+  }
   expandMatrix(lattice, rho)
   for (let j = 0; j < columns; j++) {
-    code.forward(at.transformed + j * POLYNOMIAL, at.y + j * POLYNOMIAL)
-    code.narrow(at.s1 + j * INTEGERS, at.transformed + j * POLYNOMIAL)
+    code.forward(at.vector + j * POLYNOMIAL, at.y + j * POLYNOMIAL)
+    code.narrow(at.s1 + j * INTEGERS, at.vector + j * POLYNOMIAL)
   }
   const scratch = doubles.subarray(at.scratch / 8, at.scratch / 8 + N)
   const t0Start = SECRETS_START + (columns + rows) * packedBytes(etaBits)
   for (let i = 0; i < rows; i++) {
-    code.row(at.scratch, at.matrix + i * columns * INTEGERS, at.transformed)
+    code.row(at.scratch, matrixEntry(lattice, i, 0), at.vector)
     code.inverse(at.scratch)
-    const s2 = secretPolynomial(lattice, columns + i) / 8
+    const s2 = secretPolynomial(lattice, columns + i)
     packBits(publicKey, SEED_BYTES + i * packedBytes(T1_BITS), T1_BITS, (n) => {
-      const sum = scratch[n]! + doubles[s2 + n]!
+      const sum = scratch[n]! + doubles[s2 / 8 + n]!
       const t = sum + ((sum >> 31) & Q)
       const high = (t + 2 ** (DROPPED_BITS - 1) - 1) >> DROPPED_BITS
       scratch[n] = t - (high << DROPPED_BITS)
       return high
     })
-    if (encoded !== undefined) {
-      const start = t0Start + i * packedBytes(DROPPED_BITS)
-      packBits(encoded, start, DROPPED_BITS, (n) => 2 ** (DROPPED_BITS - 1) - scratch[n]!)
-    }
+    const start = t0Start + i * packedBytes(DROPPED_BITS)
+    packBits(encoded, start, DROPPED_BITS, (n) => 2 ** (DROPPED_BITS - 1) - scratch[n]!)
     keep(lattice, at.t0 + i * INTEGERS, at.scratch)
+    keep(lattice, at.s2 + i * INTEGERS, s2)
   }
   keepPublic(lattice, publicKey)
-  const tr = keccak(SHAKE256, DIGEST_BYTES, publicKey)
-  if (encoded !== undefined) {
-    encoded.set(rho)
-    encoded.set(k, SEED_BYTES)
-    encoded.set(tr, 2 * SEED_BYTES)
-    for (let i = 0; i < columns + rows; i++) {
-      const from = secretPolynomial(lattice, i) / 8
-      packBits(encoded, SECRETS_START + i * packedBytes(etaBits), etaBits, (n) => eta - doubles[from + n]!)
-    }
-  }
-  for (let i = 0; i < rows; i++) keep(lattice, at.s2 + i * INTEGERS, secretPolynomial(lattice, columns + i))
-  return { publicKey, tr, k: copySecret(k), block: copySecret(bytes.subarray(at.t1, at.y)) }
+  encoded.set(keccak(SHAKE256, DIGEST_BYTES, publicKey), 2 * SEED_BYTES)
+  const [kept, tr] = [encoded.subarray(SEED_BYTES, 2 * SEED_BYTES), encoded.subarray(2 * SEED_BYTES, SECRETS_START)]
+  return { publicKey, encoded, k: kept, tr, block: copySecret(bytes.subarray(at.matrix, at.y)) }
 }
 
 /** Transforms a polynomial and keeps it as integers. */

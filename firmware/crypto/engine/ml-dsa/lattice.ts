@@ -7,46 +7,31 @@ import { wipe } from '../../../base/secret.ts'
 import { balance, defineConstantsDefect } from '../constants.ts'
 import { Fault } from '../fault.ts'
 import type { Address, Products } from '../float/emitter.ts'
+import { SIGNED } from '../float/format.ts'
 import { LIMB_BYTES } from '../float/machine.ts'
-import {
-  defineKeccak,
-  type KeccakCode,
-  PAIR_BYTES,
-  pad,
-  roundConstants,
-  SHAKE128,
-  STATE_BYTES,
-  type Variant,
-} from '../keccak.ts'
-import { type Local, WasmModule } from '../wasm.ts'
+import { expectKeccakConstants } from '../keccak.ts'
+import { WasmModule } from '../wasm.ts'
 import { PolynomialEmitter } from './emitter.ts'
-import { DIGEST_BYTES, N, type Parameters, packedBytes } from './parameters.ts'
+import { N, type Parameters } from './parameters.ts'
 import { defineRounding, type RoundingCode } from './rounding-code.ts'
-import { forward, inverse, narrow, row, transformTables } from './transform-code.ts'
+import { forward, inverse, row, transformTables } from './transform-code.ts'
 
 /** Addresses of polynomials. */
 export interface TransformCode {
   forward(to: number, from: number): void
   inverse(at: number): void
-  /** One row of the matrix times a vector. */
+  /** One row of the matrix times a vector, and times the vector and the challenge, with -t1. */
   row(to: number, matrix: number, vector: number): void
-  /** The same less challenge times t1. */
-  rowLess(to: number, matrix: number, vector: number, challenge: number, t1: number): void
+  wholeRow(to: number, matrix: number, vector: number): void
   /** Of a polynomial of the key and the challenge. */
   product(to: number, integers: number, challenge: number): void
-  narrow(to: number, from: number): void
 }
 
 /** Bytes of a polynomial as doubles, and as integers of 32 bits. */
 export const POLYNOMIAL = 8 * N
 export const INTEGERS = 4 * N
-/** Bytes of a polynomial's hints. */
-export const HINTS = N / 4
 
-/** Blocks taken out of a pair of states at once: enough for a polynomial of y, and nearly always for one of the matrix. */
-export const BLOCKS = 5
-
-function layoutOf({ rows, columns, signatureBytes, highBits }: Parameters) {
+function layoutOf({ rows, columns, responseBytes, highBytes, signatureBytes }: Parameters) {
   let end = 0
   const take = (bytes: number): number => {
     const start = end
@@ -54,112 +39,88 @@ function layoutOf({ rows, columns, signatureBytes, highBits }: Parameters) {
     return start
   }
   const slack = LIMB_BYTES // for what reads or writes whole vectors
-  const two = (bytes: number) => [take(bytes), take(bytes)] as const
   return {
-    roundConstants: take(roundConstants().byteLength),
     tables: take(transformTables().byteLength),
     balance: take(LIMB_BYTES),
     secrets: end,
-    state: take(STATE_BYTES),
-    pair: take(PAIR_BYTES),
-    outputs: two(BLOCKS * SHAKE128.rateBytes + slack),
-    inputs: two(2 * SHAKE128.rateBytes),
-    /** mu and then w1, as they are hashed. */
-    hashed: take(DIGEST_BYTES + rows * packedBytes(highBits) + 2 * SHAKE128.rateBytes),
-    challenge: take(POLYNOMIAL),
-    t1: take(rows * INTEGERS),
-    matrix: take(rows * columns * INTEGERS),
+    /** Behind each row -t1, and behind the vector the challenge. */
+    matrix: take(rows * (columns + 1) * INTEGERS),
     s1: take(columns * INTEGERS),
     s2: take(rows * INTEGERS),
     t0: take(rows * INTEGERS),
     y: take(columns * POLYNOMIAL),
-    transformed: take(columns * POLYNOMIAL),
+    vector: take(columns * POLYNOMIAL),
+    challenge: take(POLYNOMIAL),
     scratch: take(POLYNOMIAL),
     low: take(rows * INTEGERS),
     high: take(rows * INTEGERS),
-    z: take(columns * INTEGERS),
-    hints: take(rows * HINTS),
+    hints: take(rows * INTEGERS),
+    masks: [take(responseBytes + slack), take(responseBytes + slack)] as const,
+    commitment: take(rows * highBytes + slack),
     signature: take(signatureBytes + slack),
     end: take(0),
   }
 }
 
-const PAGE_BYTES = 65_536
+export const matrixEntry = ({ at, parameters }: Lattice, row: number, column: number): number =>
+  at.matrix + (row * (parameters.columns + 1) + column) * INTEGERS
 
 export class Lattice {
   readonly parameters: Parameters
   readonly at: ReturnType<typeof layoutOf>
-  readonly code: KeccakCode & TransformCode & RoundingCode
+  readonly code: TransformCode & RoundingCode & { constantsDefect(): number }
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly integers: Int32Array
   readonly doubles: Float64Array
-  readonly #constantsDefect: () => number
 
   constructor(parameters: Parameters, products: Products) {
     this.parameters = parameters
     this.at = layoutOf(parameters)
-    const module = new WasmModule(Math.ceil(this.at.end / PAGE_BYTES))
-    defineKeccak(module, this.at.roundConstants)
+    const module = new WasmModule(Math.ceil(this.at.end / 65_536))
     defineTransforms(module, parameters, this.at.tables, products)
     defineRounding(module, parameters)
     defineConstantsDefect(module, this.at.secrets)
     const exports = module.instantiate()
     this.code = exports as unknown as Lattice['code']
-    this.#constantsDefect = exports.constantsDefect as () => number
     const { buffer } = exports.memory
     this.bytes = new Uint8Array(buffer)
     this.integers = new Int32Array(buffer)
     this.doubles = new Float64Array(buffer)
-    this.bytes.set(new Uint8Array(roundConstants().buffer), this.at.roundConstants)
-    this.bytes.set(new Uint8Array(transformTables().buffer), this.at.tables)
+    this.doubles.set(transformTables(), this.at.tables / 8)
     this.bytes.set(balance(this.bytes.subarray(0, this.at.balance)), this.at.balance)
   }
 
-  /** Runs `work`, and leaves nothing of it in memory. Throws when the constants are not what they were. */
+  /** Runs `work`, and leaves nothing of it in memory. Throws when constants are not what they were, those of Keccak among them. */
   use<T>(work: () => T): T {
     try {
       const result = work()
-      if (this.#constantsDefect() !== 0) throw new Fault('a constant has changed in memory')
+      if (this.code.constantsDefect() !== 0) throw new Fault('a constant has changed in memory')
+      expectKeccakConstants()
       return result
     } finally {
       wipe(this.bytes.subarray(this.at.secrets))
     }
   }
-
-  /** The state after a message of so many bytes in memory, behind which there is room for two blocks. */
-  absorb(message: number, bytes: number, variant: Variant): void {
-    const { state } = this.at
-    this.bytes.fill(0, state, state + STATE_BYTES)
-    this.code.absorb(state, message, pad(this.bytes, message, bytes, variant), variant.rateBytes / 8)
-  }
-
-  /** The pair of states after the two messages in `inputs`, each shorter than a block. */
-  absorbPair(bytes: number, variant: Variant): void {
-    const { pair, inputs } = this.at
-    this.bytes.fill(0, pair, pair + PAIR_BYTES)
-    for (const input of inputs) pad(this.bytes, input, bytes, variant)
-    this.code.absorbPair(pair, ...inputs, 1, variant.rateBytes / 8)
-  }
 }
 
-function defineTransforms(module: WasmModule, { columns }: Parameters, tables: number, products: Products): void {
+function defineTransforms(module: WasmModule, { columns }: Parameters, tablesAt: number, products: Products): void {
   const define = (
     name: keyof TransformCode,
     operands: number,
-    body: (emitter: PolynomialEmitter, at: (operand: number) => Address) => void,
+    body: (emitter: PolynomialEmitter, a: Address, b: Address, c: Address) => void,
   ): void => {
     const types = Array.from({ length: operands }, () => 'i32' as const)
-    module.define(name, types, [], (parameters: readonly Local[], local) => {
-      const emitter = new PolynomialEmitter(local, products)
-      body(emitter, (operand) => ({ base: parameters[operand]!, bytes: 0 }))
+    module.define(name, types, [], (parameters, local) => {
+      const emitter = new PolynomialEmitter(local, SIGNED, products)
+      const [a, b, c] = parameters.map((base) => ({ base, bytes: 0 }))
+      body(emitter, a!, b!, c!)
       return emitter.code
     })
   }
-  const tablesAt: Address = { base: 0, bytes: tables }
-  define('forward', 2, (emitter, at) => forward(emitter, at(0), at(1), tablesAt))
-  define('inverse', 1, (emitter, at) => inverse(emitter, at(0), tablesAt))
-  define('row', 3, (emitter, at) => row(emitter, columns, at(0), at(1), at(2)))
-  define('rowLess', 5, (emitter, at) => row(emitter, columns, at(0), at(1), at(2), { challenge: at(3), t1: at(4) }))
-  define('product', 3, (emitter, at) => row(emitter, 1, at(0), at(1), at(2)))
-  define('narrow', 2, (emitter, at) => narrow(emitter, at(0), at(1)))
+  const tables: Address = { base: 0, bytes: tablesAt }
+  define('forward', 2, (emitter, to, from) => forward(emitter, to, from, tables))
+  define('inverse', 1, (emitter, at) => inverse(emitter, at, tables))
+  define('row', 3, (emitter, ...at) => row(emitter, columns, ...at, tables))
+  define('wholeRow', 3, (emitter, ...at) => row(emitter, columns + 1, ...at, tables))
+  define('product', 3, (emitter, ...at) => row(emitter, 1, ...at, tables))
 }

@@ -17,45 +17,41 @@ export const packedBytes = (bits: number): number => (N / 8) * bits
 export const ML_DSA_SETS = ['ML_DSA_44', 'ML_DSA_65', 'ML_DSA_87'] as const
 export type MlDsaSet = (typeof ML_DSA_SETS)[number]
 
-interface Chosen {
-  /** Of the matrix: k and l. */
-  rows: number
-  columns: number
-  /** Coefficients of s1 and s2 are from -eta to eta. */
-  eta: 2 | 4
-  /** Coefficients of the challenge that are not zero. */
-  tau: number
-  /** Hints at most. */
-  omega: number
-  /** Of the challenge's hash. */
-  challengeBytes: number
-}
+export type Parameters = ReturnType<typeof parametersOf>
 
-export type Parameters = ReturnType<typeof complete>
-
+/** k, l, eta, tau, omega and the bytes of the challenge's hash. */
 export const PARAMETERS: Readonly<Record<MlDsaSet, Parameters>> = {
-  ML_DSA_44: complete({ rows: 4, columns: 4, eta: 2, tau: 39, omega: 80, challengeBytes: 32 }),
-  ML_DSA_65: complete({ rows: 6, columns: 5, eta: 4, tau: 49, omega: 55, challengeBytes: 48 }),
-  ML_DSA_87: complete({ rows: 8, columns: 7, eta: 2, tau: 60, omega: 75, challengeBytes: 64 }),
+  ML_DSA_44: parametersOf(4, 4, 2, 39, 80, 32),
+  ML_DSA_65: parametersOf(6, 5, 4, 49, 55, 48),
+  ML_DSA_87: parametersOf(8, 7, 2, 60, 75, 64),
 }
 
-function complete(chosen: Chosen) {
-  const { rows, columns, eta, tau, omega, challengeBytes } = chosen
+function parametersOf(rows: number, columns: number, eta: 2 | 4, tau: number, omega: number, challengeBytes: number) {
   const isSmallest = rows === 4
-  const gamma1Bits = isSmallest ? 17 : 19 // gamma1 is a power of two
+  const [gamma1Bits, highBits] = isSmallest ? [17, 6] : [19, 4]
   const etaBits = eta === 2 ? 3 : 4
   const responseBytes = packedBytes(gamma1Bits + 1)
   return {
-    ...chosen,
-    /** Coefficients of y are from -gamma1 to gamma1. */
+    /** Of the matrix. */
+    rows,
+    columns,
+    /** Coefficients of s1 and s2 are from -eta to eta, and take so many bits in an expanded key. */
+    eta,
+    etaBits,
+    /** Coefficients of the challenge that are not zero. */
+    tau,
+    /** Hints at most. */
+    omega,
+    challengeBytes,
+    /** Coefficients of y are from -gamma1 to gamma1, which is a power of two. */
     gamma1Bits,
     gamma2: (Q - 1) / (isSmallest ? 88 : 32),
     /** In numbers: what a challenge makes of s1 or s2 at most. */
     beta: tau * eta,
-    /** Of one coefficient of w1, and of one of s1 and s2 in an expanded key. */
-    highBits: isSmallest ? 6 : 4,
-    etaBits,
-    /** Of one packed polynomial of z. */
+    /** Of one coefficient of w1. */
+    highBits,
+    /** Of one packed polynomial of w1, and of z. */
+    highBytes: packedBytes(highBits),
     responseBytes,
     publicBytes: SEED_BYTES + rows * packedBytes(T1_BITS),
     expandedBytes:

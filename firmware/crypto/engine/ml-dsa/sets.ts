@@ -5,7 +5,7 @@ import { hexToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../../base/error.ts'
 import type { Products } from '../float/emitter.ts'
 import { keccak, SHAKE256 } from '../keccak.ts'
-import { expandSeed, wipeExpandedKey } from './key.ts'
+import { expandSeed } from './key.ts'
 import { Lattice } from './lattice.ts'
 import { DIGEST_BYTES, type MlDsaSet, PARAMETERS, SEED_BYTES } from './parameters.ts'
 import { type Rejection, sign, verify } from './signature.ts'
@@ -15,7 +15,7 @@ export function latticeOf(set: MlDsaSet, products: Products): Lattice {
   let lattice = lattices.get(name)
   if (lattice === undefined) {
     const made = new Lattice(PARAMETERS[set], products)
-    lattice = knownAnswer(made, KNOWN[set]).isRight ? made : null
+    lattice = comesOut(made, KNOWN[set]) ? made : null
     lattices.set(name, lattice)
   }
   if (lattice === null) {
@@ -27,13 +27,8 @@ export function latticeOf(set: MlDsaSet, products: Products): Lattice {
 /** Null where the known answer did not come out. */
 const lattices = new Map<string, Lattice | null>()
 
-export interface KnownAnswer {
-  seed: string
-  /** What is hashed behind tr: neither a domain nor a context precedes it. */
-  message: string
-  /** Of the signature without random bytes. */
-  sha256: string
-}
+/** The message is hashed behind tr, without domain or context; the hash is that of the signature without random bytes. */
+export type KnownAnswer = Readonly<Record<'seed' | 'message' | 'sha256', string>>
 
 /**
  * Rows of draft-celi-acvp-ml-dsa (NIST), table 1, each of which takes every way in which a round can be rejected. Of the larger two
@@ -57,17 +52,11 @@ export const KNOWN: Readonly<Record<MlDsaSet, KnownAnswer>> = {
   },
 }
 
-export function knownAnswer(
-  lattice: Lattice,
-  known: KnownAnswer,
-): { isRight: boolean; rejections: ReadonlySet<Rejection> } {
-  const rejections = new Set<Rejection>()
+export function comesOut(lattice: Lattice, known: KnownAnswer, onRejection?: (rejection: Rejection) => void): boolean {
   const key = expandSeed(lattice, hexToBytes(known.seed))
   const mu = keccak(SHAKE256, DIGEST_BYTES, key.tr, hexToBytes(known.message))
-  const isRight = lattice.use(() => {
-    const signature = sign(lattice, key, mu, new Uint8Array(SEED_BYTES), (rejection) => rejections.add(rejection))
+  return lattice.use(() => {
+    const signature = sign(lattice, key, mu, new Uint8Array(SEED_BYTES), onRejection)
     return hash('sha256', signature, 'hex') === known.sha256 && verify(lattice, mu, signature)
   })
-  wipeExpandedKey(key)
-  return { isRight, rejections }
 }

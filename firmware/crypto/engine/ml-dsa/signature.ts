@@ -1,10 +1,11 @@
 /** Signing and verification with keys that lie ready. FIPS 204, sections 6.2, 6.3 and 7.2. */
 
+import { timingSafeEqual } from 'node:crypto'
 import { CofferError } from '../../../base/error.ts'
-import { copySecret, wipe } from '../../../base/secret.ts'
-import { SHAKE256 } from '../keccak.ts'
-import { HINTS, INTEGERS, type Lattice, POLYNOMIAL } from './lattice.ts'
-import { DIGEST_BYTES, N, SEED_BYTES } from './parameters.ts'
+import { wipe } from '../../../base/secret.ts'
+import { keccak, SHAKE256 } from '../keccak.ts'
+import { INTEGERS, type Lattice, matrixEntry, POLYNOMIAL } from './lattice.ts'
+import { DIGEST_BYTES, N } from './parameters.ts'
 import { expandChallenge, expandMask } from './sampling.ts'
 
 /** Why a round gave no signature: which polynomial it was and which round may be known, the coefficient and its sign may not. */
@@ -24,13 +25,8 @@ export function sign(
   onRejection: (rejection: Rejection) => void = () => {},
 ): Uint8Array {
   const { at, bytes, parameters } = lattice
-  bytes.set(key.block, at.t1)
-  const [input] = at.inputs
-  bytes.set(key.k, input)
-  bytes.set(random, input + SEED_BYTES)
-  bytes.set(mu, input + 2 * SEED_BYTES)
-  lattice.absorb(input, 2 * SEED_BYTES + DIGEST_BYTES, SHAKE256)
-  const rhoPrime = copySecret(bytes.subarray(at.state, at.state + DIGEST_BYTES))
+  bytes.set(key.block, at.matrix)
+  const rhoPrime = keccak(SHAKE256, DIGEST_BYTES, key.k, random, mu)
   try {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const rejection = attempt(lattice, mu, rhoPrime, round * parameters.columns)
@@ -46,38 +42,32 @@ export function sign(
 /** One round, which leaves a signature in memory unless it is rejected. */
 function attempt(lattice: Lattice, mu: Uint8Array, rhoPrime: Uint8Array, kappa: number): Rejection | undefined {
   const { at, bytes, code, parameters } = lattice
-  const { rows, columns, highBits, challengeBytes, responseBytes } = parameters
-  const highBytes = (N / 8) * highBits
+  const { rows, columns, highBytes, challengeBytes, responseBytes } = parameters
   expandMask(lattice, rhoPrime, kappa)
-  for (let j = 0; j < columns; j++) code.forward(at.transformed + j * POLYNOMIAL, at.y + j * POLYNOMIAL)
+  for (let j = 0; j < columns; j++) code.forward(at.vector + j * POLYNOMIAL, at.y + j * POLYNOMIAL)
   for (let i = 0; i < rows; i++) {
-    code.row(at.scratch, at.matrix + i * columns * INTEGERS, at.transformed)
+    code.row(at.scratch, matrixEntry(lattice, i, 0), at.vector)
     code.inverse(at.scratch)
-    const packed = at.hashed + DIGEST_BYTES + i * highBytes
-    code.decompose(at.scratch, at.low + i * INTEGERS, at.high + i * INTEGERS, packed)
+    code.decompose(at.scratch, at.low + i * INTEGERS, at.high + i * INTEGERS, at.commitment + i * highBytes)
   }
-  hashCommitment(lattice, mu)
-  bytes.copyWithin(at.signature, at.state, at.state + challengeBytes)
-  expandChallenge(lattice, at.signature)
+  const challenge = hashCommitment(lattice, mu)
+  bytes.set(challenge, at.signature)
+  expandChallenge(lattice, challenge)
   const multiply = (integers: number): number => {
     code.product(at.scratch, integers, at.challenge)
     code.inverse(at.scratch)
     return at.scratch
   }
   for (let j = 0; j < columns; j++) {
-    const product = multiply(at.s1 + j * INTEGERS)
-    if (code.respond(at.z + j * INTEGERS, at.y + j * POLYNOMIAL, product) !== 0) return 'z'
+    const response = at.signature + challengeBytes + j * responseBytes
+    if (code.respond(response, at.y + j * POLYNOMIAL, multiply(at.s1 + j * INTEGERS)) !== 0) return 'z'
   }
   for (let i = 0; i < rows; i++) {
     if (code.lessen(at.low + i * INTEGERS, multiply(at.s2 + i * INTEGERS)) !== 0) return 'w0'
   }
   for (let i = 0; i < rows; i++) {
-    const product = multiply(at.t0 + i * INTEGERS)
-    const [low, high] = [at.low + i * INTEGERS, at.high + i * INTEGERS]
-    if (code.hint(at.hints + i * HINTS, low, high, product) !== 0) return 't0'
-  }
-  for (let j = 0; j < columns; j++) {
-    code.pack(at.signature + challengeBytes + j * responseBytes, at.z + j * INTEGERS)
+    const place = i * INTEGERS
+    if (code.hint(at.hints + place, at.low + place, at.high + place, multiply(at.t0 + place)) !== 0) return 't0'
   }
   return listHints(lattice) ? undefined : 'hints'
 }
@@ -88,33 +78,29 @@ function attempt(lattice: Lattice, mu: Uint8Array, rhoPrime: Uint8Array, kappa: 
  */
 export function verify(lattice: Lattice, mu: Uint8Array, signature: Uint8Array): boolean {
   const { at, bytes, code, parameters } = lattice
-  const { rows, columns, highBits, challengeBytes, responseBytes, signatureBytes } = parameters
+  const { rows, columns, highBytes, challengeBytes, responseBytes, signatureBytes } = parameters
   if (signature.length !== signatureBytes) return false
   bytes.set(signature, at.signature)
   for (let j = 0; j < columns; j++) {
     const z = at.y + j * POLYNOMIAL
     if (code.unpack(z, at.signature + challengeBytes + j * responseBytes) !== 0) return false
-    code.forward(at.transformed + j * POLYNOMIAL, z)
+    code.forward(at.vector + j * POLYNOMIAL, z)
   }
   if (!readHints(lattice)) return false
-  expandChallenge(lattice, at.signature)
+  const challenge = signature.subarray(0, challengeBytes)
+  expandChallenge(lattice, challenge)
   for (let i = 0; i < rows; i++) {
-    const [matrix, t1] = [at.matrix + i * columns * INTEGERS, at.t1 + i * INTEGERS]
-    code.rowLess(at.scratch, matrix, at.transformed, at.challenge, t1)
+    code.wholeRow(at.scratch, matrixEntry(lattice, i, 0), at.vector)
     code.inverse(at.scratch)
-    code.useHints(at.hashed + DIGEST_BYTES + (i * N * highBits) / 8, at.scratch, at.hints + i * HINTS)
+    code.useHints(at.commitment + i * highBytes, at.scratch, at.hints + i * INTEGERS)
   }
-  hashCommitment(lattice, mu)
-  let difference = 0
-  for (let i = 0; i < challengeBytes; i++) difference |= bytes[at.state + i]! ^ signature[i]!
-  return difference === 0
+  return timingSafeEqual(hashCommitment(lattice, mu), challenge)
 }
 
-/** The challenge's hash of mu and of w1, which is packed in memory: at the start of the state. */
-function hashCommitment(lattice: Lattice, mu: Uint8Array): void {
-  const { at, bytes, parameters } = lattice
-  bytes.set(mu, at.hashed)
-  lattice.absorb(at.hashed, DIGEST_BYTES + (parameters.rows * N * parameters.highBits) / 8, SHAKE256)
+/** The challenge's hash of mu and of w1, which is packed in memory. */
+function hashCommitment({ at, bytes, parameters }: Lattice, mu: Uint8Array): Uint8Array {
+  const { rows, highBytes, challengeBytes } = parameters
+  return keccak(SHAKE256, challengeBytes, mu, bytes.subarray(at.commitment, at.commitment + rows * highBytes))
 }
 
 /**
@@ -122,44 +108,42 @@ function hashCommitment(lattice: Lattice, mu: Uint8Array): void {
  * too many, which is rare, may show in time; they tell what a signature that is given out tells, of one that is not.
  */
 function listHints(lattice: Lattice): boolean {
-  const { at, bytes, parameters } = lattice
-  const start = hintsStart(lattice)
-  bytes.fill(0, start, start + parameters.omega + parameters.rows)
+  const { rows, omega } = lattice.parameters
+  const { hints, listed } = hintsOf(lattice)
+  listed.fill(0)
   let count = 0
-  for (let i = 0; i < parameters.rows; i++) {
-    for (let four = 0; four < HINTS; four++) {
-      const bits = bytes[at.hints + i * HINTS + four]!
-      if (bits === 0) continue
-      for (let lane = 0; lane < 4; lane++) {
-        if (((bits >> lane) & 1) === 0) continue
-        if (count === parameters.omega) return false
-        bytes[start + count++] = 4 * four + lane
-      }
+  for (let i = 0; i < rows; i++) {
+    for (let n = 0; n < N; n++) {
+      if (hints[i * N + n] === 0) continue
+      if (count === omega) return false
+      listed[count++] = n
     }
-    bytes[start + parameters.omega + i] = count
+    listed[omega + i] = count
   }
   return true
 }
 
 /** Algorithm 21: places ascend in each polynomial, and what is not used is zero. */
 function readHints(lattice: Lattice): boolean {
-  const { at, bytes, parameters } = lattice
-  const { rows, omega } = parameters
-  const start = hintsStart(lattice)
-  bytes.fill(0, at.hints, at.hints + rows * HINTS)
+  const { rows, omega } = lattice.parameters
+  const { hints, listed } = hintsOf(lattice)
+  hints.fill(0)
   let count = 0
   for (let i = 0; i < rows; i++) {
-    const end = bytes[start + omega + i]!
+    const end = listed[omega + i]!
     if (end < count || end > omega) return false
     for (const first = count; count < end; count++) {
-      const place = bytes[start + count]!
-      if (count > first && bytes[start + count - 1]! >= place) return false
-      bytes[at.hints + i * HINTS + (place >> 2)]! |= 1 << (place & 3)
+      const place = listed[count]!
+      if (count > first && listed[count - 1]! >= place) return false
+      hints[i * N + place] = -1
     }
   }
-  for (; count < omega; count++) if (bytes[start + count] !== 0) return false
-  return true
+  return listed.subarray(count, omega).every((place) => place === 0)
 }
 
-const hintsStart = ({ at, parameters }: Lattice): number =>
-  at.signature + parameters.challengeBytes + parameters.columns * parameters.responseBytes
+/** All of them, and the list of their places at the end of the signature. */
+function hintsOf({ at, bytes, integers, parameters: { rows, omega, signatureBytes } }: Lattice) {
+  const end = at.signature + signatureBytes
+  const hints = integers.subarray(at.hints / 4, at.hints / 4 + rows * N)
+  return { hints, listed: bytes.subarray(end - omega - rows, end) }
+}

@@ -3,7 +3,7 @@
 import type { Products } from '../../../../firmware/crypto/engine/float/emitter.ts'
 import { SIGNED } from '../../../../firmware/crypto/engine/float/format.ts'
 import { Q } from '../../../../firmware/crypto/engine/ml-dsa/parameters.ts'
-import type { PolynomialMachine } from '../../../../firmware/crypto/engine/ml-dsa/transform-code.ts'
+import { INTEGER_LIMBS, type PolynomialMachine } from '../../../../firmware/crypto/engine/ml-dsa/transform-code.ts'
 import { Checker, type Interval, number } from '../float/checker.ts'
 
 /** Stands where a factor's share of q is read: its value decides nothing that `modular` does not bound. */
@@ -30,43 +30,30 @@ export class PolynomialChecker extends Checker implements PolynomialMachine<Inte
   }
 
   plusProduct(sum: Interval, a: Interval, b: Interval): Interval {
-    return this.#sum(sum, this.times(a, b), 1n)
+    const product = this.times(a, b)
+    return this.#exact(sum.low + product.low, sum.high + product.high)
   }
 
-  minusProduct(sum: Interval, a: Interval, b: Interval): Interval {
-    return this.#sum(sum, this.times(a, b), -1n)
-  }
-
+  /** Half of q, and q times what the quotient is beside itself. */
   modular(a: Interval, factor: Interval, share: Interval): Interval {
     if (share !== SHARE) throw new Error('a factor without its share')
-    return this.#rest(size(this.times(a, factor)))
-  }
-
-  reduce(a: Interval): Interval {
-    return this.#rest(size(a))
-  }
-
-  /** What is left of a product of that size: half of q, and q times what the quotient is beside itself. */
-  #rest(product: bigint): Interval {
+    const product = size(this.times(a, factor))
     this.#exact(-product - MODULUS, product + MODULUS) // the multiple of q
     const most = MODULUS / 2n + 1n + (product >> this.#errorBits)
     return number(-most, most)
   }
 
-  firsts = (a: Interval, b: Interval): Interval => both(a, b)
-  seconds = (a: Interval, b: Interval): Interval => both(a, b)
+  exchanged = (a: Interval, b: Interval): [Interval, Interval] => [both(a, b), both(a, b)]
 
-  widen(from: number, limb: number): [Interval, Interval] {
-    const value = asInteger(this.load(from, limb))
-    return [value, value]
+  widen(from: number, limb: number): Interval {
+    return asInteger(this.load(from, limb))
   }
 
-  narrow(to: number, limb: number, a: Interval, b: Interval): void {
-    this.store(to, limb, asInteger(both(a, b)))
-  }
-
-  #sum(a: Interval, b: Interval, sign: 1n | -1n): Interval {
-    return sign === 1n ? this.#exact(a.low + b.low, a.high + b.high) : this.#exact(a.low - b.high, a.high - b.low)
+  /** A polynomial of doubles to integers of 32 bits. */
+  narrow(to: number, from: number): void {
+    for (let limb = 0; limb < INTEGER_LIMBS; limb++) {
+      this.store(to, limb, asInteger(both(this.load(from, 2 * limb), this.load(from, 2 * limb + 1))))
+    }
   }
 
   #exact(low: bigint, high: bigint): Interval {

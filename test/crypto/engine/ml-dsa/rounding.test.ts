@@ -20,12 +20,12 @@ for (const set of ['ML_DSA_44', 'ML_DSA_65'] as const) {
         const number = Math.min(first + n, Q - 1)
         doubles[at.scratch / 8 + n] = number > Q / 2 && n % 2 === 0 ? number - Q : number
       }
-      code.decompose(at.scratch, at.low, at.high, at.hashed)
+      code.decompose(at.scratch, at.low, at.high, at.commitment)
       for (let n = 0; n < N; n++) {
         const number = Math.min(first + n, Q - 1)
         const [high, low] = decompose(number, parameters.gamma2)
         if (integers[at.high / 4 + n] !== high || integers[at.low / 4 + n] !== low) assert.fail(`${number}`)
-        const [place, shift] = [at.hashed + ((n * bits) >> 3), (n * bits) & 7]
+        const [place, shift] = [at.commitment + ((n * bits) >> 3), (n * bits) & 7]
         const packed = ((lattice.bytes[place]! | (lattice.bytes[place + 1]! << 8)) >> shift) & (2 ** bits - 1)
         if (packed !== high) assert.fail(`${number}, packed`)
       }
