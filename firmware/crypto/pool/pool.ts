@@ -1,13 +1,13 @@
 /** Slow and secret operations in worker threads, behind the `CryptoPool` interface. */
 
-import { availableParallelism } from 'node:os'
+import { availableParallelism, totalmem } from 'node:os'
 import { copySecret as copy } from '../../base/secret.ts'
 import type { CryptoPool, KeyHandle, KeyPair } from '../types.ts'
 import type { Task } from './messages.ts'
 import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
 export interface PoolOptions {
-  /** Threads that use keys; default: one per core. */
+  /** Threads that use keys; default: one per core, as far as there is memory for them. */
   workers?: number
   /** The file that serves in a worker thread: worker.ts, or its bundle. */
   entry: URL
@@ -23,6 +23,8 @@ export interface StartedPool extends CryptoPool {
 /** A request each of the 2000 connections that load generators keep; of RSA-4096 signatures, some seconds of two cores. */
 const USE_JOBS_MAX = 2048
 
+const BYTES_PER_THREAD = 128 * 1024 * 1024 // of the computer's memory; a thread itself takes some twenty megabytes
+
 const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
 
 /**
@@ -35,7 +37,7 @@ const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
  * only while idle; while a search runs, the operating system gives it what the others leave, or a third of what each of
  * them gets.
  */
-export function createPool({ workers = availableParallelism(), entry, startLater }: PoolOptions): StartedPool {
+export function createPool({ workers = threadsFor(totalmem()), entry, startLater }: PoolOptions): StartedPool {
   const epoch = new SharedArrayBuffer(4)
   const shared = { entry, epoch }
   let wrongBefore: readonly string[] | undefined
@@ -114,3 +116,6 @@ export function createPool({ workers = availableParallelism(), entry, startLater
     },
   }
 }
+
+const threadsFor = (memoryBytes: number): number =>
+  Math.min(availableParallelism(), Math.floor(memoryBytes / BYTES_PER_THREAD))
