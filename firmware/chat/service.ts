@@ -82,6 +82,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     log,
     now: clock.now,
     limits: { connectionsMax: CONNECTIONS_MAX },
+    loggedPath: withoutSecrets,
   }).catch((error) => refuse(link, error))
   link.send({ type: 'listening', port: listener.port })
   log.info('chat', `listening at port ${listener.port}`)
@@ -140,6 +141,9 @@ function problemOf(error: unknown, log: Log): Problem {
   log.error('chat', `unexpected ${name}: ${places.map((place) => place.trim()).join(', ')}`)
   return { code: 'internal', message: 'The chat has a fault; its log says more' }
 }
+
+/** Keys of invitations, and what makes addresses of files and pictures good: whoever reads the log shall not use them. */
+const withoutSecrets = (path: string): string => path.replaceAll(/(?=[a-z_-]*[A-Z\d])[\w-]{16,}/g, '...')
 
 const notReady = (log: Log) =>
   failureReply(new ChatError('SERVER_NOT_READY', 'The service is not available, try again later'), log)

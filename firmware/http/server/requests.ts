@@ -25,6 +25,8 @@ export interface RequestsOptions {
   limits: ListenerLimits
   commonHeaders: () => Readonly<Record<string, string>>
   watch: Pick<Watch, 'answered'>
+  /** A path as it is logged, where some hold secrets. */
+  loggedPath?: ((path: string) => string) | undefined
 }
 
 export interface Requests {
@@ -40,7 +42,10 @@ export interface Requests {
 const DRAIN_CHECK_MS = 100
 const LOGGED_PATH_MAX = 2000
 
-export function createRequests({ app, log, traffic, limits, commonHeaders, watch }: RequestsOptions): Requests {
+export function createRequests(options: RequestsOptions): Requests {
+  const { app, log, traffic, limits, commonHeaders, watch, loggedPath = (path) => path } = options
+  /** Without the query, which may hold a passphrase. */
+  const pathOf = (target: string): string => loggedPath(target.split('?', 1)[0]!).slice(0, LOGGED_PATH_MAX)
   const pipelining = createPipelining(limits)
   const anonymous = createShare(log)
   const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
@@ -157,6 +162,3 @@ function watchDrain(incoming: IncomingMessage, { drainMs, drainBytesMax }: Liste
   }, DRAIN_CHECK_MS)
   incoming.on('error', () => {}) // the client may give up
 }
-
-/** Without the query, which may hold a passphrase. */
-const pathOf = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)

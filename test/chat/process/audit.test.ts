@@ -27,6 +27,13 @@ test('who signs in to the chat, makes accounts and gives roles has a line of the
   assert.equal((await ask(port!, 'PATCH', `/users/${made}`, { as: owner, form: { role: '200' } })).status, 200)
   assert.equal((await ask(port!, 'POST', '/users/me/presence', { as: owner, form: { status: 'active' } })).status, 200)
 
+  const key = 'K3y0fAnInvitation'.padEnd(32, 'x')
+  assert.equal((await ask(port!, 'GET', `/join/${key}`)).status, 404)
+  await coffer.see(/request GET \/api\/v1\/join\/\.\.\.\n/)
+  assert.ok(!coffer.output().includes(key))
+  await ask(port!, 'POST', '/mobile_push/test_notification')
+  await coffer.see(/request POST \/api\/v1\/mobile_push\/test_notification\n/)
+
   const lines = (await auditLines(coffer)).filter(({ action }) => action.startsWith('chat '))
   assert.deepEqual(
     lines.map(({ kind, user, address, action, result, facts }) => [kind, user, address, action, result, facts]),
