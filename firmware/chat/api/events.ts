@@ -6,7 +6,8 @@ import { CAPABILITIES, type Capability } from '../events/shapes.ts'
 import { withText } from '../http/envelope.ts'
 import { boolean, integer, json, naturalNumber, nullable, oneOf, text, texts } from '../http/parameters.ts'
 import { register } from '../register/register.ts'
-import { type AnyDeclaration, declare } from './declare.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+import { reader } from './spectators.ts'
 
 const LIFESPAN_S = { default: 600, max: 604_800 } as const
 
@@ -20,11 +21,11 @@ const capabilities = z
   .extend({ notification_settings_null: z.boolean() })
 
 export const eventDeclarations: readonly AnyDeclaration[] = [
-  declare({
+  declareOpen({
     row: 'E6',
     method: 'POST',
     path: '/register',
-    who: 'account',
+    who: 'anyone',
     parameters: {
       event_types: nullable(texts()),
       fetch_event_types: nullable(texts()),
@@ -41,7 +42,7 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
         .default(LIFESPAN_S.default),
     },
     handle: ({ realm, me, given, client, level, exchange, generation }) =>
-      register(realm, me, {
+      register(realm, reader(realm, me), {
         eventTypes: given.event_types,
         fetchEventTypes: given.fetch_event_types,
         allPublicStreams: given.all_public_streams,

@@ -15,9 +15,8 @@ import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { sightOf } from '../realm/messages/sight.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
-import { realmSetting } from '../realm/settings/read.ts'
-import { organizationOf } from '../realm/state.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+import { reader } from './spectators.ts'
 
 const narrow = () => json(narrowShape).default([])
 const count = () => naturalNumber().optional()
@@ -72,7 +71,7 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     handle: async (request) => {
       const { realm, given, sent, check } = request
       const terms = readTerms(given.narrow)
-      const viewer = () => viewerOf(realm, readingUser(realm, request.me))
+      const viewer = () => viewerOf(realm, reader(realm, request.me))
       const form = {
         applyMarkdown: given.apply_markdown,
         clientGravatar: given.client_gravatar,
@@ -134,13 +133,6 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     },
   }),
 ]
-
-/** Without an account one reads only where the organisation lets everybody in. */
-function readingUser({ state }: Realm, me: User | null): User | null {
-  if (me === null && !realmSetting(organizationOf(state), 'enable_spectator_access'))
-    throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
-  return me
-}
 
 const RANGE_NAMES = Object.keys(rangeParameters)
 

@@ -6,9 +6,10 @@ import { badRequest, invalidParameter } from '../error.ts'
 import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
 import { expectFreeBotName } from '../realm/bots/bots.ts'
 import { changeProfile, givenValues } from '../realm/profile/values.ts'
+import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 import { isRole, ROLES } from '../realm/roles.ts'
-import { accessOf } from '../realm/users/access.ts'
+import { accessOf, spectatorAccess } from '../realm/users/access.ts'
 import { deactivate, reactivate } from '../realm/users/activity.ts'
 import {
   addPerson,
@@ -20,10 +21,11 @@ import {
   expectOthers,
 } from '../realm/users/change.ts'
 import { erase, planErasure } from '../realm/users/erasing.ts'
-import { findOwnUser, findUser } from '../realm/users/find.ts'
-import { userFor } from '../realm/users/view.ts'
+import { findForSpectator, findOwnUser, findUser } from '../realm/users/find.ts'
+import { spectatorObject, userFor } from '../realm/users/view.ts'
 import { setPassword } from '../realm/users.ts'
-import { type AnyDeclaration, declare } from './declare.ts'
+import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
+import { reader } from './spectators.ts'
 
 const COMMENT_CHARACTERS_MAX = 2000
 
@@ -34,10 +36,19 @@ const view = {
   client_gravatar: boolean().default(true),
   include_custom_profile_fields: boolean().default(false),
 }
-const optionsOf = (given: { client_gravatar: boolean; include_custom_profile_fields: boolean }) => ({
-  clientGravatar: given.client_gravatar,
-  includeProfileData: given.include_custom_profile_fields,
-})
+interface GivenView {
+  client_gravatar: boolean
+  include_custom_profile_fields: boolean
+}
+
+/** Null: to a spectator. */
+const formFor = (realm: Realm, me: User | null, user: User, given: GivenView) =>
+  me === null
+    ? spectatorObject(realm, user)
+    : userFor(realm, me, user, {
+        clientGravatar: given.client_gravatar,
+        includeProfileData: given.include_custom_profile_fields,
+      })
 
 /** What may be deleted with an account. Contract section 3.4.1. */
 const ACTIONS = [
@@ -48,19 +59,20 @@ const ACTIONS = [
 ] as const
 
 export const userDeclarations: readonly AnyDeclaration[] = [
-  declare({
+  declareOpen({
     row: 'E67',
     method: 'GET',
     path: '/users',
-    who: 'account',
+    who: 'anyone',
     parameters: { user_ids: integers().optional(), ...view },
-    handle: ({ realm, me, given }) => {
+    handle: ({ realm, me: sender, given }) => {
+      const me = reader(realm, sender)
       const wanted = given.user_ids && new Set(given.user_ids)
-      const mayAccess = accessOf(realm, me)
+      const mayAccess = me === null ? spectatorAccess(realm) : accessOf(realm, me)
       const users = [...realm.state.user.all()].filter(
         (user) => !user.isSystemBot && (wanted?.has(user.id) ?? true) && mayAccess(user),
       )
-      return { members: users.map((user) => userFor(realm, me, user, optionsOf(given))) }
+      return { members: users.map((user) => formFor(realm, me, user, given)) }
     },
   }),
   declare({
@@ -73,16 +85,18 @@ export const userDeclarations: readonly AnyDeclaration[] = [
       max_message_id: realm.store.messages.maxId(),
     }),
   }),
-  declare({
+  declareOpen({
     row: 'E68',
     method: 'GET',
     path: '/users/:user_id', // E69 as well: an address in the place of the id
-    who: 'account',
+    who: 'anyone',
     segments: userSegment,
     parameters: view,
-    handle: ({ realm, me, path, given }) => ({
-      user: userFor(realm, me, findUser(realm, me, path.user_id), optionsOf(given)),
-    }),
+    handle: ({ realm, me: sender, path, given }) => {
+      const me = reader(realm, sender)
+      const user = me === null ? findForSpectator(realm, path.user_id) : findUser(realm, me, path.user_id)
+      return { user: formFor(realm, me, user, given) }
+    },
   }),
   declare({
     row: 'E71',

@@ -4,9 +4,9 @@ import type { Shape } from '../events/shapes.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 
-export interface BlockContext {
+/** For whoever asks, with an account or without. */
+export interface OpenContext {
   readonly realm: Realm
-  readonly me: User
   /** What the client can take, as events of its queue see it. */
   readonly shape: Shape
   /** Of one block depends on another: `wants('user_topic')` is whether it is fetched, too. */
@@ -17,5 +17,12 @@ export interface BlockContext {
   readonly generation: number
 }
 
+export interface BlockContext extends OpenContext {
+  readonly me: User
+}
+
 /** The members that the block adds to the answer. It must be in accord with the events of the same name. */
 export type Block = (context: BlockContext) => Readonly<Record<string, unknown>>
+
+/** One that is the same for everybody. */
+export type OpenBlock = (context: OpenContext) => Readonly<Record<string, unknown>>

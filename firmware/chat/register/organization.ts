@@ -5,7 +5,7 @@ import { linkifierObjects } from '../realm/linkifiers.ts'
 import { playgroundObjects } from '../realm/playgrounds.ts'
 import { fieldObjects } from '../realm/profile/fields.ts'
 import { FIELD_TYPES } from '../realm/profile/types.ts'
-import type { Block } from './block.ts'
+import type { Block, OpenBlock } from './block.ts'
 
 export const customProfileFields: Block = ({ realm }) => ({
   custom_profile_fields: fieldObjects(realm),
@@ -15,8 +15,8 @@ export const customProfileFields: Block = ({ realm }) => ({
 export const realmDomains: Block = ({ realm }) => ({ realm_domains: domainObjects(realm) })
 
 /** Clients that know no templates get none. */
-export const realmLinkifiers: Block = ({ realm, shape }) => ({
+export const realmLinkifiers: OpenBlock = ({ realm, shape }) => ({
   realm_linkifiers: shape.can.linkifier_url_template ? linkifierObjects(realm) : [],
 })
 
-export const realmPlaygrounds: Block = ({ realm }) => ({ realm_playgrounds: playgroundObjects(realm) })
+export const realmPlaygrounds: OpenBlock = ({ realm }) => ({ realm_playgrounds: playgroundObjects(realm) })

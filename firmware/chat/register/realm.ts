@@ -23,9 +23,9 @@ import { organizationOf } from '../realm/state.ts'
 import { urlOf } from '../realm/url.ts'
 import { addressHost } from '../realm/users/addresses.ts'
 import { OFFLINE_SECONDS, PING_SECONDS } from '../realm/users/presence.ts'
-import type { Block } from './block.ts'
+import type { OpenBlock } from './block.ts'
 
-export const realm: Block = ({ realm, host, generation }) => {
+export const realm: OpenBlock = ({ realm, host, generation }) => {
   const organization = organizationOf(realm.state)
   return {
     ...prefixed(settings(organization)),

@@ -1,12 +1,14 @@
 /** The snapshot and the queue that goes on from it, taken in one turn: nothing is missed and nothing told twice. */
 
+import { badRequest } from '../error.ts'
 import { CAPABILITIES, type Capability, internShape } from '../events/shapes.ts'
 import { expectQueueNarrow } from '../realm/messages/narrows.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 import { VERSION } from '../version.ts'
-import type { BlockContext } from './block.ts'
+import type { OpenContext } from './block.ts'
 import { BLOCKS } from './blocks.ts'
+import { SPECTATOR_BLOCKS } from './spectator.ts'
 
 export interface Registration {
   eventTypes: readonly string[] | undefined
@@ -27,7 +29,8 @@ export interface Registration {
   generation: number
 }
 
-export function register(realm: Realm, me: User, registration: Registration): Record<string, unknown> {
+/** Null: a spectator, who gets no queue. Throws `BAD_NARROW`, and `BAD_REQUEST` for a spectator who would show Gravatar's pictures. */
+export function register(realm: Realm, me: User | null, registration: Registration): Record<string, unknown> {
   const { eventTypes, capabilities } = registration
   expectQueueNarrow(registration.narrow)
   const can = Object.fromEntries(CAPABILITIES.map((name) => [name, capabilities[name] ?? false])) as Record<
@@ -38,9 +41,14 @@ export function register(realm: Realm, me: User, registration: Registration): Re
   const shape = internShape({ applyMarkdown, clientGravatar, slimPresence, level, can })
   const fetched = registration.fetchEventTypes ?? eventTypes ?? null
   const wants = (block: string): boolean => fetched === null || fetched.includes(block)
-  const context: BlockContext = { ...registration, realm, me, shape, wants }
+  const context: OpenContext = { ...registration, realm, shape, wants }
   const answer: Record<string, unknown> = { ...VERSION }
-  for (const [name, block] of Object.entries(BLOCKS)) if (wants(name)) Object.assign(answer, block(context))
+  if (me === null) {
+    if (clientGravatar) throw badRequest("Invalid 'client_gravatar' parameter for anonymous request")
+    for (const [name, block] of Object.entries(SPECTATOR_BLOCKS)) if (wants(name)) Object.assign(answer, block(context))
+    return { queue_id: null, last_event_id: -1, ...answer }
+  }
+  for (const [name, block] of Object.entries(BLOCKS)) if (wants(name)) Object.assign(answer, block({ ...context, me }))
   const queue = realm.events.register({
     userId: me.id,
     shape,

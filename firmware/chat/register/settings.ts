@@ -12,7 +12,7 @@ import {
   type UserSetting,
 } from '../realm/settings/user.ts'
 import { organizationOf } from '../realm/state.ts'
-import type { Block } from './block.ts'
+import type { Block, OpenBlock } from './block.ts'
 
 export const userSettingsBlock: Block = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })
 
@@ -31,7 +31,7 @@ export const notificationSettings: Block = ({ me, shape }) =>
 
 const legacy = (me: User, names: Parameters<typeof picked>[1]) => picked(userSettings(me), names)
 
-export const realmDefaults: Block = ({ realm }) => {
+export const realmDefaults: OpenBlock = ({ realm }) => {
   const organization = organizationOf(realm.state)
   const left: readonly string[] = NOT_IN_REALM_DEFAULTS
   const names = (Object.keys(USER_SETTINGS) as UserSetting[]).filter((name) => !left.includes(name))

@@ -31,7 +31,7 @@ export const noChannelOfName = (name: string): ChatError =>
   new ChatError('STREAM_DOES_NOT_EXIST', `Channel '${name}' does not exist`, { stream: name })
 
 /** Sorted by name; archived ones as asked for. */
-export const visibleChannels = (realm: Realm, viewer: User, archived: boolean): Channel[] =>
+export const visibleChannels = (realm: Realm, viewer: User | null, archived: boolean): Channel[] =>
   [...realm.state.channel.all()]
     .filter((channel) => (archived || !channel.isArchived) && canSee(realm, viewer, channel))
     .sort(byName)

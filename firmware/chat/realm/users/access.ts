@@ -1,6 +1,7 @@
 /** Which accounts somebody may see, and which of their addresses. Contract sections 2.2 and 7.7. */
 
-import { mayInRealm } from '../groups/rights.ts'
+import { canSee } from '../channels/rights.ts'
+import { mayInRealm, realmGroupValue } from '../groups/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { atLeast, ROLES } from '../roles.ts'
@@ -9,6 +10,16 @@ import { userSetting } from '../settings/read.ts'
 /** Whether `viewer` may see only whom he shares a channel or a conversation with: a guest where the setting says so. */
 export const isLimited = (realm: Realm, viewer: User): boolean =>
   viewer.role === ROLES.guest && !mayInRealm(realm, 'can_access_all_users_group', viewer)
+
+/** Whom those see who have not signed in: all, unless guests may not; then who reads a web-public channel, and bots. */
+export function spectatorAccess(realm: Realm): (user: User) => boolean {
+  const value = realmGroupValue(realm, 'can_access_all_users_group')
+  if (typeof value === 'number' && realm.state.group.get(value)?.name === 'role:everyone') return () => true
+  const known = new Set<number>()
+  for (const channel of realm.state.channel.all())
+    if (canSee(realm, null, channel)) for (const id of realm.state.subscribersOf.get(channel.id).keys()) known.add(id)
+  return (user) => user.bot !== null || known.has(user.id)
+}
 
 /** Of several accounts: what it takes to tell is looked up once. */
 export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {

@@ -3,7 +3,7 @@
 import { badRequest, type ChatError } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import { mayAccess, seesAddress } from './access.ts'
+import { mayAccess, seesAddress, spectatorAccess } from './access.ts'
 import { findByAddress } from './addresses.ts'
 
 const noSuchUser = (): ChatError => badRequest('No such user')
@@ -16,7 +16,14 @@ export function findUser(realm: Realm, viewer: User, who: number | string): User
   return user
 }
 
-/** The same, but for the bots that the service itself is: nobody changes those. */
+/** By id alone, for whoever has not signed in. Throws `BAD_REQUEST`. */
+export function findForSpectator(realm: Realm, who: number | string): User {
+  const user = typeof who === 'number' ? realm.state.user.get(who) : undefined
+  if (user === undefined || !spectatorAccess(realm)(user)) throw noSuchUser()
+  return user
+}
+
+/** As `findUser`, but for the bots that the service itself is: nobody changes those. */
 export function findOwnUser(realm: Realm, viewer: User, who: number | string): User {
   const user = findUser(realm, viewer, who)
   if (user.isSystemBot) throw noSuchUser()

@@ -32,6 +32,13 @@ export function userObject(
 export const userFor = (realm: Realm, viewer: User, user: User, options: ViewOptions) =>
   userObject(realm, user, seesAddress(viewer, user), options)
 
+/** Of an account, to whoever has not signed in: neither an address nor what it says of itself. */
+export const spectatorObject = (realm: Realm, user: User) => ({
+  ...userObject(realm, user, false, { clientGravatar: false, includeProfileData: false }),
+  email: placeholderAddress(organizationOf(realm.state), user.id),
+  timezone: '',
+})
+
 const plainObject = (user: User) => ({
   user_id: user.id,
   email: user.email,

@@ -1,0 +1,13 @@
+/** Those who have not signed in. Contract section 1.2. */
+
+import { ChatError } from '../error.ts'
+import type { Realm } from '../realm/realm.ts'
+import { realmSetting } from '../realm/settings/read.ts'
+import { organizationOf } from '../realm/state.ts'
+
+/** Whoever asks: null only where the organization lets everybody in. Throws `UNAUTHENTICATED_USER`. */
+export function reader<Me>({ state }: Realm, me: Me | null): Me | null {
+  if (me === null && !realmSetting(organizationOf(state), 'enable_spectator_access'))
+    throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
+  return me
+}

@@ -1,0 +1,55 @@
+/** The snapshot of whoever has not signed in: the organization, its people without addresses, and web-public channels. Contract 4.2. */
+
+import { visibleChannels } from '../realm/channels/find.ts'
+import { channelView } from '../realm/channels/view.ts'
+import { spectatorAccess } from '../realm/users/access.ts'
+import { spectatorObject, systemBotObject } from '../realm/users/view.ts'
+import type { OpenBlock, OpenContext } from './block.ts'
+import { realmEmoji } from './emoji.ts'
+import { giphy, realmFilters, stopWords, tenor } from './nothing.ts'
+import { realmLinkifiers, realmPlaygrounds } from './organization.ts'
+import { realm } from './realm.ts'
+import { realmDefaults } from './settings.ts'
+
+const channelsOf = ({ realm, shape }: OpenContext) =>
+  visibleChannels(realm, null, shape.can.archived_channels).map((channel) => channelView(realm, channel))
+
+const subscription: OpenBlock = (context) => ({
+  subscriptions: [],
+  unsubscribed: [],
+  never_subscribed: channelsOf(context),
+})
+
+const realmUser: OpenBlock = ({ realm }) => {
+  const mayAccess = spectatorAccess(realm)
+  const people = [...realm.state.user.all()].filter((user) => !user.isSystemBot && mayAccess(user))
+  const forms = (isActive: boolean) =>
+    people
+      .filter((user) => user.isActive === isActive)
+      .map((user) => {
+        const { is_active: _, ...form } = spectatorObject(realm, user)
+        return form
+      })
+  const bots = [...realm.state.user.all()].filter((user) => user.isSystemBot)
+  return {
+    realm_users: forms(true),
+    realm_non_active_users: forms(false),
+    cross_realm_bots: bots.map((bot) => systemBotObject(realm, bot)),
+  }
+}
+
+/** Without what is somebody's own. */
+export const SPECTATOR_BLOCKS: Readonly<Record<string, OpenBlock>> = {
+  giphy,
+  realm,
+  realm_emoji: realmEmoji,
+  realm_filters: realmFilters,
+  realm_linkifiers: realmLinkifiers,
+  realm_playgrounds: realmPlaygrounds,
+  realm_user: realmUser,
+  realm_user_settings_defaults: realmDefaults,
+  stop_words: stopWords,
+  stream: (context) => ({ streams: channelsOf(context) }),
+  subscription,
+  tenor,
+}
