@@ -176,22 +176,6 @@ test('who has not heard of the others for too long is Failed, until it has', asy
   assert.equal(a.rig.appliance.failure, undefined)
 })
 
-test('what no member has written is refused by all of them, who go on with what they have', async (t) => {
-  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), { before: (rig) => rig.key('x') })
-  const [a, b] = nodes as [Node, Node]
-  await a.member.connect().put('/coffer/head', new Uint8Array(80))
-  for (const node of nodes) {
-    await until('it refuses', () => node.rig.appliance.replica?.state === 'refused')
-    assert.equal((await sign(node, 'x')).status, 200)
-    assert.equal(await node.rig.status('GET', '/keys/x', { as: 'admin' }), 200)
-    assert.equal(await node.rig.status('DELETE', '/keys/x', { as: 'admin' }), 500)
-    assert.ok(node.rig.entries.some(({ message }) => /not written by a member/.test(message)))
-  }
-  await lock(b)
-  await unlock(b)
-  assert.equal((await sign(b, 'x')).status, 200)
-})
-
 test('a node that has nothing yet is not opened without the others', async (t) => {
   const cluster = await startEtcd(t, 'a', 'b', 'c')
   const [first, second, third] = cluster.members
