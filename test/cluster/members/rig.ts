@@ -24,6 +24,7 @@ export interface TestNode {
   readonly address: string
   readonly url: string
   readonly unlockPassphrase: string
+  readonly deviceKey: Uint8Array<ArrayBuffer>
   rig: Rig
   /** Another appliance over the same device key. */
   openRig(dataDirectory: string, service?: EtcdService): Promise<Rig>
@@ -65,7 +66,7 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
   const etcd = createTestEtcd(t, { name: 'n', common: makeCommonDirectory(t) })
   const deviceKey = new Uint8Array(32).fill(++nodes)
   const node: TestNode = {
-    ...{ etcd, address, unlockPassphrase, url: `https://${address}:2380`, laterMs: 0 },
+    ...{ etcd, address, unlockPassphrase, deviceKey, url: `https://${address}:2380`, laterMs: 0 },
     rig: undefined as unknown as Rig,
     openRig: (dataDirectory, service = options.service?.(etcd.service) ?? etcd.service) =>
       makeRig(deviceKey, options.more, {
