@@ -69,7 +69,7 @@ SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts $(i
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
   accept/hostile-sockets accept/queue accept/rsa appliance/damage audit/kill backup/kill backup/large contract/access \
   backup/nethsm-clients boot/device/esp-repair chat/durability/* chat/hostile/* chat/process/backup chat/process/restore-kill \
-  chat/process/taken-over cluster/join-kill cluster/processes cluster/replace-kill cluster/replica/faults cluster/whole \
+  chat/process/taken-over cluster/clients cluster/join-kill cluster/mending cluster/processes cluster/replace-kill cluster/replica/faults cluster/whole \
   coffer/ca coffer/examples coffer/nodes coffer/update \
   console/large crypto/forgetting crypto/rsa crypto/rsa-sizes crypto/engine/* crypto/engine/float/* durability/* fuzz/* release/appliance \
   release/fuzz tools/soak))

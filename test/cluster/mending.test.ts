@@ -164,7 +164,10 @@ test('a cluster of three', async (t) => {
       for (const node of nodes) {
         await signs(node, 'latest')
         assert.equal(await statusOf(node, 'POST', '/keys/generate', key('more')), 500)
-        assert.match((await node.call('GET', '/health/diagnose', { as: ADMIN })).text(), /older than what this node has/)
+        assert.match(
+          (await node.call('GET', '/health/diagnose', { as: ADMIN })).text(),
+          /older than what this node has/,
+        )
       }
       await expect(204, first.call('POST', '/cluster/force-new', { as: `unlock:${UNLOCK_PASSPHRASE}` }))
       await signs(first, 'latest')

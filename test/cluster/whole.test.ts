@@ -1,8 +1,8 @@
-/** Whole appliances over TLS: what goes on without the others, what their disks and processes show, and what a lost disk costs. */
+/** Whole appliances over TLS: what goes on without the others, and what their disks and processes show. */
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { ADMIN, ADMIN_PASSPHRASE, expect, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
@@ -96,17 +96,6 @@ test('a cluster of three', async (t) => {
       }
     },
   )
-
-  await t.test('one whose etcd has lost its data signs on, and starts none that is empty', async () => {
-    rmSync(join(third.dataDirectory, 'etcd'), { recursive: true })
-    for (const node of nodes) node.start()
-    for (const node of [first, second]) await until('open node', () => answers(node, '/health/ready'))
-    await until('change', async () => (await label(first, 'later').catch(() => null))?.status === 204)
-    await until('signature', async () => (await sign(third).catch(() => null))?.status === 200)
-    assert.equal(third.etcdPid(), null)
-    assert.match(third.output(), /none is started empty under the name of one that was there/)
-    assert.equal((await label(third, 'here')).status, 503)
-  })
 })
 
 const keyOf = async (node: ClusterNode): Promise<{ label?: string } | null> => {
