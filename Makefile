@@ -136,6 +136,7 @@ bench: node_modules/.package-lock.json
 	$(NODE) tools/bench/growth.ts
 	$(NODE) tools/bench/store.ts $(if $(BEFORE),--before=$(BEFORE))
 	$(NODE) tools/bench/audit-cost.ts
+	$(NODE) tools/bench/cluster.ts
 	$(NODE) tools/bench/chat.ts
 	$(NODE) tools/bench/chat-beside.ts
 	$(NODE) tools/bench/render.ts

@@ -23,6 +23,7 @@ const PEER_PORT = 2380
 const FORWARDED = 100 // added to the last number of an address, is where the others find it
 const DEADLINE_MS = 120_000 // the machine may be busy
 const STATUS_MS_MAX = 500
+const LONG_MS = 600_000 // with 100,000 keys
 
 export interface ClusterNode {
   readonly name: string
@@ -145,7 +146,8 @@ export async function bringIn(member: ClusterNode, node: ClusterNode): Promise<v
 
 export async function register(member: ClusterNode, { peerUrl }: ClusterNode): Promise<Invitation> {
   const added = await until('registration', async () => {
-    const reply = await member.call('POST', '/cluster/members', { as: ADMIN, json: { urls: [peerUrl] } })
+    const call = { as: ADMIN, json: { urls: [peerUrl] }, timeoutMs: LONG_MS }
+    const reply = await member.call('POST', '/cluster/members', call)
     return reply.status === 503 || reply.status === 412 ? null : expect(201, Promise.resolve(reply))
   })
   const { members, joinerKit } = added.json<{ members: { id: string; urls: string[] }[]; joinerKit: string }>()
@@ -163,7 +165,7 @@ export const promote = (member: ClusterNode, id: string): Promise<boolean> =>
 export const unlock = (node: ClusterNode): Promise<boolean> =>
   until('unlock', async () => {
     const json = { passphrase: UNLOCK_PASSPHRASE }
-    const reply = await node.call('POST', '/unlock', { json }).catch(() => null)
+    const reply = await node.call('POST', '/unlock', { json, timeoutMs: LONG_MS }).catch(() => null)
     return reply?.status === 204
   })
 

@@ -8,16 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openAppliance } from '../../firmware/appliance/appliance.ts'
-import { createLog } from '../../firmware/base/log.ts'
-import { createPool } from '../../firmware/crypto/pool/pool.ts'
-import { systemRandom } from '../../firmware/crypto/random.ts'
-import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
-import type { KeyPair } from '../../firmware/crypto/types.ts'
-import { keyName } from '../../firmware/kms/domain/identifiers.ts'
-import { encodeKey } from '../../firmware/kms/domain/key-record.ts'
-import { firstAdministrator, openDomain } from '../../firmware/kms/domain/operational.ts'
-import type { Change, RecordStore } from '../../firmware/store/store.ts'
+import { fillKeys, keyId, RSA_SHARE } from './fill.ts'
 import {
   ADMIN,
   type Answer,
@@ -39,10 +30,6 @@ const RESIDENT_MIB_MAX = 300
 const SETTLE_MS = 2_000 // worker threads warm up, garbage is collected
 const REQUESTS = 400
 const WARM_UP_REQUESTS = 200
-const BATCH = 2_000 // keys in one transaction while the store is filled
-const RSA_SHARE = 4 // every fourth key is RSA
-
-const idOf = (index: number) => `benchmark-key-${index}`
 
 const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
@@ -71,63 +58,9 @@ for (const [what, value, bound] of [
   process.exitCode = 1
 }
 
-/** Provisions a store and writes keys into it through the sealed records, many in one transaction. */
 async function fill(data: string, keys: number): Promise<void> {
-  const deviceKey = randomBytes(32)
-  writeFileSync(join(data, 'device.key'), deviceKey, { mode: 0o600 })
-  const pool = createPool({ entry: new URL('../../firmware/crypto/pool/worker.ts', import.meta.url) })
-  const log = createLog('warning', ({ message }) => console.error(message))
-  let records: RecordStore | undefined
-  const appliance = await openAppliance({
-    dataDirectory: join(data, 'store'),
-    deviceKey,
-    pool,
-    log,
-    openDomain: (opened, services) => {
-      records = opened
-      return openDomain(opened, services)
-    },
-    firstAdministrator,
-    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
-  })
-  const text = (value: string) => new TextEncoder().encode(value)
-  await appliance.provision({
-    unlockPassphrase: text(UNLOCK_PASSPHRASE),
-    adminPassphrase: text(ADMIN.slice(ADMIN.indexOf(':') + 1)),
-    systemTimeMs: Date.now(),
-  })
-  // A few keys of each kind, stored under many names: making each would take hours and change nothing here.
-  const curvePairs = await Promise.all(Array.from({ length: 8 }, () => pool.generate('EC_P256')))
-  const rsaPairs = await Promise.all(Array.from({ length: 2 }, () => pool.generate('RSA', 2048)))
-  for (let start = 0; start < keys; start += BATCH) {
-    const changes: Change[] = []
-    for (let i = start; i < Math.min(start + BATCH, keys); i++) {
-      const pairs = i % RSA_SHARE === RSA_SHARE - 1 ? rsaPairs : curvePairs
-      changes.push(...recordsOf(idOf(i), pairs[i % pairs.length]!))
-    }
-    await records!.change(() => ({ changes, result: undefined }))
-  }
-  appliance.close()
-  await pool.close()
-}
-
-function recordsOf(id: string, pair: KeyPair): Change[] {
-  const metadata = {
-    namespace: '',
-    id,
-    type: pair.type,
-    typeName: pair.type,
-    mechanisms: [pair.type === 'RSA' ? 'RSA_Signature_PSS_SHA256' : 'ECDSA_Signature'],
-    tags: [],
-    label: '',
-    operations: 0,
-    certificate: null,
-  } as const satisfies Parameters<typeof encodeKey>[0]
-  const name = keyName('', id)
-  return [
-    { collection: 'keys', name, value: encodeKey(metadata, pair.public) },
-    { collection: 'privateKeys', name, value: pair.private },
-  ]
+  writeFileSync(join(data, 'device.key'), randomBytes(32), { mode: 0o600 })
+  await fillKeys(data, keys, { unlock: UNLOCK_PASSPHRASE, admin: ADMIN.slice(ADMIN.indexOf(':') + 1) })
 }
 
 interface Measured {
@@ -152,7 +85,7 @@ async function measure(data: string, keys: number): Promise<Measured> {
     const user = { realName: 'Operator', role: 'Operator', passphrase }
     await expectSuccess(call('PUT', `/users/${id}`, ADMIN, user))
 
-    const anyCurveKey = () => idOf(RSA_SHARE * Math.floor((Math.random() * keys) / RSA_SHARE))
+    const anyCurveKey = () => keyId(RSA_SHARE * Math.floor((Math.random() * keys) / RSA_SHARE))
     const digest = { mode: 'ECDSA', message: randomBytes(32).toString('base64') }
     const getMs = await medianMs(() => call('GET', `/keys/${anyCurveKey()}`, ADMIN))
     const signMs = await medianMs(() => call('POST', `/keys/${anyCurveKey()}/sign`, OPERATOR, digest))

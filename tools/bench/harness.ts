@@ -41,8 +41,14 @@ export interface SigningKey {
   readonly mode: string
 }
 
-export interface Server {
+/** Where a server is reached. */
+export interface Address {
   readonly port: number
+  /** By default 127.0.0.1. */
+  readonly host?: string
+}
+
+export interface Server extends Address {
   /** The process that listens, and those around it. */
   readonly listener: number
   readonly processes: readonly number[]
@@ -115,7 +121,10 @@ export interface Answer {
 export type Call = (method: string, path: string, credentials?: string, json?: unknown) => Promise<Answer>
 
 /** A client that keeps its connections. */
-export function createClient({ port }: { port: number }, connectionsMax = 64): { call: Call; close: () => void } {
+export function createClient(
+  { host = '127.0.0.1', port }: Address,
+  connectionsMax = 64,
+): { call: Call; close: () => void } {
   const agent = new Agent({ keepAlive: true, maxSockets: connectionsMax, rejectUnauthorized: false })
   const call: Call = (method, path, credentials, json) => {
     const body = json === undefined ? undefined : JSON.stringify(json)
@@ -124,7 +133,7 @@ export function createClient({ port }: { port: number }, connectionsMax = 64): {
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (body !== undefined) headers['content-length'] = Buffer.byteLength(body)
     return new Promise((resolve, reject) => {
-      const options = { agent, host: '127.0.0.1', port, method, path: `/api/v1${path}`, headers }
+      const options = { agent, host, port, method, path: `/api/v1${path}`, headers }
       const sent = request(options, (answer) => {
         let text = ''
         answer.setEncoding('utf8').on('data', (chunk: string) => {

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClient, expectSuccess, OPERATOR, type Server, type SigningKey, signRequest } from './harness.ts'
+import { type Address, createClient, expectSuccess, OPERATOR, type SigningKey, signRequest } from './harness.ts'
 
 export interface Load {
   requestsPerSecond: number
@@ -23,7 +23,7 @@ const GAIN = 1.05
 const ATTEMPTS_MAX = 3 // a computer that others use may stand still for as long as a load lasts
 
 /** Load that nobody measures, until it does not get faster: the runtime compiles for seconds what is used most. */
-export async function warmUp(server: Server, key: SigningKey, directory: string): Promise<void> {
+export async function warmUp(server: Address, key: SigningKey, directory: string): Promise<void> {
   let best = 0
   let level = 0
   for (let i = 0; i < WARM_UPS_MAX && level < WARM_UPS_LEVEL; i++) {
@@ -35,7 +35,7 @@ export async function warmUp(server: Server, key: SigningKey, directory: string)
 
 /** Has each of `connections` ask for one signature after the other. Throws when one is refused, or none answered. */
 export async function load(
-  server: Server,
+  server: Address,
   key: SigningKey,
   connections: number,
   seconds: number,
@@ -46,7 +46,7 @@ export async function load(
   writeFileSync(script, scriptFor(key))
   const parameters = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script]
   for (let attempt = 1; ; attempt++) {
-    const output = await run('wrk', [...parameters, `https://127.0.0.1:${server.port}`])
+    const output = await run('wrk', [...parameters, `https://${server.host ?? '127.0.0.1'}:${server.port}`])
     const [, numbers, errors] = /^RESULT ([\d ]+); (.*)$/m.exec(output) ?? []
     if (numbers === undefined) throw new Error(`wrk said: ${output}`)
     const [requests, durationUs, p50Us, p99Us] = numbers.split(' ').map(Number) as [number, number, number, number]
@@ -61,7 +61,7 @@ export async function load(
 }
 
 /** Throws with the server's message. */
-async function askOnce(server: Server, key: SigningKey): Promise<void> {
+async function askOnce(server: Address, key: SigningKey): Promise<void> {
   const { call, close } = createClient(server, 1)
   try {
     await expectSuccess(call('POST', `/keys/${key.id}/sign`, OPERATOR, signRequest(key)))
@@ -71,7 +71,7 @@ async function askOnce(server: Server, key: SigningKey): Promise<void> {
 }
 
 /** wrk keeps no answers: what is wrong, one more request may tell. */
-async function nowSays(server: Server, key: SigningKey): Promise<string> {
+async function nowSays(server: Address, key: SigningKey): Promise<string> {
   const startedMs = performance.now()
   try {
     await askOnce(server, key)
