@@ -9,7 +9,7 @@ import type { OldForm } from '../http/pipeline.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 import { VERSION } from '../version.ts'
-import { compile, type Form } from './rewrite.ts'
+import { compile, type Form, gatesAbove } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */
 const LEVEL_MIN = 102
@@ -21,13 +21,19 @@ export interface Levels {
   readonly events: OldEvents
 }
 
-/** Each level is compiled when the first client declares it, and there are a few hundred of them. */
+/** Compiled when the first client declares such a level: once for all between two gates, of which there are a hundred. */
 export function createLevels(realm: () => Realm): Levels {
   const forms = new Map<number, Form>()
+  const byGates = new Map<string, Form>()
   const at = (level: number): Form => {
-    const known = forms.get(level) ?? compile(level)
-    forms.set(level, known)
-    return known
+    const known = forms.get(level)
+    if (known !== undefined) return known
+    const gates = gatesAbove(level)
+    const key = gates.map((gate) => gate.level).join(' ')
+    const form = byGates.get(key) ?? compile(gates)
+    byGates.set(key, form)
+    forms.set(level, form)
+    return form
   }
   return {
     formOf(header) {
@@ -43,7 +49,7 @@ export function createLevels(realm: () => Realm): Levels {
       rewrite(level, event, about) {
         const change = at(level).events.get(event.type)
         // Those of other levels are made of the same one.
-        return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), ...about })
+        return change === undefined ? [event] : change(structuredClone(event), { realm: realm(), level, ...about })
       },
     },
   }
@@ -73,7 +79,7 @@ const oldForm = (level: number, form: Form, realm: () => Realm): OldForm<Service
     const type = headers['content-type'] ?? ''
     if (change === undefined || typeof body !== 'string' || !type.startsWith('application/json')) return reply
     const answer = JSON.parse(body)
-    change(answer, { realm: realm(), values, me })
+    change(answer, { realm: realm(), level, values, me })
     return bodyReply(status, JSON.stringify(answer), type, headers)
   },
   writeError(row, error) {

@@ -5,7 +5,7 @@ import type { AnyDeclaration } from '../api/declare.ts'
 import type { ChatErrorCode } from '../error.ts'
 import { VERSION } from '../version.ts'
 import { GATES } from './gates.ts'
-import type { Asking, Gate, Json, Place, ReadRequest, Rule, Told } from './words.ts'
+import { type Asking, edit, type Gate, type Json, type Place, type ReadRequest, type Rule, type Told } from './words.ts'
 
 /** What clients of one level are spared. Maps have rows of contract section 3, or types of events. */
 export interface Form {
@@ -25,11 +25,12 @@ export interface Form {
   readonly others: ReadonlyMap<string, { parameter: string; declaration: AnyDeclaration }>
 }
 
-const applies = ({ level, backported }: Gate, declared: number): boolean =>
-  declared < level && backported?.includes(declared) !== true
+/** Those that a client of that level is spared. */
+export const gatesAbove = (declared: number): Gate[] =>
+  GATES.filter(({ level, backported }) => declared < level && backported?.includes(declared) !== true)
 
-export function compile(level: number): Form {
-  const rules = [levelItself(level), ...GATES.filter((gate) => applies(gate, level)).flatMap(({ rules }) => rules)]
+export function compile(gates: readonly Gate[]): Form {
+  const rules = [LEVEL_ITSELF, ...gates.flatMap(({ rules }) => rules)]
   const of = <K extends Rule['kind']>(kind: K) => rules.filter((rule): rule is Rule & { kind: K } => rule.kind === kind)
   const requests = new Map<string, ReadRequest[]>()
   for (const { rows, read } of of('request').reverse()) for (const row of rows) listAt(requests, row).push(read)
@@ -54,13 +55,9 @@ export function compile(level: number): Form {
 const declared = (row: string): AnyDeclaration => DECLARATIONS.find((one) => one.row === row)!
 
 /** Wherever the server says its own. */
-const levelItself = (level: number): Rule => ({
-  kind: 'edit',
-  surface: [{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart' }],
-  edit: (object) => {
-    for (const name of ['zulip_feature_level', 'service_feature_level'] as const)
-      if (object[name] === VERSION[name]) object[name] = level
-  },
+const LEVEL_ITSELF = edit([{ answer: 'E1' }, { answer: 'E6' }, { event: 'restart' }], (object, { level }) => {
+  for (const name of ['zulip_feature_level', 'service_feature_level'] as const)
+    if (object[name] === VERSION[name]) object[name] = level
 })
 
 type AnswerEdit = (body: Json, asking: Asking) => void

@@ -11,6 +11,8 @@ export type Json = any
 /** Who is answered. */
 export interface Asking {
   readonly realm: Realm
+  /** That the client has declared. */
+  readonly level: number
   /** What was sent with the request. */
   readonly values: ReadonlyMap<string, string>
   /** Throws once the caller is admitted no longer. */
@@ -20,6 +22,7 @@ export interface Asking {
 /** Who is told. */
 export interface Told {
   readonly realm: Realm
+  readonly level: number
   readonly shape: Shape
   readonly to: Iterable<number> | 'everyone'
   readonly cause: string | undefined
