@@ -157,7 +157,8 @@ describe('E122, E123: exports', () => {
   it('five in a week', async () => {
     await admin.post('/export/realm')
     await rig.chat.makeExports()
-    await admin.refused('BAD_REQUEST', 'POST', '/export/realm')
+    const { body } = await admin.refused('BAD_REQUEST', 'POST', '/export/realm')
+    assert.match(body.msg, /^Exceeded rate limit/)
     await admin.refused('REQUEST_VARIABLE_INVALID', 'POST', '/export/realm', { export_type: 'all' })
     rig.advance(7 * 86_400)
     await admin.post('/export/realm')

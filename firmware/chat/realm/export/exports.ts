@@ -134,7 +134,9 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
           throw forbidden('Must be an organization owner with access to all content')
         const time = nowOf(realm)
         const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
-        if (recent.length >= EXPORTS_A_WEEK_MAX) throw badRequest(`More than ${EXPORTS_A_WEEK_MAX} exports in a week`)
+        // Clients look for the first three words.
+        if (recent.length >= EXPORTS_A_WEEK_MAX)
+          throw badRequest(`Exceeded rate limit: at most ${EXPORTS_A_WEEK_MAX} exports a week`)
         const id = turn.nextId('realmExport')
         put(turn, { id, actorId: me.id, time, type, archive: null, failed: null, deleted: null })
         return id
