@@ -130,7 +130,9 @@ test('every answer to an account says how many calls it has left', async () => {
       if (who === 'nobody') continue
       const caller = limited.account(`caller${index}`)
       // A queue that there is not, so that none waits.
-      const { headers } = await caller.call(method, path.replace(/:\w+/g, '1'), { queue_id: 'none', last_event_id: 0 })
+      const target = `${BASE}${path.replace(/:\w+/g, '1')}?queue_id=none&last_event_id=0`
+      const sent = { method, headers: { authorization: authorization(caller) } }
+      const { headers } = await limited.chat.api.request(target, sent)
       const told = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`))
       const reset = limited.chat.realm.clock.now() / 1000 + limit.withinMs / 1000
       assert.deepEqual(told, ['9', '8', String(reset)], `${row} ${method} ${path}`)
