@@ -3,7 +3,7 @@
  * For secrets: nothing stays in its memory.
  */
 
-import { newSecret, wipe } from '../../base/secret.ts'
+import { newSecret } from '../../base/secret.ts'
 import { balance, defineConstantsDefect } from './constants.ts'
 import { Fault } from './fault.ts'
 import { type Code, i32, i64, i64x2, type Local, type NewLocal, repeatWhile, v128, WasmModule } from './wasm.ts'
@@ -47,7 +47,7 @@ export function keccak(variant: Variant, bytes: number, ...parts: readonly Uint8
     }
     return hash
   } finally {
-    wipe(memory.subarray(STATE))
+    memory.fill(0, STATE, END) // of the next hash, too, the state is zero at first
   }
 }
 
@@ -72,7 +72,7 @@ export function keccakPair(variant: Variant, seed: Uint8Array, numbers: Pair<num
     }
     for (const lane of [0, 1] as const) to[lane].set(memory.subarray(HASHES[lane], HASHES[lane] + to[lane].length))
   } finally {
-    wipe(memory.subarray(STATE))
+    memory.fill(0, STATE, END) // of the next hash, too, the state is zero at first
   }
 }
 
@@ -186,7 +186,7 @@ function open() {
   const constants = new Uint8Array(roundConstants().buffer)
   memory.set(constants)
   memory.set(balance(constants), constants.length)
-  return { code: exports as unknown as KeccakCode, memory: memory.subarray(0, END) }
+  return { code: exports as unknown as KeccakCode, memory }
 }
 
 function roundConstants(): BigUint64Array<ArrayBuffer> {

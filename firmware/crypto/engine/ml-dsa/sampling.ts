@@ -72,7 +72,8 @@ export function expandMask({ at, bytes, code, parameters }: Lattice, rhoPrime: U
 /** SampleInBall: the challenge of a hash, transformed. A hash that is rejected later counts as public, too. */
 export function expandChallenge({ at, doubles, code, parameters: { tau } }: Lattice, hash: Uint8Array): void {
   const stream = keccak(SHAKE256, CHALLENGE_BYTES, hash)
-  const coefficients = doubles.subarray(at.challenge / 8, at.challenge / 8 + N).fill(0)
+  const start = at.challenge / 8
+  const coefficients = doubles.fill(0, start, start + N).subarray(start, start + N)
   let next = 8 // behind the signs
   for (let i = N - tau; i < N; i++) {
     while (stream[next]! > i) next++

@@ -110,7 +110,6 @@ function hashCommitment({ at, bytes, parameters }: Lattice, mu: Uint8Array): Uin
 function listHints(lattice: Lattice): boolean {
   const { rows, omega } = lattice.parameters
   const { hints, listed } = hintsOf(lattice)
-  listed.fill(0)
   let count = 0
   for (let i = 0; i < rows; i++) {
     for (let n = 0; n < N; n++) {
@@ -120,6 +119,7 @@ function listHints(lattice: Lattice): boolean {
     }
     listed[omega + i] = count
   }
+  listed.fill(0, count, omega)
   return true
 }
 
