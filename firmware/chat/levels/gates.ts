@@ -139,12 +139,12 @@ export const GATES: readonly Gate[] = [
   gate(438, drop(['owner_full_content_access'], REALM)),
   gate(
     437,
-    editAnswer(answer('E67'), (body, { realm, me, values }) => {
+    editAnswer(answer('E67', 'members'), (members, { realm, me, values }) => {
       const viewer = me()
       if (viewer === null || values.has('user_ids')) return
       const mayAccess = accessOf(realm, viewer)
       const hidden = [...realm.state.user.all()].filter((user) => !user.isSystemBot && !mayAccess(user))
-      body.members.push(...hidden.map((user) => placeholderObject(realm, user)))
+      members.push(...hidden.map((user) => placeholderObject(realm, user)))
     }),
   ),
   gate(434, drop(['send_channel_events_messages'], REALM), noParam(['send_channel_events_messages'], 'E103')),
@@ -418,10 +418,10 @@ export const GATES: readonly Gate[] = [
     134,
     request(['E6'], unlisted('user_topic')),
     editAnswer(register(), (body, { realm, me }) => {
+      if (!('user_topics' in body)) return
       const user = me()
-      if (!('user_topics' in body) || user === null) return
       delete body.user_topics
-      body.muted_topics = mutedTopics(realm, user, false)
+      body.muted_topics = user === null ? [] : mutedTopics(realm, user, false)
     }),
     noev('user_topic'),
     noev('stream/create', (_, { cause }) => cause === 'made_public'),
