@@ -15,6 +15,7 @@ import { openBootPrograms } from './boot-programs.ts'
 import { TIME } from './contents.ts'
 import { makeCpio } from './cpio-writer.ts'
 import { makeDisk } from './disk.ts'
+import { openEtcdProgram } from './etcd-program.ts'
 import { makeInitramfs } from './initramfs.ts'
 import { openNodeRuntime, partsOfNode } from './node-runtime.ts'
 import { readOptions } from './options.ts'
@@ -37,6 +38,9 @@ const RESTART =
 /** No key is a command to the kernel: neither SysRq, on the serial line a break, nor Ctrl-Alt-Del. */
 const NO_KEYS = 'sysctl.kernel.sysrq=0 sysctl.kernel.ctrl-alt-del=0'
 
+const WITHOUT_ETCD =
+  'Without Go 1.21 or newer there is no etcd on the image, and no clustering: image/etcd/README.md says where Go comes from.'
+
 const cache = fileURLToPath(new URL('../dist', import.meta.url))
 
 try {
@@ -57,10 +61,12 @@ async function build(): Promise<void> {
   try {
     const packages = openPackages(architecture, `${cache}/debian`)
     const node = openNodeRuntime(architecture, `${cache}/node`)
+    const etcd = openEtcdProgram(architecture, `${cache}/etcd`)
+    if (etcd === null) console.log(WITHOUT_ETCD)
     const bundle = options.bundle ?? `${scratch}/bundle`
     if (options.bundle === null) await makeBundle(bundle, version)
 
-    const base = makeBase(architecture, packages, node)
+    const base = makeBase({ architecture, packages, node, etcd })
     const release = { product: PRODUCT, version, rollbackFloor }
     const app = makeApp({ architecture, bundle, release, releaseKey: options.releaseKey })
     const initramfs = makeInitramfs(architecture, packages)
@@ -92,7 +98,7 @@ async function build(): Promise<void> {
     write(
       `coffer-${version}.cdx.json`,
       makeSbom({
-        ...{ architecture, version, time: TIME, packages: packages.all, node, nodeParts: partsOfNode(node) },
+        ...{ architecture, version, time: TIME, packages: packages.all, node, nodeParts: partsOfNode(node), etcd },
         bundled: JSON.parse(readFileSync(`${bundle}/packages.json`, 'utf8')) as BundledPackage[],
         sqlite: {
           'better-sqlite3': sqliteVersion(new Database(':memory:')),

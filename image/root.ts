@@ -1,6 +1,6 @@
 /**
- * The read-only root file system in two layers: Node with a few programs of Debian and the libraries these ask for, which
- * seldom changes, and Coffer in /app.
+ * The read-only root file system in two layers: Node and etcd with a few programs of Debian and the libraries these ask for,
+ * which seldom changes, and Coffer in /app.
  */
 
 import { existsSync, realpathSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { ADDONS } from '../tools/build.ts'
 import type { Architecture } from './architecture.ts'
 import { FIRMWARE_PACKAGES, NETWORK_MODULES, PROGRAMS } from './contents.ts'
+import type { EtcdProgram } from './etcd-program.ts'
 import { addLibraries } from './libraries.ts'
 import { addModules, openKernelModules } from './modules.ts'
 import { type NodeRuntime, programOf } from './node-runtime.ts'
@@ -18,8 +19,15 @@ const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
 export const COFFER = 'coffer'
 
+export interface Base {
+  architecture: Architecture
+  packages: Packages
+  node: NodeRuntime
+  etcd: EtcdProgram | null
+}
+
 /** Everything but /app. */
-export function makeBase(architecture: Architecture, packages: Packages, node: NodeRuntime): Tree {
+export function makeBase({ architecture, packages, node, etcd }: Base): Tree {
   const tree: Tree = new Map()
   for (const path of MOUNT_POINTS) tree.set(path, directory)
   // One place for programs and one for libraries, under the names that programs know them by.
@@ -28,6 +36,10 @@ export function makeBase(architecture: Architecture, packages: Packages, node: N
   for (const { package: name, path } of PROGRAMS)
     tree.set(`usr/${path.replace(/^usr\//, '')}`, fileOf(`${packages.get(name).directory}/${path}`, name, true))
   tree.set('usr/bin/node', bytesOf(programOf(node), node.name, true))
+  if (etcd !== null) {
+    tree.set('usr/bin/etcd', bytesOf(etcd.program, etcd.name, true))
+    tree.set('usr/share/doc/etcd/LICENSES.txt', bytesOf(etcd.licenses, etcd.name))
+  }
   tree.set('usr/sbin/init', fileOf(fileURLToPath(new URL('sbin-init', import.meta.url)), COFFER, true))
   const { name, directory: e2fsprogs } = packages.get('e2fsprogs')
   tree.set('etc/mke2fs.conf', fileOf(`${e2fsprogs}/etc/mke2fs.conf`, name))
@@ -80,8 +92,8 @@ export function makeApp({ architecture, bundle, release, releaseKey }: App): Tre
 /** What the C library looks for. */
 const SETTINGS = {
   'etc/passwd':
-    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\n',
-  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\nchat:x:1002:\n',
+    'root:x:0:0:root:/:/bin/false\ncoffer:x:1000:1000:Coffer:/data/store:/bin/false\ntime:x:1001:1001:chronyd:/:/bin/false\nchat:x:1002:1002:Coffer chat:/data/chat:/bin/false\netcd:x:1003:1003:etcd:/data/etcd:/bin/false\n',
+  'etc/group': 'root:x:0:\ncoffer:x:1000:\ntime:x:1001:\nchat:x:1002:\netcd:x:1003:\n',
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
 }

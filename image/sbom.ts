@@ -1,12 +1,13 @@
 /**
- * What an image is made of, as CycloneDX 1.6 JSON: each Debian package, Node and its parts, each npm package that is
- * bundled, and below the first two and Coffer itself the files that came from them, by their hashes.
+ * What an image is made of, as CycloneDX 1.6 JSON: each Debian package, Node and its parts, etcd and its modules, each npm package
+ * that is bundled, and below all but the last and below Coffer itself the files that came from them, by their hashes.
  */
 
 import { createHash } from 'node:crypto'
 import type { BundledPackage } from '../tools/build.ts'
 import type { Architecture } from './architecture.ts'
 import { RELEASE } from './debian.ts'
+import type { EtcdProgram } from './etcd-program.ts'
 import type { NodeRuntime } from './node-runtime.ts'
 import type { UnpackedPackage } from './packages.ts'
 import { COFFER } from './root.ts'
@@ -24,6 +25,7 @@ export interface Contents {
   node: NodeRuntime
   /** Node's own parts and their versions, as `process.versions` names them. */
   nodeParts: Readonly<Record<string, string>>
+  etcd: EtcdProgram | null
   bundled: readonly BundledPackage[]
   /** Version of SQLite in the addon of each package that has one. */
   sqlite: Readonly<Record<string, string>>
@@ -32,7 +34,7 @@ export interface Contents {
 
 /** Throws when a package is there for nothing, or a file comes from nowhere: then the recipe says something wrong. */
 export function makeSbom(contents: Contents): string {
-  const { architecture, version, time, packages, node, nodeParts, sqlite, bundled } = contents
+  const { architecture, version, time, packages, node, nodeParts, etcd, sqlite, bundled } = contents
   const files = filesByOrigin(contents.files)
   const filesOf = (origin: string) => {
     const found = files.get(origin)
@@ -64,6 +66,7 @@ export function makeSbom(contents: Contents): string {
         ...filesOf(node.name),
       ],
     },
+    ...(etcd === null ? [] : [{ ...componentOf(etcd), components: [...partsOf(etcd), ...filesOf(etcd.name)] }]),
     ...bundled.map(({ name, version, license }) => ({
       type: 'library',
       'bom-ref': `npm:${name}`,
@@ -95,6 +98,27 @@ export function makeSbom(contents: Contents): string {
   const head = { bomFormat: 'CycloneDX', specVersion: '1.6', serialNumber: `urn:uuid:${uuidOf(JSON.stringify(body))}` }
   return `${JSON.stringify({ ...head, ...body }, null, 2)}\n`
 }
+
+const componentOf = ({ name, version }: EtcdProgram) => ({
+  type: 'application',
+  'bom-ref': name,
+  name,
+  version,
+  licenses: [{ expression: 'Apache-2.0' }],
+})
+
+/** The runtime of Go and each module whose code is in it, by their packages' hash: `go.sum`. */
+const partsOf = ({ go, modules }: EtcdProgram) => [
+  { type: 'platform', name: 'go', version: go.version, licenses: [{ expression: go.license }] },
+  ...modules.map(({ path, version, license, sum }) => ({
+    type: 'library',
+    name: path,
+    version,
+    purl: `pkg:golang/${path}@${encode(version)}`,
+    licenses: [{ expression: license }],
+    properties: [{ name: 'coffer:go.sum', value: sum }],
+  })),
+]
 
 /** One component of CycloneDX for each file. */
 function filesByOrigin(places: Contents['files']) {
