@@ -62,13 +62,18 @@ export interface Members {
   remove(id: string): Promise<void>
   /** Throws `unavailable` until it has caught up. */
   promote(id: string): Promise<void>
+  /**
+   * Before this node gets another address: the others are told where they find it, unless they do not answer. Throws `unavailable`
+   * where its certificate is not for that address, or another member has it.
+   */
+  moveTo(ipAddress: string): Promise<void>
 }
 
 export function createMembers(options: MembersOptions): Members {
   const { node, configuration, random, log, deviceId } = options
   let known: readonly Member[] = []
 
-  const ownUrl = (): string => `https://${configuration.network.ipAddress}:${PEER_PORT}`
+  const ownUrl = (): string => urlAt(configuration.network.ipAddress)
 
   const alone = (): Member => ({ id: idOfAlone(deviceId), name: deviceId, urls: [ownUrl()], isLearner: false })
 
@@ -161,6 +166,18 @@ export function createMembers(options: MembersOptions): Members {
     if (own) actAlone(options.noteRemoved)
   }
 
+  async function moveTo(ipAddress: string): Promise<void> {
+    const { membership } = node
+    const peerUrl = urlAt(ipAddress)
+    if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl)) return
+    configuration.tls.assertFitForPeers(ipAddress)
+    assertAdmitted()
+    if (node.lostMs === 0) await changing(() => node.client.updateMember(membership.memberId, [peerUrl]))
+    else log.warning('general', 'the others do not answer and are not told of the new address: set it at one of them')
+    options.store.records.write((device) => openMembership(device).put({ ...membership, peerUrl }))
+    configuration.tls.peerHost = ipAddress
+  }
+
   return {
     get list() {
       return listed()
@@ -179,8 +196,11 @@ export function createMembers(options: MembersOptions): Members {
       expectCluster()
       await changing(() => node.client.promote(id))
     },
+    moveTo: (ipAddress) => node.exclusively(() => moveTo(ipAddress)),
   }
 }
+
+const urlAt = (ipAddress: string): string => `https://${ipAddress}:${PEER_PORT}`
 
 /** Throws `invalid` where there is no etcd. */
 export function expectService({ service }: ClusterNode): EtcdService {

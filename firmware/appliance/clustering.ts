@@ -59,6 +59,7 @@ export function createClustering(options: ClusteringOptions): Clustering {
     setUrls: members.setUrls,
     remove: members.remove,
     promote: members.promote,
+    moveTo: members.moveTo,
     get isAvailable() {
       return node.service !== null
     },

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { socketIn } from '../../boot/etcd/runner.ts'
 import { connectToEtcd, type Status } from '../../firmware/cluster/etcd/etcd.ts'
-import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from './appliance.ts'
+import { ADMIN, type Client, expect, provision, UNLOCK_PASSPHRASE } from './appliance.ts'
 import { buildForTests } from './build.ts'
 import { type Call, type Reply, request } from './client.ts'
 import { type ClusterCa, createClusterCa } from './cluster-ca.ts'
@@ -25,14 +25,16 @@ const DEADLINE_MS = 120_000 // the machine may be busy
 const STATUS_MS_MAX = 500
 const LONG_MS = 600_000 // with 100,000 keys
 
-export interface ClusterNode {
-  readonly name: string
-  readonly address: string
+/** Whatever can be a node, as the others and its clients know it. */
+export interface Peer extends Client {
   /** Where the others find its etcd. */
   readonly peerUrl: string
+}
+
+export interface ClusterNode extends Peer {
+  readonly name: string
+  readonly address: string
   readonly dataDirectory: string
-  /** Throws where nobody answers. */
-  call(method: string, path: string, call?: Call): Promise<Reply>
   bootPid(): number
   /** Null while none runs. */
   etcdPid(): number | null
@@ -113,6 +115,11 @@ export async function startNodes(t: Ending, { count = 3, isApart = false }: Clus
 async function prepare(node: ClusterNode, ca: ClusterCa): Promise<void> {
   await until('answer', () => node.call('GET', '/health/state').catch(() => null))
   await provision(node)
+  await equip(node, ca)
+}
+
+/** What a node needs before it joins: its address, a certificate for it, a backup passphrase. It starts unattended from then on. */
+export async function equip(node: Peer, ca: ClusterCa): Promise<void> {
   const { hostname: ipAddress } = new URL(node.peerUrl)
   const network = { ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' }
   await expect(204, node.call('PUT', '/config/network', { as: ADMIN, json: network }))
@@ -136,7 +143,7 @@ export interface Invitation {
 }
 
 /** Learner, member, Operational. */
-export async function bringIn(member: ClusterNode, node: ClusterNode): Promise<void> {
+export async function bringIn(member: Peer, node: Peer): Promise<void> {
   const { id, json } = await register(member, node)
   await expect(204, node.call('POST', '/cluster/join', { as: ADMIN, json }))
   await promote(member, id)
@@ -144,7 +151,7 @@ export async function bringIn(member: ClusterNode, node: ClusterNode): Promise<v
   await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
 }
 
-export async function register(member: ClusterNode, { peerUrl }: ClusterNode): Promise<Invitation> {
+export async function register(member: Peer, { peerUrl }: Peer): Promise<Invitation> {
   const added = await until('registration', async () => {
     const call = { as: ADMIN, json: { urls: [peerUrl] }, timeoutMs: LONG_MS }
     const reply = await member.call('POST', '/cluster/members', call)
@@ -155,14 +162,14 @@ export async function register(member: ClusterNode, { peerUrl }: ClusterNode): P
   return { id, json: { members, joinerKit, backupPassphrase: BACKUP_PASSPHRASE } }
 }
 
-export const promote = (member: ClusterNode, id: string): Promise<boolean> =>
+export const promote = (member: Peer, id: string): Promise<boolean> =>
   until('promotion', async () => {
     const reply = await member.call('POST', `/cluster/members/${id}/promote`, { as: ADMIN }).catch(() => null)
     return reply?.status === 204
   })
 
 /** With the passphrase of the node that has registered it. */
-export const unlock = (node: ClusterNode): Promise<boolean> =>
+export const unlock = (node: Peer): Promise<boolean> =>
   until('unlock', async () => {
     const json = { passphrase: UNLOCK_PASSPHRASE }
     const reply = await node.call('POST', '/unlock', { json, timeoutMs: LONG_MS }).catch(() => null)

@@ -99,9 +99,13 @@ export const configNetworkDeclarations = [
     body: { kind: 'json', schema: network },
     facts: ({ body }) => ({ ipAddress: body.ipAddress, netmask: body.netmask, gateway: body.gateway }),
     answers: EMPTY,
-    errors: { 400: 'Not an address, or a netmask that is not contiguous.' },
-    handle: (request) => {
+    errors: {
+      400: 'Not an address, or a netmask that is not contiguous.',
+      412: 'In a cluster: the TLS certificate is not for that address.',
+    },
+    handle: async (request) => {
       const { services, caller, body } = request
+      await services.appliance.members.moveTo(body.ipAddress)
       configurationOf(request).setNetwork(body)
       services.log.info('general', `network set to ${body.ipAddress} ${body.netmask} by ${caller.userId}`)
       return { status: 204 }

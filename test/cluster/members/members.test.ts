@@ -11,6 +11,7 @@ import {
   certify,
   expect,
   forceNew,
+  freeAddress,
   join,
   keysAt,
   membersAt,
@@ -189,6 +190,46 @@ test('in a cluster its CA stays, and a certificate that the others would refuse 
   const json = { urls: ['https://127.0.0.7:2380'] }
   await expect(204, a.rig.call('PUT', `/cluster/members/${own.id}`, { as: 'admin', json }))
   assert.match((await expect(412, put('cert.pem', ca.sign(csr(), a.address)))).json().message, /127\.0\.0\.7/)
+})
+
+test('a node that gets another address tells the others first, with a certificate for it and while they answer', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await join(a, b)
+  const { id } = (await membersAt(a)).find(({ name }) => name === b.rig.appliance.deviceId)!
+  const move = (ipAddress: string) => {
+    const json = { ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' }
+    return b.rig.call('PUT', '/config/network', { as: 'admin', json })
+  }
+  const urlsAt = async (node: typeof a) => (await membersAt(node)).find((member) => member.id === id)!.urls
+  const address = freeAddress()
+  assert.match((await expect(412, move(address))).json().message, /subject alternative name/)
+  assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address)
+
+  const { text: csr } = await b.rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
+  const put = (...addresses: string[]) =>
+    b.rig.call('PUT', '/config/tls/cert.pem', {
+      as: 'admin',
+      body: ca.sign(csr(), ...addresses, '127.0.0.1'),
+      headers: { 'content-type': 'application/x-pem-file' },
+    })
+  await expect(201, put(b.address, address))
+  await until('the others are told', async () => (await move(address)).status === 204)
+  await until('they know', async () => (await urlsAt(a))[0] === `https://${address}:2380`)
+  await expect(412, put(b.address))
+  await expect(201, put(address))
+  await restart(b)
+  await unlock(b, UNLOCK)
+  await until('they find it', async () => (await a.rig.call('PUT', '/namespaces/x', { as: 'admin' })).status === 204)
+  assert.deepEqual(await urlsAt(b), [`https://${address}:2380`])
+
+  // An address that was wrong can be mended by whoever the others do not hear any more.
+  await expect(201, put(address, b.address))
+  await a.etcd.service.stop()
+  await until('it misses them', async () => (await b.rig.call('PUT', '/namespaces/y', { as: 'admin' })).status === 503)
+  await until('it has moved', async () => (await move(b.address)).status === 204)
+  assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address)
 })
 
 test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {

@@ -55,7 +55,7 @@ export const NO_ETCD: EtcdService = {
 }
 
 /** Port 2380 is fixed; the whole of 127.0.0.0/8 is this machine's. */
-const freeAddress = (): string => `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`
+export const freeAddress = (): string => `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(2, 255)}`
 
 let nodes = 0
 

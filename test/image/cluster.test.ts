@@ -1,0 +1,118 @@
+/**
+ * Three devices on a network of their own become one cluster. One loses its power while keys are being made, and comes back with
+ * what the others have; one is removed. With COFFER_SLOW one is updated while the others serve.
+ */
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { hasGo } from '../../image/etcd-program.ts'
+import { API_PORT } from '../../tools/qemu/machine.ts'
+import { ADMIN, expect } from '../support/appliance.ts'
+import { BACKUP_PASSPHRASE, bringIn, certify, until } from '../support/cluster.ts'
+import { type ClusterCa, createClusterCa } from '../support/cluster-ca.ts'
+import { createEthernet, type Ethernet } from '../support/ethernet.ts'
+import { type Appliance, boot, onMachines } from '../support/machine.ts'
+import { buildImage, type Image, makeDirectory } from './images.ts'
+import { makeProvisionedDisk } from './provisioned.ts'
+
+const DISK_BYTES = 640 * 2 ** 20
+const KEYS_BEFORE_CUT = 3
+const KEYS_AFTER_CUT = 3
+const UNATTENDED = { as: ADMIN, json: { status: 'on' } }
+
+const onDevices = () =>
+  hasGo() || process.env.CI === 'true'
+    ? onMachines()
+    : { ...onMachines(), skip: 'to run this: install Go, see image/etcd/README.md' }
+
+/** A device that may be off. */
+interface Node {
+  address: string
+  disk: string
+  device: Appliance
+}
+
+test('three devices are one cluster', onDevices(), async (t) => {
+  const image = await buildImage()
+  const ca = createClusterCa(t)
+  const addresses = [1, 2, 3].map((number) => `192.168.1.${number}`)
+  const ethernet = await createEthernet(t, makeDirectory(t), addresses, API_PORT)
+  const nodes: Node[] = []
+  for (const address of addresses) {
+    const disk = await makeProvisionedDisk(t, image, (coffer) => prepare(coffer, address, ca), DISK_BYTES)
+    nodes.push({ address, disk, device: await switchOn(t, image, ethernet, { address, disk }) })
+  }
+  const [first, second, third] = nodes as [Node, Node, Node]
+  await Promise.all(nodes.map(({ device }) => device.answers()))
+
+  for (const { address, device } of [second, third]) {
+    await bringIn(first.device, device, address)
+    await expect(204, device.call('PUT', '/config/unattended-boot', UNATTENDED))
+  }
+  assert.equal((await membersOf(first)).filter(({ learner }) => !learner).length, 3)
+
+  await t.test('one that loses its power comes back with what the others have', async () => {
+    const made: string[] = []
+    const make = async (): Promise<void> => {
+      const id = `key-${made.length}`
+      await until(id, async () => {
+        const json = { id, type: 'EC_P256', mechanisms: ['ECDSA_Signature'] }
+        const { status } = await first.device.call('POST', '/keys/generate', { as: ADMIN, json })
+        return status === 201 || status === 409
+      })
+      made.push(id)
+    }
+    while (made.length < KEYS_BEFORE_CUT) await make()
+    const writing = make()
+    await third.device.kill()
+    await writing
+    while (made.length < KEYS_BEFORE_CUT + KEYS_AFTER_CUT) await make()
+    third.device = await switchOn(t, image, ethernet, third)
+    await third.device.answers()
+    await until('open device', async () => (await third.device.state()) === 'Operational')
+    for (const { device } of nodes) assert.deepEqual((await keysOf(device)).sort(), made)
+    const { stdout } = { stdout: third.device.output() }
+    assert.doesNotMatch(stdout, /cluster's etcd (?:crashed|ended)/)
+  })
+
+  await t.test('one that is removed is Failed, and the others go on', async () => {
+    const { id } = (await membersOf(first)).find(({ urls }) => urls.includes(`https://${second.address}:2380`))!
+    await until('removal', async () => {
+      const { status } = await first.device.call('DELETE', `/cluster/members/${id}`, { as: ADMIN })
+      return status === 204 || status === 404
+    })
+    await until('failure', async () => (await second.device.state()) === 'Failed')
+    await until('change', async () => {
+      const json = { realName: 'Olivia', role: 'Operator', passphrase: 'words of an operator' }
+      return (await third.device.call('PUT', '/users/olivia', { as: ADMIN, json })).status === 201
+    })
+    await expect(200, first.device.call('GET', '/users/olivia', { as: ADMIN }))
+  })
+})
+
+/** What a device of a cluster needs, before it is one: the address and a certificate for it. */
+async function prepare(coffer: Parameters<typeof certify>[0], address: string, ca: ClusterCa): Promise<void> {
+  const network = { ipAddress: address, netmask: '255.255.255.0', gateway: '0.0.0.0' }
+  await expect(204, coffer.call('PUT', '/config/network', { as: ADMIN, json: network }))
+  await certify(coffer, ca, address)
+  const json = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
+  await expect(204, coffer.call('PUT', '/config/backup-passphrase', { as: ADMIN, json }))
+  await expect(204, coffer.call('PUT', '/config/unattended-boot', UNATTENDED))
+}
+
+/** Each has a MAC address that ends like its own. */
+function switchOn(
+  t: TestContext,
+  image: Image,
+  { socket, portTo }: Ethernet,
+  { address, disk }: Pick<Node, 'address' | 'disk'>,
+): Promise<Appliance> {
+  const macAddress = `52:54:00:12:34:0${address.at(-1)}`
+  return boot(t, image, { disk, cable: { socket, macAddress }, apiPort: portTo(address) })
+}
+
+const membersOf = async ({ device }: Node): Promise<{ id: string; urls: string[]; learner: boolean }[]> =>
+  (await expect(200, device.call('GET', '/cluster/members', { as: ADMIN }))).json()
+
+const keysOf = async (device: Appliance): Promise<string[]> =>
+  (await expect(200, device.call('GET', '/keys', { as: ADMIN }))).json<{ id: string }[]>().map(({ id }) => id)
