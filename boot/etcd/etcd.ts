@@ -40,7 +40,7 @@ const PATIENCE: RestartPatience = {
   steadyMs: 60_000,
   stopMsMax: 5000, // to hand its lead over; nothing is lost that it did not keep before it answered
 }
-const VERSION_MS_MAX = 10_000
+const VERSION_MS_MAX = 60_000 // of a machine that has just been started
 const NICE = -5 // before those that sign: late heartbeats mean elections
 const REMOVED = 'it is no member of the cluster any more'
 /** By its own log, when it hears of that. */

@@ -19,6 +19,7 @@ const SNAPSHOT_ENTRIES = 1000
 const CATCHUP_ENTRIES = 500
 const WALS_MAX = 2
 const QUOTA_BYTES = 2 * 1024 ** 3
+const SLOW = '1s' // a request that is worth a line of the log
 
 /** Nothing of ours. Beyond this much memory Go's collector works harder; with less it would have no room to read its log. */
 export const ETCD_ENVIRONMENT = { GOMEMLIMIT: '192MiB' }
@@ -50,7 +51,7 @@ export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: V
     ...[`--snapshot-count=${SNAPSHOT_ENTRIES}`, ...catchup(version)],
     ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${QUOTA_BYTES}`],
     '--pre-vote=true', // one that comes back does not unseat a leader: by default only since 3.5
-    ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn'],
+    ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn', ...patience(version)],
   ]
 }
 
@@ -62,12 +63,17 @@ const TLS = [
   '--peer-client-cert-auth=true',
 ]
 
-function catchup({ major, minor }: Version): string[] {
-  const isKnown = (since: number): boolean => major > 3 || (major === 3 && minor >= since)
-  if (isKnown(6)) return [`--snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
-  if (isKnown(5)) return [`--experimental-snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
+const isKnown = ({ major, minor }: Version, since: number): boolean => major > 3 || (major === 3 && minor >= since)
+
+function catchup(version: Version): string[] {
+  if (isKnown(version, 6)) return [`--snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
+  if (isKnown(version, 5)) return [`--experimental-snapshot-catchup-entries=${CATCHUP_ENTRIES}`]
   return []
 }
+
+/** By itself it warns of each request that takes a tenth of a second, which on a small device is each beside many signatures. */
+const patience = (version: Version): string[] =>
+  isKnown(version, 6) ? [`--warning-apply-duration=${SLOW}`, `--warning-unary-request-duration=${SLOW}`] : []
 
 /** At the address that the firmware listens at, with the port that the others use. */
 export function listenUrlAt(host: string, peerUrl: string): string {

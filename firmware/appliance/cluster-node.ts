@@ -17,6 +17,7 @@ import { describe } from './tolerance.ts'
 
 const LOOK_MS = 1000
 const ANSWER_MS_MAX = 2000
+const RUN_AGAIN_MS = 10_000
 
 export interface ClusterNodeOptions {
   etcd: EtcdService | undefined
@@ -53,6 +54,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
   const { store, configuration, log, nowMs } = options
   const service = options.etcd?.available ? options.etcd : null
   let isChanging = false
+  let attempts = new AbortController()
   let watch: { contact: Contact; client: Etcd; stop: AbortController } | null = null
 
   const membership = (): Membership | null => {
@@ -71,22 +73,35 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     }
   }
 
-  /** One that has lost its directory is not begun anew under the same name: a member without its log breaks raft. */
-  async function run({ name, peerUrl, token }: Membership): Promise<void> {
-    try {
-      const tls = configuration.tls.peerIdentity()
-      await service!.run({ how: 'run', name, peerUrl, token, members: [], tls })
-    } catch (error) {
-      log.error('general', `the etcd of this node does not run: ${describe(error)}`)
+  /**
+   * Tries until it is done: a machine that has just been started may take long. But one that has lost its directory is not begun anew
+   * under the same name: a member without its log breaks raft.
+   */
+  async function run({ name, peerUrl, token }: Membership, { signal }: AbortController): Promise<void> {
+    for (let said: string | null = null; !signal.aborted; ) {
+      try {
+        const tls = configuration.tls.peerIdentity()
+        return await service!.run({ how: 'run', name, peerUrl, token, members: [], tls })
+      } catch (error) {
+        const problem = describe(error)
+        if (problem !== said) log.error('general', `the etcd of this node does not run: ${problem}`)
+        said = problem
+        if (error instanceof CofferError && error.code === 'conflict') return
+      }
+      await wait(RUN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => {})
     }
   }
 
   const runAgain = (): void => {
     const held = membership()
-    if (watch !== null && held?.stage === 'member') void actAlone(() => run(held))
+    if (watch === null || held?.stage !== 'member') return
+    attempts.abort()
+    attempts = new AbortController()
+    void actAlone(() => run(held, attempts))
   }
 
   function end(): void {
+    attempts.abort()
     watch?.stop.abort()
     watch?.client.close()
     watch = null

@@ -1,14 +1,16 @@
-/** What the firmware on the device cannot do, tried from inside by a probe that test builds alone have. */
+/** What the firmware and etcd on the device cannot do, tried from inside by a probe that test builds alone have. */
 
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, type TestContext, test } from 'node:test'
+import { hasGo } from '../../image/etcd-program.ts'
 import { bundle } from '../../tools/build.ts'
 import { boot, onMachines } from '../support/machine.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { buildImage, type Image, makeDirectory } from './images.ts'
 import { bundleProbe } from './probe/build.ts'
+import { ETCD_SECRET } from './probe/secrets.ts'
 
 const CHECKS = [
   'an ordinary user without further groups',
@@ -28,6 +30,15 @@ const CHECKS = [
   'no descriptor of anybody else',
   'limits of its own',
   'nothing of the machine in the environment',
+]
+const CHECKS_OF_ETCD = [
+  'an ordinary user without further groups',
+  'no capabilities in any set',
+  'no new privileges',
+  'goes before the firmware when memory runs out',
+  'reads no secret of the system',
+  'writes nothing but its own',
+  'writes its own',
 ]
 /** What a host gives up but a device must not: these have to fail there, or they could not fail at all. */
 const NOT_ON_A_HOST = [
@@ -62,12 +73,13 @@ function readFindings(output: string): Findings {
   }
 }
 
-test('the firmware on the device can do nothing but its work', onMachines(), async (t) => {
+test('the firmware and etcd on the device can do nothing but their work', onMachines(), async (t) => {
   const image: Image = await buildImage({ bundle: PROBE })
   const machine = await boot(t, image, { tpm: makeDirectory(t) })
   await machine.see(/probe: finished\r?\n/)
   const { checks, there } = readFindings(machine.output())
-  assert.deepEqual(Object.fromEntries(checks), Object.fromEntries(CHECKS.map((name) => [name, 'holds'])))
+  const wanted = hasGo() ? [...CHECKS, ...CHECKS_OF_ETCD.map((name) => `etcd: ${name}`)] : CHECKS
+  assert.deepEqual(Object.fromEntries(checks), Object.fromEntries(wanted.map((name) => [name, 'holds'])))
   for (const path of [
     '/efi/EFI/BOOT/BOOTX64.EFI',
     '/dev/tpm0',
@@ -76,6 +88,7 @@ test('the firmware on the device can do nothing but its work', onMachines(), asy
     '/dev/vda3', // where an update's root goes
     '/dev/vda4',
     '/proc/1/environ',
+    ...(hasGo() ? [ETCD_SECRET] : []),
   ])
     assert.ok(there.includes(path), `${path} is not there, so that it cannot be read proves nothing`)
   assert.equal(await machine.state(), 'Unprovisioned')

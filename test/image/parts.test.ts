@@ -7,9 +7,11 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
+import { neededLibraries } from '../../image/elf.ts'
+import { licenseOf } from '../../image/etcd-program.ts'
 import { buildConsole } from '../../tools/build-console.ts'
 import { onMachines } from '../support/machine.ts'
-import { buildImage, type Image, makeDirectory } from './images.ts'
+import { buildImage, type Image, makeDirectory, needsGo } from './images.ts'
 import { findPartition, readBytes } from './replay.ts'
 
 interface Component {
@@ -19,6 +21,7 @@ interface Component {
   purl?: string
   hashes?: { alg: string; content: string }[]
   properties?: { name: string; value: string }[]
+  licenses?: { expression: string }[]
   components?: Component[]
 }
 
@@ -166,6 +169,40 @@ test(
       const manifest = readFileSync(join(import.meta.dirname, `../../node_modules/${name}/package.json`), 'utf8')
       assert.equal(version, (JSON.parse(manifest) as { version: string }).version, name)
     }
+  },
+)
+
+test(
+  'the modules of etcd are those that its program on the image says it is made of, each with a licence',
+  needsGo(),
+  (t) => {
+    const { root } = unpack(makeDirectory(t))
+    const program = join(root, 'usr/bin/etcd')
+    assert.deepEqual(neededLibraries(readFileSync(program)), [])
+    const said = execFileSync('go', ['version', '-m', program], { encoding: 'utf8' })
+    const modules = [...said.matchAll(/^\tdep\t(\S+)\t(\S+)\t(\S+)$/gm)].map(([, ...parts]) => parts)
+    const { version, components } = parts.components.find(({ name }) => name === 'etcd')!
+    const inside = components!.filter(({ type }) => type === 'library')
+    assert.deepEqual(
+      inside.map(({ name, version, properties }) => [name, version, properties![0]!.value]),
+      modules,
+    )
+    assert.ok(modules.some(([path, ours]) => path === 'go.etcd.io/etcd/server/v3' && ours === `v${version}`))
+    const go = components!.find(({ type }) => type === 'platform')!
+    assert.match(said, new RegExp(`: go${go.version!.replaceAll('.', '\\.')}\n`))
+    const texts = readFileSync(join(root, 'usr/share/doc/etcd/LICENSES.txt'), 'utf8').split('\n')
+    for (const { name, version, licenses } of [go, ...inside]) {
+      assert.ok(
+        texts.some((line) => line.toLowerCase() === `${name} ${version}`.toLowerCase()),
+        name,
+      )
+      assert.match(licenses![0]!.expression, /^(?:Apache-2\.0|BSD-[23]-Clause|MIT)(?: AND |$)/)
+    }
+    assert.throws(
+      () => licenseOf({ path: 'example.org/x', text: 'All rights reserved.' }),
+      /^Error: example.org\/x has no licence/,
+    )
+    assert.equal(licenseOf({ path: 'x', text: 'Redistributions in binary form ...\nNeither the name' }), 'BSD-3-Clause')
   },
 )
 

@@ -21,7 +21,7 @@ const LOOPBACK = '127.0.0.1' // where connections on this machine come from
 const PORT = 8443
 const PEER_PORT = 2380
 const FORWARDED = 100 // added to the last number of an address, is where the others find it
-const DEADLINE_MS = 120_000 // the machine may be busy
+const DEADLINE_MS = 300_000 // the machine may be busy, or emulated
 const STATUS_MS_MAX = 500
 const LONG_MS = 600_000 // with 100,000 keys
 

@@ -11,7 +11,7 @@ import { setPriority } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { Worker } from '../../../firmware/base/confinement.ts'
-import { SECRETS } from './secrets.ts'
+import { FOREIGN, SECRETS } from './secrets.ts'
 
 const START_MS = 1500 // the firmware is up by then, with all of its descriptors open
 const EXTENSION = `linux-${process.arch}.node`
@@ -111,8 +111,6 @@ const checks: Record<string, Check> = {
   },
   'nothing of the machine in the environment': () => expectEqual(Object.keys(process.env).join(' '), 'GLIBC_TUNABLES'),
 }
-
-const FOREIGN = ['/tmp', '/data', '/run', '/dev/shm', '/efi', '/app', ''].map((place) => `${place}/coffer-probe`)
 
 /** A field of proc(5)'s status, with single spaces. */
 function status(field: string): string {

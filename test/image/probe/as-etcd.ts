@@ -1,0 +1,44 @@
+/** What the user that etcd runs as cannot do on the device, tried by a shell in its place. */
+
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { BUSYBOX } from '../../../boot/device/system/programs.ts'
+import { dataIn, type EtcdRunner } from '../../../boot/etcd/runner.ts'
+import { ETCD_SECRET, FOREIGN, SECRETS } from './secrets.ts'
+
+/** Each check prints one line, as those of the firmware do. */
+export function tryAsEtcd({ launcher, directory, makeDirectory }: EtcdRunner): void {
+  makeDirectory()
+  writeFileSync(ETCD_SECRET, 'x')
+  const closed = [...SECRETS.filter((path) => path !== ETCD_SECRET), '/data/store', '/data/device.key']
+  const script = [
+    FUNCTIONS,
+    `check 'an ordinary user without further groups' same "$($b id -u) $($b id -g) $($b id -G)" '1003 1003 1003'`,
+    `check 'no capabilities in any set' same "$($b grep -c '^Cap.*:.0000000000000000$' /proc/self/status)" 5`,
+    `check 'no new privileges' $b grep -q 'NoNewPrivs:.1$' /proc/self/status`,
+    `check 'goes before the firmware when memory runs out' same "$($b cat /proc/self/oom_score_adj)" 600`,
+    `check 'reads no secret of the system' all unreadable ${closed.join(' ')}`,
+    `check 'writes nothing but its own' all unwritable ${FOREIGN.join(' ')} /data/store/probe`,
+    `check 'writes its own' $b touch ${dataIn(directory)}/probe-2`,
+  ].join('\n')
+  const [program, ...parameters] = [...launcher, BUSYBOX, 'sh', '-c', script]
+  const { stdout, stderr } = spawnSync(program!, parameters, { encoding: 'utf8', env: {} })
+  console.log(`${stdout}${stderr}`.trim())
+}
+
+const FUNCTIONS = `
+b=${BUSYBOX}
+check() {
+  what=$1
+  shift
+  if "$@"; then echo "probe: etcd: $what: holds"; else echo "probe: etcd: $what: DOES NOT HOLD: $*"; fi
+}
+same() { [ "$1" = "$2" ]; }
+all() {
+  how=$1
+  shift
+  for path; do $how "$path" || { echo "$path" is not "$how"; return 1; }; done
+}
+unreadable() { ! { $b ls "$1/" || $b head -c 1 "$1"; } >/dev/null 2>&1; }
+unwritable() { ! $b touch "$1" 2>/dev/null; }
+`
