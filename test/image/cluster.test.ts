@@ -7,8 +7,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { API_PORT } from '../../tools/qemu/machine.ts'
 import { ADMIN, expect } from '../support/appliance.ts'
-import { BACKUP_PASSPHRASE, bringIn, certify, until } from '../support/cluster.ts'
-import { type ClusterCa, createClusterCa } from '../support/cluster-ca.ts'
+import { bringIn, equip, until } from '../support/cluster.ts'
+import { createClusterCa } from '../support/cluster-ca.ts'
 import { createEthernet, type Ethernet } from '../support/ethernet.ts'
 import { type Appliance, boot } from '../support/machine.ts'
 import { buildImage, type Image, makeDirectory, needsGo } from './images.ts'
@@ -17,11 +17,11 @@ import { makeProvisionedDisk } from './provisioned.ts'
 const DISK_BYTES = 640 * 2 ** 20
 const KEYS_BEFORE_CUT = 3
 const KEYS_AFTER_CUT = 3
-const UNATTENDED = { as: ADMIN, json: { status: 'on' } }
 
 /** A device that may be off. */
 interface Node {
   address: string
+  peerUrl: string
   disk: string
   device: Appliance
 }
@@ -33,16 +33,14 @@ test('three devices are one cluster', needsGo(), async (t) => {
   const ethernet = await createEthernet(t, makeDirectory(t), addresses, API_PORT)
   const nodes: Node[] = []
   for (const address of addresses) {
-    const disk = await makeProvisionedDisk(t, image, (coffer) => prepare(coffer, address, ca), DISK_BYTES)
-    nodes.push({ address, disk, device: await switchOn(t, image, ethernet, { address, disk }) })
+    const peerUrl = `https://${address}:2380`
+    const disk = await makeProvisionedDisk(t, image, ({ call }) => equip({ call, peerUrl }, ca), DISK_BYTES)
+    nodes.push({ address, peerUrl, disk, device: await switchOn(t, image, ethernet, { address, disk }) })
   }
   const [first, second, third] = nodes as [Node, Node, Node]
   await Promise.all(nodes.map(({ device }) => device.answers()))
 
-  for (const { address, device } of [second, third]) {
-    await bringIn(first.device, device, address)
-    await expect(204, device.call('PUT', '/config/unattended-boot', UNATTENDED))
-  }
+  for (const node of [second, third]) await bringIn(peerOf(first), peerOf(node))
   assert.equal((await membersOf(first)).filter(({ learner }) => !learner).length, 3)
 
   await t.test('one that loses its power comes back with what the others have', async () => {
@@ -70,7 +68,7 @@ test('three devices are one cluster', needsGo(), async (t) => {
   })
 
   await t.test('one that is removed is Failed, and the others go on', async () => {
-    const { id } = (await membersOf(first)).find(({ urls }) => urls.includes(`https://${second.address}:2380`))!
+    const { id } = (await membersOf(first)).find(({ urls }) => urls.includes(second.peerUrl))!
     await until('removal', async () => {
       const { status } = await first.device.call('DELETE', `/cluster/members/${id}`, { as: ADMIN })
       return status === 204 || status === 404
@@ -84,16 +82,6 @@ test('three devices are one cluster', needsGo(), async (t) => {
   })
 })
 
-/** What a device of a cluster needs, before it is one: the address and a certificate for it. */
-async function prepare(coffer: Parameters<typeof certify>[0], address: string, ca: ClusterCa): Promise<void> {
-  const network = { ipAddress: address, netmask: '255.255.255.0', gateway: '0.0.0.0' }
-  await expect(204, coffer.call('PUT', '/config/network', { as: ADMIN, json: network }))
-  await certify(coffer, ca, address)
-  const json = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
-  await expect(204, coffer.call('PUT', '/config/backup-passphrase', { as: ADMIN, json }))
-  await expect(204, coffer.call('PUT', '/config/unattended-boot', UNATTENDED))
-}
-
 /** Each has a MAC address that ends like its own. */
 function switchOn(
   t: TestContext,
@@ -104,6 +92,8 @@ function switchOn(
   const macAddress = `52:54:00:12:34:0${address.at(-1)}`
   return boot(t, image, { disk, cable: { socket, macAddress }, apiPort: portTo(address) })
 }
+
+const peerOf = ({ peerUrl, device }: Node) => ({ peerUrl, call: device.call })
 
 const membersOf = async ({ device }: Node): Promise<{ id: string; urls: string[]; learner: boolean }[]> =>
   (await expect(200, device.call('GET', '/cluster/members', { as: ADMIN }))).json()
