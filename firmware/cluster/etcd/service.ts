@@ -57,7 +57,7 @@ export interface EtcdPatience {
 }
 
 const PATIENCE: EtcdPatience = {
-  answerMsMax: 60_000, // a joiner may have to wait for an election
+  answerMsMax: 180_000, // a joiner may have to wait for an election, on a small machine that signs
   pollMs: 50,
 }
 const POLL_TIMEOUT_MS = 1000
