@@ -27,6 +27,7 @@ export const MEMBERS_MAX = 7 // more make every change slower, and no failure mo
 const MEMBER_ID_BYTES = 8
 const TOKEN_BYTES = 16
 const ANSWER_MS_MAX = 5000
+const GIVEN_UP_MS = 10_000 // since they answered last: an address that was wrong must be mended without them
 /** etcd changes no members until each was reached for five seconds: one that was promoted only just is waited for. */
 const HEALTHY_MS_MAX = 15_000
 const HEALTHY_RETRY_MS = 250
@@ -172,8 +173,13 @@ export function createMembers(options: MembersOptions): Members {
     if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl)) return
     configuration.tls.assertFitForPeers(ipAddress)
     assertAdmitted()
-    if (node.lostMs === 0) await changing(() => node.client.updateMember(membership.memberId, [peerUrl]))
-    else log.warning('general', 'the others do not answer and are not told of the new address: set it at one of them')
+    try {
+      await node.client.updateMember(membership.memberId, [peerUrl])
+    } catch (error) {
+      if (!(error instanceof EtcdError)) throw error
+      if (error.code !== 'unavailable' || node.lostMs < GIVEN_UP_MS) throw refusalOf(error)
+      log.warning('general', 'the others do not answer and are not told of the new address: set it at one of them')
+    }
     options.store.records.write((device) => openMembership(device).put({ ...membership, peerUrl }))
     configuration.tls.peerHost = ipAddress
   }
