@@ -111,5 +111,5 @@ test('no release has the probe in it', async (t) => {
   const holdsProbe = (directory: string) =>
     readdirSync(directory).filter((name) => readFileSync(join(directory, name)).includes('DOES NOT HOLD'))
   assert.deepEqual(holdsProbe(release), [])
-  assert.deepEqual(holdsProbe(PROBE), ['firmware.js'])
+  assert.deepEqual(holdsProbe(PROBE), ['device.js', 'firmware.js'])
 })
