@@ -101,11 +101,14 @@ describe('E90: making a bot', () => {
     assert.deepEqual([shown.bot_type, shown.api_key, shown.services], [2, api_key, []])
     const bot = botClient(user_id)
     await bot.post('/messages', { type: 'channel', to: 'alarms', topic: 'fire', content: 'It burns' })
-    for (const { row, method, path, who } of [...DECLARATIONS, ...OTHER_DECLARATIONS]) {
+    const headers = { authorization: `Basic ${Buffer.from(`${bot.user.email}:${bot.key}`).toString('base64')}` }
+    const all = [...DECLARATIONS.map((one) => ({ ...one, path: `/api/v1${one.path}` })), ...OTHER_DECLARATIONS]
+    for (const { row, method, path, who } of all) {
       if (who === 'nobody' || row === 'E10') continue
-      const concrete = path.replaceAll(/:\w+/g, '1')
-      const { status, body } = await bot.call(method, concrete)
-      assert.deepEqual([status, body.code], [401, 'UNAUTHORIZED'], `${row} ${method} ${path}`)
+      const url = `http://chat.example${path.replaceAll(/:\w+/g, '1')}`
+      const answer = await rig.chat.api.request(url, { method, headers })
+      const { code } = (await answer.json()) as { code: string }
+      assert.deepEqual([answer.status, code], [401, 'UNAUTHORIZED'], `${row} ${method} ${path}`)
     }
   })
 
