@@ -117,6 +117,7 @@ export function createModel(): Model {
         if (fails(10)) throw lost()
         return { isDone, revision }
       },
+      members: async () => [{ id: '1', name: '', urls: [], isLearner: false }],
       watch,
     } as Partial<Etcd> as Etcd
   }
