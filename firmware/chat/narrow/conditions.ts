@@ -17,7 +17,9 @@ import { fold } from '../realm/names.ts'
 import { hasOrdinal } from '../realm/runs.ts'
 import { isFound, readSearch, type Search } from '../search/search.ts'
 import type { Runs } from '../store/flags.ts'
+import { sentBy } from '../store/words.ts'
 import { type Candidate, idsOfRanges, type Lead, type Range, STREAMS_MAX, type Stream } from './lead.ts'
+import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -30,6 +32,8 @@ export interface Condition {
   readonly readsText?: boolean
   /** What is found in the text. */
   readonly search?: Search
+  /** Where a search for its messages looks; without it everywhere. */
+  readonly scope?: () => Scope
 }
 
 /** The smaller the rank, the fewer messages. */
@@ -69,21 +73,25 @@ export function conditionOf(term: Term, viewer: Viewer, within: number | null): 
 function positive(term: Term, viewer: Viewer, within: number | null): Condition {
   switch (term.operator) {
     case 'channel':
-      return inRecipients([viewer.channel(term.operand).recipientId], RANK.channel)
+      return inRecipients(viewer, [viewer.channel(term.operand).recipientId], RANK.channel)
     case 'channels':
       return inChannels(viewer, term.operand === 'web-public')
     case 'topic':
       return inTopics(viewer, term.operand, term.negated ? null : within)
     case 'sender': {
       const { id } = term.operand === 'me' ? viewer.self() : viewer.account(term.operand)
-      return { holds: ({ sender }) => sender === id, lead: leadOf(RANK.sender, [{ by: 'sender', id }]) }
+      return {
+        holds: ({ sender }) => sender === id,
+        lead: leadOf(RANK.sender, [{ by: 'sender', id }]),
+        scope: () => [sentBy(id)],
+      }
     }
     case 'dm':
-      return inRecipients(viewer.conversation(term.operand), RANK.conversation)
+      return inRecipients(viewer, viewer.conversation(term.operand), RANK.conversation)
     case 'dm-including':
-      return inRecipients(viewer.conversationsWith(term.operand, 1), RANK.conversation)
+      return inRecipients(viewer, viewer.conversationsWith(term.operand, 1), RANK.conversation)
     case 'group-pm-with':
-      return inRecipients(viewer.conversationsWith(term.operand, 3), RANK.conversation)
+      return inRecipients(viewer, viewer.conversationsWith(term.operand, 3), RANK.conversation)
     case 'is':
       return IS[term.operand](viewer)
     case 'has': {
@@ -109,12 +117,13 @@ const HAS = { attachment: HAS_ATTACHMENT, image: HAS_IMAGE, link: HAS_LINK, reac
 const leadOf = (rank: number, streams: readonly Stream[]): RankedLead | null =>
   streams.length > STREAMS_MAX ? null : { rank, lead: { streams } }
 
-function inRecipients(ids: readonly number[], rank: number): Condition {
+function inRecipients({ realm }: Viewer, ids: readonly number[], rank: number): Condition {
   const set = new Set(ids)
   const streams = ids.map((id): Stream => ({ by: 'recipient', id }))
   return {
     holds: ({ recipient }) => set.has(recipient),
     lead: leadOf(ids.length > 1 ? RANK.several : rank, streams),
+    scope: () => scopeOfRecipients(realm.store, ids),
   }
 }
 
@@ -142,13 +151,14 @@ function inTopics({ realm, sight }: Viewer, name: string, within: number | null)
   return {
     holds: ({ topic }) => set.has(topic),
     lead: leadOf(ids.length > 1 ? RANK.several : RANK.topic, streams),
+    scope: () => scopeOfTopics(realm.store, ids),
   }
 }
 
 type IsOperand = Extract<Term, { operator: 'is' }>['operand']
 
 const IS: Readonly<Record<IsOperand, (viewer: Viewer) => Condition>> = {
-  dm: (viewer) => inRecipients(viewer.conversationsWith(viewer.self().id, 1), RANK.conversation),
+  dm: (viewer) => inRecipients(viewer, viewer.conversationsWith(viewer.self().id, 1), RANK.conversation),
   starred(viewer) {
     const starred = viewer.realm.store.flags.allRuns(viewer.self().id, 'starred')
     return {

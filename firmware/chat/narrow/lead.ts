@@ -16,6 +16,8 @@ export type Stream =
   | { readonly by: 'history'; readonly user: number }
   | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
   | { readonly by: 'mention'; readonly user: number; readonly bits: number }
+  /** Messages with words: as matchOf of store/words.ts asks for them. */
+  | { readonly by: 'words'; readonly match: string }
 
 export type Lead =
   | { readonly streams: readonly Stream[] }
@@ -68,6 +70,12 @@ export function readLead(
   return store.select(`${union} ORDER BY id ${ORDER[direction]} LIMIT ?`, [...parameters, count])
 }
 
+/** So many texts are read faster than an index of words is asked. */
+const SMALL = 200
+
+export const isSmall = (store: ChatStore, lead: Lead): boolean =>
+  readLead(store, lead, 'newer', 0, SMALL + 1, false).length <= SMALL
+
 const ORDER = { older: 'DESC', newer: 'ASC' } as const
 const BEYOND = { older: '<', newer: '>' } as const
 
@@ -75,7 +83,7 @@ function streamQuery(
   stream: Stream,
   direction: Direction,
   columns: string,
-): { sql: string; parameters: readonly number[] } {
+): { sql: string; parameters: readonly (number | string)[] } {
   const rest = (id: string) => `${id} ${BEYOND[direction]} ? ORDER BY ${id} ${ORDER[direction]} LIMIT ?`
   switch (stream.by) {
     case 'all':
@@ -106,6 +114,12 @@ function streamQuery(
         sql: `SELECT ${columns} FROM mentions CROSS JOIN messages ON messages.id = mentions.message
           WHERE mentions.user = ? AND mentions.bits & ? AND ${rest('mentions.message')}`,
         parameters: [stream.user, stream.bits],
+      }
+    case 'words':
+      return {
+        sql: `SELECT ${columns} FROM words CROSS JOIN messages ON messages.id = words.rowid
+          WHERE words MATCH ? AND ${rest('words.rowid')}`,
+        parameters: [stream.match],
       }
   }
 }

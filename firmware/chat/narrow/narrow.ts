@@ -3,7 +3,8 @@
 import type { Search } from '../search/search.ts'
 import { type Condition, conditionOf } from './conditions.ts'
 import { withConversation } from './conversation.ts'
-import { type Candidate, type Lead, STREAMS_MAX, type Stream } from './lead.ts'
+import { type Candidate, isSmall, type Lead, STREAMS_MAX, type Stream } from './lead.ts'
+import { leadOfSearch, recipientsOf } from './search-lead.ts'
 import { NarrowError, type Operator, type Term } from './terms.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -61,25 +62,31 @@ function expectOpen(terms: readonly Term[]): void {
   if (closed !== undefined) throw new NarrowError(`${closed.operator} is not for those who have not signed in`)
 }
 
-/** The smallest index of all; where no term has one, of his own history the channels and conversations he reads. */
+/**
+ * The smallest index of all, or, where it is large, that of the words that are searched for; where no term has one, of his
+ * own history the channels and conversations he reads.
+ */
 function leadOf(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): Lead {
   let best: Condition['lead'] = null
   for (const { lead } of conditions) if (lead !== null && (best === null || lead.rank < best.rank)) best = lead
+  const isSearch = conditions.some(({ search }) => search !== undefined)
+  if (isSearch && (best === null || !isSmall(viewer.realm.store, best.lead))) {
+    const found = leadOfSearch(viewer, conditions, isShared)
+    if (found !== null) return found
+  }
   if (best !== null) return best.lead
   const own = isShared ? null : ownStreams(viewer)
   return { streams: own ?? [{ by: 'all' }] }
 }
 
 /** Null: too many. What was sent to him lies in channels that he is or was subscribed to, in conversations, or was moved. */
-function ownStreams({ realm, user }: Viewer): Stream[] | null {
-  if (user === null) return null
-  const { channel, subscriptionsOf, conversationsOf } = realm.state
-  const streams: Stream[] = [{ by: 'moved' }, { by: 'history', user: user.id }]
-  for (const channelId of subscriptionsOf.get(user.id).keys()) {
-    const recipientId = channel.get(channelId)?.recipientId
-    if (recipientId !== undefined) streams.push({ by: 'recipient', id: recipientId })
-  }
-  for (const { recipientId } of conversationsOf(user.id)) streams.push({ by: 'recipient', id: recipientId })
+function ownStreams(viewer: Viewer): Stream[] | null {
+  if (viewer.user === null) return null
+  const streams: Stream[] = [
+    { by: 'moved' },
+    { by: 'history', user: viewer.user.id },
+    ...recipientsOf(viewer).map((id): Stream => ({ by: 'recipient', id })),
+  ]
   return streams.length > STREAMS_MAX ? null : streams
 }
 

@@ -6,7 +6,7 @@ const PREFIX_CHARACTERS_MIN = 3 // shorter beginnings would find nearly everythi
 const PARTS_MAX = 50 // of one search; what is behind them is not looked for
 
 /** Words that follow each other. */
-interface Part {
+export interface Part {
   words: readonly string[]
   /** Whether a word that only begins with the last one is found. */
   isPrefix: boolean

@@ -14,7 +14,7 @@ import { endOfLog, type LogEnd, readFrames } from './log-end.ts'
 import { type Migration, migrate, readVersion } from './schema.ts'
 
 const AUTOCHECKPOINT_PAGES = 1000 // SQLite's own
-const CHECKPOINT_DELAY_MS = 1000 // how long a removed row may still be read from the log, sealed
+const CHECKPOINT_DELAY_MS = 1000 // how long what was changed may still be read from the log, sealed
 
 export interface DatabaseOptions {
   path: string
@@ -34,6 +34,8 @@ export interface SealedDatabase {
   readonly commits: number
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
   transaction<T>(changes: () => T): T
+  /** What was removed or changed lies in the log no longer, which may be said then. While the file is held: once it is released. */
+  clearLog(): void
   /** Everything is in the file, and the file stays as it is until `release`. Throws `storage`. */
   hold(): void
   release(): void
@@ -158,6 +160,10 @@ function sealedDatabase(database: Database, wasClosed: boolean, logEnd: LogEnd):
         if (changesSoFar.get() !== before) checkpointLater()
         return result
       })
+    },
+    clearLog() {
+      clearTimeout(pending)
+      checkpoint()
     },
     hold() {
       onDisk(() => {

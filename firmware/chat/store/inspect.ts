@@ -7,7 +7,9 @@ import type { Database } from 'better-sqlite3'
  * `integrity_check` reads each page, and a page that was changed under its seal cannot be read.
  */
 export function inspectInSlices(database: Database, report: (problem: string) => void): void {
-  const named = database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+  // Not those without pages of their own: FTS5 would go through all words of an index at once, whose tables are here, too.
+  const sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+  const named = database.prepare<[], string>(sql).pluck().all()
   const tables = ['sqlite_schema', ...named] // with the first of them SQLite looks through the unused pages
   const next = (): void => {
     const table = tables.pop()

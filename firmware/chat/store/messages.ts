@@ -1,6 +1,7 @@
 /** Messages: read when they are asked for, never kept in memory. */
 
 import type { Database } from 'better-sqlite3'
+import type { IndexedMessage, Words } from './words.ts'
 
 export interface MessageRow {
   id: number
@@ -36,7 +37,7 @@ export interface Messages {
   get(id: number): MessageRow | undefined
   /** Returns the id, larger than any before. */
   add(row: Omit<MessageRow, 'id'>): number
-  /** Everything but id, sender, time, birth and ordinal. */
+  /** What it says, and what is known of that: `bits`, `client`, `content`, `html` and `extra`. */
   update(row: MessageRow): void
   /** All of a topic, to another recipient. */
   moveTopic(topic: number, recipient: number): void
@@ -47,6 +48,10 @@ export interface Messages {
   /** Of some messages how many are not older, and the first of them. */
   sentSince(ids: readonly number[], time: number): { count: number; first: number | null }
   remove(id: number): void
+  /** Recipients that messages were sent to which lie in this one now, itself among them; at most `limit`. */
+  birthsOf(recipient: number, limit: number): number[]
+  /** The same of a topic. */
+  originsOf(topic: number, limit: number): number[]
   /** The largest id ever given; 0 before the first. */
   maxId(): number
   /** The largest ordinal that a recipient has given; 0 before the first. */
@@ -76,15 +81,17 @@ export interface Messages {
   count(): number
 }
 
-export function prepareMessages(database: Database): Messages {
+export function prepareMessages(database: Database, words: Words): Messages {
   const get = database.prepare<[number], MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM messages WHERE id = ?`)
   const add = database.prepare<[Omit<MessageRow, 'id'>]>(
-    `INSERT INTO messages (sender, recipient, topic, time, birth, ordinal, bits, client, content, html, extra)
-     VALUES (@sender, @recipient, @topic, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
+    `INSERT INTO messages (sender, recipient, topic, origin, time, birth, ordinal, bits, client, content, html, extra)
+     VALUES (@sender, @recipient, @topic, @topic, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
   )
   const update = database.prepare<[MessageRow]>(
-    `UPDATE messages SET recipient = @recipient, topic = @topic, bits = @bits, client = @client, content = @content,
-     html = @html, extra = @extra WHERE id = @id`,
+    `UPDATE messages SET bits = @bits, client = @client, content = @content, html = @html, extra = @extra WHERE id = @id`,
+  )
+  const indexed = database.prepare<[number], IndexedMessage>(
+    'SELECT id, sender, birth, origin, html FROM messages WHERE id = ?',
   )
   const moveTopic = database.prepare('UPDATE messages SET recipient = ? WHERE topic = ? AND topic > 0')
   const place = database.prepare(`UPDATE messages SET recipient = ?, topic = ?, extra = ? WHERE id IN (${THESE})`)
@@ -95,6 +102,8 @@ export function prepareMessages(database: Database): Messages {
     `SELECT count(*) AS count, min(id) AS first FROM messages WHERE id IN (${THESE}) AND time >= ?`,
   )
   const remove = database.prepare('DELETE FROM messages WHERE id = ?')
+  const birthsOf = sourcesOf(database, 'recipient', 'birth')
+  const originsOf = sourcesOf(database, 'topic', 'origin')
   const maxId = database.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").pluck()
   const ordinal = database.prepare<[string], number>('SELECT value FROM counters WHERE name = ?').pluck()
   const nextOrdinal = database
@@ -146,13 +155,28 @@ export function prepareMessages(database: Database): Messages {
   const count = database.prepare<[], number>('SELECT count(*) FROM messages').pluck()
   return {
     get: (id) => get.get(id),
-    add: (row) => Number(add.run(row).lastInsertRowid),
-    update: (row) => void update.run(row),
+    add(row) {
+      const id = Number(add.run(row).lastInsertRowid)
+      words.add({ ...row, id, origin: row.topic })
+      return id
+    },
+    update(row) {
+      const before = indexed.get(row.id)!
+      update.run(row)
+      if (row.html === before.html) return
+      words.remove(before)
+      words.add({ ...before, html: row.html })
+    },
     moveTopic: (topic, recipient) => void moveTopic.run(recipient, topic),
     place: (ids, { recipient, topic, extra }) => void place.run(recipient, topic, extra, JSON.stringify(ids)),
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
     sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
-    remove: (id) => void remove.run(id),
+    remove(id) {
+      words.remove(indexed.get(id)!)
+      remove.run(id)
+    },
+    birthsOf,
+    originsOf,
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
@@ -171,6 +195,19 @@ export function prepareMessages(database: Database): Messages {
     oldestOf: (recipient) => oldestOf.get(recipient),
     count: () => count.get()!,
   }
+}
+
+/** Itself, and from one source to the next in the index, past all messages that have the same. */
+function sourcesOf(database: Database, place: 'recipient' | 'topic', source: 'birth' | 'origin') {
+  const least = `SELECT min(${source}) FROM messages WHERE ${place} = @at AND ${source} <> ${place}`
+  const sources = database
+    .prepare<[{ at: number; limit: number }], number>(
+      `WITH RECURSIVE others (value) AS (
+         ${least} UNION ALL SELECT (${least} AND ${source} > value) FROM others WHERE value IS NOT NULL
+       ) SELECT @at UNION ALL SELECT value FROM others WHERE value IS NOT NULL LIMIT @limit`,
+    )
+    .pluck()
+  return (at: number, limit: number): number[] => sources.all({ at, limit })
 }
 
 /** Ids as a JSON list, in one parameter. */

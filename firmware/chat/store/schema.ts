@@ -14,6 +14,9 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of TOPIC_MOVES) database.exec(statement)
   },
+  (database) => {
+    for (const statement of WORDS) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -70,6 +73,20 @@ const TOPIC_MOVES: readonly string[] = [
     number INTEGER PRIMARY KEY AUTOINCREMENT, topic INTEGER NOT NULL, through INTEGER NOT NULL, json TEXT NOT NULL
   ) STRICT`,
   'CREATE INDEX topic_moves_topic ON topic_moves (topic, number)',
+]
+
+const WORDS: readonly string[] = [
+  // The topic that a message was sent in, which it keeps as it keeps `birth`.
+  'ALTER TABLE messages ADD COLUMN origin INTEGER NOT NULL DEFAULT 0',
+  'UPDATE messages SET origin = topic',
+  // Where the messages of a recipient or a topic come from that were moved into it.
+  'CREATE INDEX messages_births ON messages (recipient, birth) WHERE birth <> recipient',
+  'CREATE INDEX messages_origins ON messages (topic, origin) WHERE origin <> topic',
+  // See store/words.ts, which fills them. Without secure-delete, words of removed rows would stay until segments are merged.
+  `CREATE VIRTUAL TABLE words USING fts5 (text, scope, content = '', prefix = '3', tokenize = 'ascii')`,
+  `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`,
+  `CREATE VIRTUAL TABLE topic_words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
+  `INSERT INTO topic_words (topic_words, rank) VALUES ('secure-delete', 1)`,
 ]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */

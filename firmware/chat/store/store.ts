@@ -2,7 +2,9 @@
 
 import { join } from 'node:path'
 import { wipe } from '../../base/secret.ts'
+import { createStepSize, threadMs } from '../../base/step-size.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
+import { onDisk } from '../../store/failure.ts'
 import { type Copying, createCopying } from './copying.ts'
 import { openDatabase, type SealedDatabase } from './database.ts'
 import { FILE_MIGRATIONS, type Files, prepareFiles } from './files.ts'
@@ -15,6 +17,7 @@ import { MIGRATIONS, type Migration } from './schema.ts'
 import { prepareThings, type Things } from './things.ts'
 import { prepareTopics, type Topics } from './topics.ts'
 import { prepareUploads, type Uploads } from './uploads.ts'
+import { prepareWords, type Words } from './words.ts'
 
 export interface StoreOptions {
   directory: string
@@ -26,12 +29,15 @@ export interface ChatStore {
   readonly things: Things
   readonly messages: Messages
   readonly topics: Topics
+  readonly words: Words
   readonly flags: Flags
   readonly queues: SavedQueues
   readonly uploads: Uploads
   readonly files: Files
   /** All or nothing, and on disk when it returns. The realm's `change` is what calls it. */
   transaction<T>(changes: () => T): T
+  /** For whoever says that messages are gone: they are out of the log as well. While a backup is made they are once it ends. */
+  clearLog(): void
   /** Rows of a statement that is put together, as a narrow's is. What users wrote comes in as a parameter, never as text. */
   select<T>(sql: string, parameters: readonly unknown[]): T[]
   /** How many transactions the database has seen in its life. */
@@ -57,7 +63,9 @@ export const databasePath = (directory: string): string => join(directory, DATAB
 export function openStore(options: StoreOptions): ChatStore {
   const chat = open(options, 'chat.db', MIGRATIONS)
   let files: Opened
+  let words: Words
   try {
+    words = onDisk(() => prepareWords(chat.sealed.database))
     files = open(options, 'files.db', FILE_MIGRATIONS)
   } catch (error) {
     chat.sealed.close()
@@ -65,16 +73,19 @@ export function openStore(options: StoreOptions): ChatStore {
   }
   const copying = createCopying([chat, files])
   const { database, transaction } = chat.sealed
+  indexInSlices(chat.sealed, words)
   const things = prepareThings(database)
   return {
     things,
-    messages: prepareMessages(database),
-    topics: prepareTopics(database),
+    messages: prepareMessages(database, words),
+    topics: prepareTopics(database, words),
+    words,
     flags: prepareFlags(database),
     queues: prepareQueues(database),
     uploads: prepareUploads(database),
     files: prepareFiles(files.sealed),
     transaction,
+    clearLog: chat.sealed.clearLog,
     select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
     get commits() {
       return chat.sealed.commits
@@ -92,6 +103,29 @@ export function openStore(options: StoreOptions): ChatStore {
     },
   }
 }
+
+/** What the index of words lacks, so that others go on between. */
+function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {
+  const step = createStepSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
+  const next = (): void => {
+    if (!database.open) return
+    const beganMs = threadMs()
+    try {
+      if (transaction(() => words.index(step.value))) return
+    } catch {
+      setTimeout(next, INDEXING_RETRY_MS).unref() // no room for it: it is searched without, until there is
+      return
+    }
+    step.took(threadMs() - beganMs)
+    setImmediate(next).unref()
+  }
+  if (!words.isComplete) setImmediate(next).unref()
+}
+
+const INDEXED_FIRST = 100 // messages
+const INDEXED_MAX = 2000
+const INDEXING_MS = 10 // of one turn
+const INDEXING_RETRY_MS = 60_000
 
 interface Opened {
   path: string

@@ -1,6 +1,7 @@
 /** Topics: their names and what befell them as a whole once, messages refer to them. A topic without messages has no row. */
 
 import type { Database } from 'better-sqlite3'
+import type { Words } from './words.ts'
 
 export interface TopicRow {
   id: number
@@ -37,7 +38,7 @@ export interface Topics {
   list(recipient: number): { id: number; name: string; maxId: number }[]
 }
 
-export function prepareTopics(database: Database): Topics {
+export function prepareTopics(database: Database, words: Words): Topics {
   const get = database.prepare<[number], TopicRow>('SELECT * FROM topics WHERE id = ?')
   const find = database.prepare<[number, string], TopicRow>('SELECT * FROM topics WHERE recipient = ? AND folded = ?')
   const newest = database
@@ -62,9 +63,18 @@ export function prepareTopics(database: Database): Topics {
     get: (id) => get.get(id),
     find: (recipient, folded) => find.get(recipient, folded),
     newest: (id) => newest.get(id) ?? undefined,
-    add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
-    rename: (id, recipient, name, folded) => void rename.run(recipient, name, folded, id),
+    add(recipient, name, folded) {
+      const id = Number(add.run(recipient, name, folded).lastInsertRowid)
+      words.addTopic(id, name)
+      return id
+    },
+    rename(id, recipient, name, folded) {
+      words.removeTopic(id, get.get(id)!.name)
+      rename.run(recipient, name, folded, id)
+      words.addTopic(id, name)
+    },
     remove(id) {
+      words.removeTopic(id, get.get(id)!.name)
       remove.run(id)
       removeMoves.run(id)
     },

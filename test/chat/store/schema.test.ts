@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../firmware/chat/store/database.ts'
 import { MIGRATIONS } from '../../../firmware/chat/store/schema.ts'
 import { openStore } from '../../../firmware/chat/store/store.ts'
@@ -12,11 +13,11 @@ import { CHAT_KEY } from '../support/chat.ts'
 /** As each version made it, with a message in a topic that was moved once. */
 const ROWS = `
   INSERT INTO topics VALUES (4, 2, 'dinner', 'dinner');
-  INSERT INTO messages VALUES (9, 1, 2, 4, 1000, 2, 1, 0, 'test', 'hello', '<p>hello</p>',
+  INSERT INTO messages (id, sender, recipient, topic, time, birth, ordinal, bits, client, content, html, extra) VALUES (9, 1, 2, 4, 1000, 2, 1, 0, 'test', 'hello', '<p>hello</p>',
     '{"edits":[{"timestamp":1001,"user_id":1,"prev_topic":"lunch","topic":"dinner"}],"moved":1001}');`
 
 MIGRATIONS.forEach((_, at) => {
-  test(`a database of version ${at + 1} is opened with all that was in it`, () => {
+  test(`a database of version ${at + 1} is opened with all that was in it`, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'coffer-chat-'))
     try {
       const path = join(directory, 'chat.db')
@@ -35,6 +36,12 @@ MIGRATIONS.forEach((_, at) => {
           1,
         )
         assert.equal(store.topics.newestMove(4), 1)
+        const found = (word: string) => store.select('SELECT rowid FROM words WHERE words MATCH ?', [word])
+        while (!store.words.isComplete) await turn()
+        assert.deepEqual(found('text : hello'), [{ rowid: 9 }])
+        assert.deepEqual(store.words.topicsWith({ words: ['dinner'], isPrefix: false }, 2), [4])
+        store.transaction(() => store.messages.remove(9))
+        assert.deepEqual(found('text : hello'), [])
       } finally {
         store.close()
       }

@@ -15,7 +15,7 @@ import { sightOf } from './sight.ts'
  */
 export async function deleteTopic(realm: Realm, me: User, channelId: number, name: string): Promise<boolean> {
   let below: number | null = null
-  return inTurns(realm, (turn, count) => {
+  const isDone = await inTurns(realm, (turn, count) => {
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
       throw badRequest("You don't have permission to delete this topic")
@@ -37,4 +37,6 @@ export async function deleteTopic(realm: Realm, me: User, channelId: number, nam
     )
     return rows.length < count
   })
+  realm.store.clearLog()
+  return isDone
 }

@@ -25,6 +25,7 @@ export function deleteMessage(realm: Realm, me: User, id: number): void {
     expectMayDelete(realm, me, row)
     removeMessages(realm, turn, [row])
   })
+  realm.store.clearLog()
 }
 
 function expectMayDelete(realm: Realm, me: User, row: MessageRow): void {

@@ -9,7 +9,7 @@ import type { Turn } from '../turn.ts'
 
 const BUDGET_MS = 50_000 // how long one call may work; contract section 9
 const TURN_MS = 10
-const FIRST_MESSAGES = 100
+const FIRST_MESSAGES = 10
 const MESSAGES_MAX = 2000 // in one turn; contract section 3.2, E20
 
 /** `act` has a part of about so many messages done, and tells whether that was all. False: the time was over before. */

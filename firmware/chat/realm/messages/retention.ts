@@ -6,6 +6,7 @@
 
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
+import { createStepSize, threadMs } from '../../../base/step-size.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { nowOf, type Realm } from '../realm.ts'
@@ -20,7 +21,9 @@ const INTERVAL_MS = 600_000 // days are what is asked for
 const DAY_S = 86_400
 const FOREVER = -1
 
-const SLICE = 200 // messages: some ten milliseconds of one turn
+const MESSAGES_FIRST = 10 // in one turn
+const MESSAGES_MAX = 200
+const TURN_MS = 10
 const PAUSE_MS = 10 // between two slices
 const RECIPIENTS_A_TURN = 200
 
@@ -35,10 +38,13 @@ export const startRetention = (realm: Realm, log: Log): Rounds =>
 
 async function expireOld(realm: Realm, isOpen: () => boolean): Promise<void> {
   let looked = 0
+  const size = createStepSize({ start: MESSAGES_FIRST, max: MESSAGES_MAX, targetMs: TURN_MS })
   for (const recipient of recipientsOf(realm)) {
     for (let after = 0; ; ) {
       if (!isOpen() || isDeactivated(realm)) return
-      const step = expireSome(realm, recipient, after)
+      const beganMs = threadMs()
+      const step = expireSome(realm, recipient, after, size.value)
+      if (!step.isDone) size.took(threadMs() - beganMs)
       for (const { id } of step.dropped) await removeFile(realm, id)
       if (step.isDone) break
       after = step.after
@@ -76,16 +82,16 @@ const DONE: Step = { isDone: true, after: 0, dropped: [] }
  * The oldest come first, until one is young enough. A time that is still to come is of a clock that was wrong: what lies
  * behind such a message does not stay for it.
  */
-function expireSome(realm: Realm, recipient: number, after: number): Step {
+function expireSome(realm: Realm, recipient: number, after: number, count: number): Step {
   const days = daysOf(realm, recipient)
   if (days === null) return DONE
   const now = nowOf(realm)
-  const rows = realm.store.messages.oldestAfter(recipient, after, SLICE)
+  const rows = realm.store.messages.oldestAfter(recipient, after, count)
   const isOver = ({ time }: Pick<MessageRow, 'time'>) => time < now - days * DAY_S
   const first = rows.findIndex((row) => !isOver(row) && row.time <= now)
   const old = (first === -1 ? rows : rows.slice(0, first)).filter(isOver)
   const dropped = old.length === 0 ? [] : remove(realm, old)
-  const isDone = first !== -1 || rows.length < SLICE
+  const isDone = first !== -1 || rows.length < count
   return { isDone, after: rows.at(-1)?.id ?? after, dropped }
 }
 

@@ -39,10 +39,12 @@ export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased
 
 /** Until nothing is left of what was planned, bots first. Those who do the same at once share the work. */
 export async function erase(realm: Realm): Promise<void> {
-  for (const { userId } of [...realm.state.erasure.all()])
+  for (const { userId } of [...realm.state.erasure.all()]) {
     while (!(await inTurns(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
       // It is to go, however long that takes.
     }
+    realm.store.clearLog()
+  }
 }
 
 /** True when all is done. */

@@ -1,0 +1,38 @@
+/**
+ * Where a search looks in the index of words, which knows of a message where it was sent to and not where it has been moved
+ * since: so it looks at all places that messages have come from. It may find more than lies there now, never less.
+ */
+
+import type { ChatStore } from '../store/store.ts'
+import { sentIn, sentTo } from '../store/words.ts'
+
+/** Words of which a message has one. Null: more than an index is asked for. */
+export type Scope = readonly string[] | null
+
+/** Each costs a step for each message that is found; to read what more of them leave out costs less. */
+export const SCOPE_MAX = 50
+/** Topics whose names are found add to the messages that are: each costs some microseconds, once. */
+export const TOPICS_MAX = 500
+
+/** Of messages that lie in one of them. */
+export const scopeOfRecipients = ({ messages }: ChatStore, ids: readonly number[]): Scope =>
+  scopeOf(ids, messages.birthsOf, sentTo, SCOPE_MAX)
+
+/** The same of topics. */
+export const scopeOfTopics = ({ messages }: ChatStore, ids: readonly number[], max = SCOPE_MAX): Scope =>
+  scopeOf(ids, messages.originsOf, sentIn, max)
+
+function scopeOf(
+  ids: readonly number[],
+  sourcesOf: (id: number, limit: number) => number[],
+  asWord: (id: number) => string,
+  max: number,
+): Scope {
+  if (ids.length > max) return null
+  const words = new Set<string>()
+  for (const id of ids) {
+    for (const source of sourcesOf(id, max + 1)) words.add(asWord(source))
+    if (words.size > max) return null
+  }
+  return [...words]
+}

@@ -1,0 +1,53 @@
+/** The messages that a search finds, by the index of words. Contract section 5.2, `search`. */
+
+import type { Part } from '../search/search.ts'
+import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
+import type { Condition } from './conditions.ts'
+import { isSmall, type Lead, type Stream } from './lead.ts'
+import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
+import type { Viewer } from './viewer.ts'
+
+const PARTS_MAX = 50 // of all searches of a narrow; what more there is, is looked for in what these find
+const WORDS_MAX = 16 // of a phrase; the same
+
+/** Null: the index is of no use. `isShared`: what was not sent to the viewer is meant as well. */
+export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], isShared: boolean): Lead | null {
+  if (!viewer.realm.store.words.isComplete) return null
+  const parts = conditions.flatMap(({ search }) => search ?? []).slice(0, PARTS_MAX)
+  const scopes = conditions.map(({ scope }) => scope?.() ?? null).filter((scope) => scope !== null)
+  const own = isShared ? null : ownOf(viewer)
+  if (own !== null) scopes.push(own.scope)
+  const match = matchOf({ wanted: wantedOf(viewer, parts), scopes })
+  return match === null ? null : { streams: [{ by: 'words', match }, ...(own?.others ?? [])] }
+}
+
+function wantedOf({ realm: { store } }: Viewer, parts: readonly Part[]): WordQuery['wanted'] {
+  let room = TOPICS_MAX
+  return parts.flatMap(({ words, isPrefix }) => {
+    const wanted = { words: words.slice(0, WORDS_MAX), isPrefix: isPrefix && words.length <= WORDS_MAX }
+    const topics = scopeOfTopics(store, store.words.topicsWith(wanted, room + 1), room)
+    if (topics === null) return [] // in the names of so many topics that the next message may have it
+    room -= topics.length
+    return [{ ...wanted, topics }]
+  })
+}
+
+/** Where his own history was sent to, and what else is his; null where that is much. */
+function ownOf(viewer: Viewer): { scope: string[]; others: Stream[] } | null {
+  const { realm, user } = viewer
+  if (user === null) return null
+  const recipients = recipientsOf(viewer)
+  const others: Stream[] = [{ by: 'history', user: user.id }]
+  if (recipients.length > SCOPE_MAX || !isSmall(realm.store, { streams: others })) return null
+  return { scope: recipients.map(sentTo), others }
+}
+
+/** Channels that he is or was subscribed to, and his conversations. */
+export function recipientsOf({ realm, user }: Viewer): number[] {
+  if (user === null) return []
+  const { channel, subscriptionsOf, conversationsOf } = realm.state
+  return [
+    ...[...subscriptionsOf.get(user.id).keys()].flatMap((id) => channel.get(id)?.recipientId ?? []),
+    ...[...conversationsOf(user.id)].map(({ recipientId }) => recipientId),
+  ]
+}

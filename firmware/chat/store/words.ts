@@ -1,0 +1,148 @@
+/**
+ * Which messages have a word: an index in SQLite's FTS5, which keeps words and no texts. Of a message there are the words of
+ * its HTML and, as words of a column of their own, what it keeps for life: whom it was sent by, to which recipient and in
+ * which topic. So a move changes nothing here. Names of topics are in an index beside it.
+ *
+ * Whoever removes a row has to say again what its words were, so all rows are made anew when they would be others: by another
+ * version of search/words.ts, or of Unicode. Meanwhile there is no index, but for those who make it.
+ */
+
+import type { Database } from 'better-sqlite3'
+import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
+
+/** To be raised with each change of what words are. */
+const WORDS_VERSION = 1
+const VERSION = WORDS_VERSION * 10_000 + Number(process.versions.unicode?.replace('.', ''))
+
+/** Words that follow each other in a text. */
+export interface Wanted {
+  readonly words: readonly string[]
+  /** Whether a word that only begins with the last one is wanted as well. */
+  readonly isPrefix: boolean
+}
+
+/** What a message keeps for life, as a word. */
+export const sentTo = (recipient: number): string => `c${recipient}`
+export const sentIn = (topic: number): string => `t${topic}`
+export const sentBy = (user: number): string => `s${user}`
+
+export interface IndexedMessage {
+  id: number
+  sender: number
+  birth: number
+  /** The topic that it was sent in; 0 in a conversation. */
+  origin: number
+  html: string
+}
+
+export interface Words {
+  /** Whether it has all messages. */
+  readonly isComplete: boolean
+  /** So many more of those that it has not yet; within a change. True when it is complete. */
+  index(messages: number): boolean
+  add(message: IndexedMessage): void
+  /** `message` as it was added. */
+  remove(message: IndexedMessage): void
+  addTopic(id: number, name: string): void
+  removeTopic(id: number, name: string): void
+  /** Ids of topics with it in their name, at most `limit`. */
+  topicsWith(wanted: Wanted, limit: number): number[]
+}
+
+/** To be opened outside of changes. */
+export function prepareWords(database: Database): Words {
+  const add = database.prepare('INSERT INTO words (rowid, text, scope) VALUES (?, ?, ?)')
+  const remove = database.prepare("INSERT INTO words (words, rowid, text, scope) VALUES ('delete', ?, ?, ?)")
+  const addTopic = database.prepare('INSERT INTO topic_words (rowid, text) VALUES (?, ?)')
+  const removeTopic = database.prepare("INSERT INTO topic_words (topic_words, rowid, text) VALUES ('delete', ?, ?)")
+  const topicsWith = database
+    .prepare<[string, number], number>('SELECT rowid FROM topic_words WHERE topic_words MATCH ? LIMIT ?')
+    .pluck()
+  const indexMessage = (message: IndexedMessage): void =>
+    void add.run(message.id, indexed(wordsOfHtml(message.html)), scopeOf(message))
+  const counter = prepareCounter(database)
+  const following = database.prepare<[number, number], IndexedMessage>(
+    'SELECT id, sender, birth, origin, html FROM messages WHERE id > ? ORDER BY id LIMIT ?',
+  )
+  const topics = database.prepare<[], { id: number; name: string }>('SELECT id, name FROM topics')
+
+  const through = (): number => counter.get('words through') ?? 0
+  const isComplete = (): boolean => through() === COMPLETE
+  const has = ({ id }: IndexedMessage): boolean => id <= through()
+
+  if (counter.get('words version') !== VERSION)
+    database.transaction(() => {
+      for (const table of ['words', 'topic_words'])
+        database.exec(`INSERT INTO ${table} (${table}) VALUES ('delete-all')`)
+      for (const { id, name } of topics.all()) addTopic.run(id, indexed(wordsOf(name)))
+      counter.set('words version', VERSION)
+      counter.set('words through', following.get(0, 1) === undefined ? COMPLETE : 0)
+    })()
+
+  return {
+    get isComplete() {
+      return isComplete()
+    },
+    index(messages) {
+      if (isComplete()) return true
+      const rows = following.all(through(), messages)
+      for (const row of rows) indexMessage(row)
+      counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
+      return isComplete()
+    },
+    add(message) {
+      if (has(message)) indexMessage(message)
+    },
+    remove(message) {
+      if (has(message)) remove.run(message.id, indexed(wordsOfHtml(message.html)), scopeOf(message))
+    },
+    addTopic: (id, name) => void addTopic.run(id, indexed(wordsOf(name))),
+    removeTopic: (id, name) => void removeTopic.run(id, indexed(wordsOf(name))),
+    topicsWith: (wanted, limit) => topicsWith.all(expressionOf(wanted), limit),
+  }
+}
+
+/** As the id up to which messages are there. */
+const COMPLETE = Number.MAX_SAFE_INTEGER
+
+function prepareCounter(database: Database) {
+  const get = database.prepare<[string], number>('SELECT value FROM counters WHERE name = ?').pluck()
+  const set = database.prepare(
+    'INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  )
+  return {
+    get: (name: string): number | undefined => get.get(name),
+    set: (name: string, value: number): void => void set.run(name, value),
+  }
+}
+
+const scopeOf = ({ sender, birth, origin }: IndexedMessage): string =>
+  `${sentTo(birth)} ${sentBy(sender)}${origin === 0 ? '' : ` ${sentIn(origin)}`}`
+
+const indexed = (words: readonly Word[]): string => words.map(({ text }) => asToken(text)).join(' ')
+
+/** FTS5 splits at ASCII that is no letter or digit, which the compatibility form of some letters has. */
+const asToken = (word: string): string => word.replace(/[^a-z0-9\u0080-\u{10ffff}]/gu, '\ufffd')
+
+/** In FTS5's language. */
+const expressionOf = ({ words, isPrefix }: Wanted): string => `"${words.map(asToken).join(' ')}"${isPrefix ? ' *' : ''}`
+
+/** Which no message has. */
+const NOWHERE = 'none'
+
+/** All that a message must have: each `wanted` in its text, or one of the `topics`; and one of each scope. */
+export interface WordQuery {
+  readonly wanted: readonly (Wanted & { readonly topics: readonly string[] })[]
+  readonly scopes: readonly (readonly string[])[]
+}
+
+/** What `words MATCH` takes; null where no word is wanted. */
+export function matchOf({ wanted, scopes }: WordQuery): string | null {
+  const inScope = (tokens: readonly string[]): string =>
+    `scope : (${(tokens.length === 0 ? [NOWHERE] : tokens).map((token) => `"${token}"`).join(' OR ')})`
+  const parts = wanted.map((part) => {
+    const inText = `text : ${expressionOf(part)}`
+    return part.topics.length === 0 ? `(${inText})` : `(${inText} OR ${inScope(part.topics)})`
+  })
+  return parts.length === 0 ? null : [...parts, ...scopes.map(inScope)].join(' AND ')
+}
