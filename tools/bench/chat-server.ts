@@ -1,36 +1,42 @@
 /**
  * The chat alone behind its TLS listener, as its process has it, over an organization that is filled at the first start.
- * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES`; it says how long opening took and then its port,
- * writes the accounts' keys to `keys.json` in the directory, and ends with its standard input.
+ * `node tools/bench/chat-server.ts DIRECTORY USERS CHANNELS MESSAGES [SEARCHES]`; it says how long opening took and then its
+ * port, writes the accounts' keys to `keys.json` in the directory, and ends with its standard input. With SEARCHES it does so
+ * many of each kind, writes what they took to `searches.json` and ends.
  */
 
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClock } from '../../firmware/base/clock.ts'
 import { createLog } from '../../firmware/base/log.ts'
 import { type Chat, createChat } from '../../firmware/chat/chat.ts'
 import { subscribe } from '../../firmware/chat/realm/channels/subscribe.ts'
 import { makeKey } from '../../firmware/chat/realm/keys.ts'
-import { ensureTopic } from '../../firmware/chat/realm/messages/places.ts'
+import { HAS_LINK } from '../../firmware/chat/realm/messages/bits.ts'
+import { ensureConversation, ensureTopic } from '../../firmware/chat/realm/messages/places.ts'
 import type { Channel, User } from '../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../firmware/chat/realm/roles.ts'
 import { addUser } from '../../firmware/chat/realm/users/change.ts'
+import type { MessageRow } from '../../firmware/chat/store/messages.ts'
 import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
 import { listenTls } from '../../firmware/http/server/listener.ts'
+import { measureSearches } from './chat-search.ts'
+import { createTexts } from './chat-words.ts'
 
 const TOPICS_PER_CHANNEL = 250
 const SUBSCRIPTIONS_PER_USER = 20
 const BATCH = 10_000 // messages in one transaction
-const WORDS = 'the key was made in a room where nobody else may read what it signs and when we met there again'.split(
-  ' ',
-)
+const CONVERSATIONS = 2000
+const CONVERSATION_EVERY = 10 // of so many messages one is a direct one
+const LINK_EVERY = 50
+const TOPIC_WORDS_MAX = 4
 const CHEAP = { N: 2, r: 1, p: 1 } // of the one password that is made here
 const UNLIMITED = { calls: 1e9, withinMs: 60_000 }
 
 const [directory, ...counts] = process.argv.slice(2)
-const [users, channels, messages] = counts.map(Number) as [number, number, number]
+const [users, channels, messages, searches = 0] = counts.map(Number) as [number, number, number, number?]
 const log = createLog('error', ({ message }) => console.error(message))
 const clock = createClock()
 const isNew = !existsSync(join(directory!, 'chat.db'))
@@ -47,6 +53,12 @@ const chat = createChat({
 })
 const openedMs = performance.now() - startedMs
 if (isNew) await fill(chat)
+if (searches > 0) {
+  const accounts = JSON.parse(readFileSync(join(directory!, 'keys.json'), 'utf8'))
+  writeFileSync(join(directory!, 'searches.json'), JSON.stringify(await measureSearches(chat, accounts, searches)))
+  chat.close()
+  process.exit(0)
+}
 
 const identity = await makeTlsIdentity(systemRandom)
 const limits = { connectionsMax: 10_000 }
@@ -93,9 +105,38 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
     })
     subscribe(realm, turn, pairs)
   })
+  const texts = createTexts(1)
+  const conversations = realm.change((turn) =>
+    Array.from({ length: CONVERSATIONS }, (_, n) => {
+      const pair = [people[n % users]!, people[texts.below(users)]!]
+      return ensureConversation(
+        realm,
+        turn,
+        pair.map(({ id }) => id),
+      )
+    }),
+  )
+  const topicNames = Array.from(
+    { length: TOPICS_PER_CHANNEL * channels },
+    (_, n) => `${texts.text(1 + (n % TOPIC_WORDS_MAX))} ${n}`,
+  )
+  const addMessage = (n: number): void => {
+    const content = texts.text(6 + (n % 10))
+    const bits = n % LINK_EVERY === 0 ? HAS_LINK : 0
+    if (n % CONVERSATION_EVERY === 0) {
+      const { recipientId, userIds } = conversations[texts.below(CONVERSATIONS)]!
+      put(realm, n, { sender: userIds[0]!, recipient: recipientId, topic: 0, content, bits })
+      return
+    }
+    const at = texts.below(channels)
+    const channel = places[at]!
+    const topic = ensureTopic(realm, channel, topicNames[at * TOPICS_PER_CHANNEL + texts.below(TOPICS_PER_CHANNEL)]!)
+    const sender = people[texts.below(users)]!.id
+    put(realm, n, { sender, recipient: channel.recipientId, topic, content, bits })
+  }
   for (let from = 0; from < messages; from += BATCH)
     realm.change(() => {
-      for (let n = from; n < Math.min(messages, from + BATCH); n++) addMessage(realm, people, places, n)
+      for (let n = from; n < Math.min(messages, from + BATCH); n++) addMessage(n)
     })
   const keys = realm.change((turn) =>
     people.map((user) => ({ email: user.email, key: makeKey(realm, turn, user, 'bench') })),
@@ -103,21 +144,18 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
   writeFileSync(join(directory!, 'keys.json'), JSON.stringify(keys))
 }
 
-function addMessage(realm: Chat['realm'], people: readonly User[], places: readonly Channel[], n: number): void {
-  const channel = places[n % places.length]!
-  const topic = ensureTopic(realm, channel, `topic ${(n * 13) % TOPICS_PER_CHANNEL}`)
-  const content = Array.from({ length: 6 + (n % 10) }, (_, k) => WORDS[(n * 7 + k * 3) % WORDS.length]).join(' ')
-  realm.store.messages.add({
-    sender: people[(n * 31) % people.length]!.id,
-    recipient: channel.recipientId,
-    topic,
+function put(
+  { store }: Chat['realm'],
+  n: number,
+  message: Pick<MessageRow, 'sender' | 'recipient' | 'topic' | 'content' | 'bits'>,
+): void {
+  store.messages.add({
+    ...message,
     time: 1_700_000_000 + n,
-    birth: channel.recipientId,
-    ordinal: realm.store.messages.nextOrdinal(channel.recipientId),
-    bits: 0,
+    birth: message.recipient,
+    ordinal: store.messages.nextOrdinal(message.recipient),
     client: 'bench',
-    content,
-    html: `<p>${content}</p>`,
+    html: `<p>${message.content}</p>`,
     extra: '{}',
   })
 }

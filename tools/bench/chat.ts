@@ -1,11 +1,12 @@
 /**
  * The chat over TLS: opening, reading, registering, sending, waiting for events. Rates take turns with the bare server
- * (bare.ts) and are printed beside it; a send is printed beside one synced write, which sets its pace.
+ * (bare.ts) and are printed beside it; a send is printed beside one synced write, which sets its pace. Searches are measured
+ * without TLS, by the processor time of each.
  *
- * node tools/bench/chat.ts [--users=1000] [--channels=200] [--messages=1000000] [--rounds=5] [--requests=200]
+ * node tools/bench/chat.ts [--users=1000] [--channels=200] [--messages=1000000] [--rounds=5] [--requests=200] [--searches=200]
  */
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -41,6 +42,7 @@ const { values } = parseArgs({
     messages: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '5' },
     requests: { type: 'string', default: '200' },
+    searches: { type: 'string', default: '200' },
   },
 })
 const [rounds, requests] = [Number(values.rounds), Number(values.requests)]
@@ -49,14 +51,16 @@ type Key = { email: string; key: string }
 
 await othersShare()
 const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-chat-'))
+const SERVER = [join(root, 'tools/bench/chat-server.ts'), directory, values.users, values.channels, values.messages]
 try {
   console.log(
     `an organization of ${values.users} users, ${values.channels} channels, ${values.messages} messages is made`,
   )
   await (await startChat()).stop()
+  const searches = measureSearches()
   const { openedMs, ...chat } = await startChat()
   const bare = await startBare()
-  const results = { openedMs, ...(await measure(chat, bare)) }
+  const results = { openedMs, searches, ...(await measure(chat, bare)) }
   await Promise.all([chat.stop(), bare.stop()])
   writeResults('chat', results)
 } finally {
@@ -282,15 +286,13 @@ function createAsker({ port }: Server): Asked {
     })
 }
 
+function measureSearches(): unknown {
+  execFileSync(process.execPath, [...SERVER, values.searches], { stdio: 'inherit' })
+  return JSON.parse(readFileSync(join(directory, 'searches.json'), 'utf8'))
+}
+
 async function startChat(): Promise<Server & { openedMs: number }> {
-  const parameters = [
-    join(root, 'tools/bench/chat-server.ts'),
-    directory,
-    values.users,
-    values.channels,
-    values.messages,
-  ]
-  const child = spawn(process.execPath, parameters as string[], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, SERVER, { stdio: ['pipe', 'pipe', 'inherit'] })
   const [openedMs, port] = await announced(child)
   console.log(`opened in ${openedMs.toFixed(0)} ms`)
   const stop = async () => {

@@ -4,7 +4,7 @@ import { badRequest, ChatError } from '../error.ts'
 import { boolean, integers, json, naturalNumber, text } from '../http/parameters.ts'
 import { readAnchor } from '../narrow/anchor.ts'
 import { matches } from '../narrow/matches.ts'
-import { narrowOf } from '../narrow/narrow.ts'
+import { narrowOf, searchOf } from '../narrow/narrow.ts'
 import { findRange, RANGE_MAX } from '../narrow/range.ts'
 import { narrowShape, readTerms, type Term } from '../narrow/terms.ts'
 import { viewerOf } from '../narrow/viewer.ts'
@@ -126,9 +126,10 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     parameters: { msg_ids: messageIds(), narrow: json(narrowShape) },
     handle: ({ realm, me, given }) => {
-      const found = narrowOf(viewerOf(realm, me), readTerms(given.narrow))
-      const ids = select(realm.store, found, given.msg_ids)
-      const entries = ids.map((id) => [id, matches(realm, realm.store.messages.get(id)!, found.searches)])
+      const terms = readTerms(given.narrow)
+      const ids = select(realm.store, narrowOf(viewerOf(realm, me), terms), given.msg_ids)
+      const search = searchOf(terms) ?? []
+      const entries = ids.map((id) => [id, matches(realm, realm.store.messages.get(id)!, search)])
       return { messages: Object.fromEntries(entries) }
     },
   }),
@@ -160,14 +161,14 @@ function messagesOf(
   ids: readonly number[],
   form: Parameters<typeof messageForm>[2],
 ): Record<string, unknown>[] {
-  const { searches } = narrowOf(viewerOf(realm, me), terms)
+  const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
   return readable(realm, me, ids).map((id) => {
     const row = realm.store.messages.get(id)!
     return {
       ...messageForm(realm, row, form),
       flags: reader?.flags(row) ?? ['read', 'historical'],
-      ...(searches.length > 0 && matches(realm, row, searches)),
+      ...(search !== null && matches(realm, row, search)),
     }
   })
 }

@@ -17,7 +17,7 @@ import { fold } from '../realm/names.ts'
 import { hasOrdinal } from '../realm/runs.ts'
 import { isFound, readSearch, type Search } from '../search/search.ts'
 import type { Runs } from '../store/flags.ts'
-import { sentBy } from '../store/words.ts'
+import { having, isIndexed, sentBy } from '../store/words.ts'
 import { type Candidate, idsOfRanges, type Lead, type Range, STREAMS_MAX, type Stream } from './lead.ts'
 import { type Scope, scopeOfRecipients, scopeOfTopics } from './scope.ts'
 import type { Term } from './terms.ts'
@@ -96,7 +96,11 @@ function positive(term: Term, viewer: Viewer, within: number | null): Condition 
       return IS[term.operand](viewer)
     case 'has': {
       const bit = HAS[term.operand]
-      return { holds: ({ bits }) => (bits & bit) !== 0, lead: leadOf(RANK.with, [{ by: 'with' }]) }
+      return {
+        holds: ({ bits }) => (bits & bit) !== 0,
+        lead: leadOf(RANK.with, [{ by: 'with' }]),
+        scope: () => (isIndexed(bit) ? [having(bit)] : null),
+      }
     }
     case 'in':
       return term.operand === 'all' ? EVERYTHING : { holds: (message) => !isMuted(viewer, message), lead: null }

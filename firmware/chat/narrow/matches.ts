@@ -14,8 +14,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /** As HTML. */
-export function matches(realm: Realm, row: MessageRow, searches: readonly Search[]) {
-  const search = searches.flat()
+export function matches(realm: Realm, row: MessageRow, search: Search) {
   const place = placeOf(realm, row)
   const topic = place.kind === 'channel' ? place.topic : ''
   return {

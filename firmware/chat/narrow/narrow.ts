@@ -1,6 +1,6 @@
 /** A narrow as one question about messages: its terms, the viewer's rights, and where to look. Contract section 5. */
 
-import type { Search } from '../search/search.ts'
+import { readSearch, type Search } from '../search/search.ts'
 import { type Condition, conditionOf } from './conditions.ts'
 import { withConversation } from './conversation.ts'
 import { type Candidate, isSmall, type Lead, STREAMS_MAX, type Stream } from './lead.ts'
@@ -14,8 +14,6 @@ export interface Narrow {
   holds(message: Candidate): boolean
   /** Whether `holds` asks for the text of messages. */
   readonly readsText: boolean
-  /** What is highlighted; empty where nothing is searched for. */
-  readonly searches: readonly Search[]
   /** It has several conversations, of which those that are muted are passed over on the way to what is unread. */
   readonly isWide: boolean
 }
@@ -33,9 +31,14 @@ export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
     lead: leadOf(viewer, conditions, isShared),
     holds: (message) => conditions.every((condition) => condition.holds(message)) && reads(message),
     readsText: conditions.some(({ readsText }) => readsText === true),
-    searches: conditions.flatMap(({ search }) => (search === undefined ? [] : [search])),
     isWide: !resolved.some(isOneConversation),
   }
+}
+
+/** What is highlighted; null where nothing is searched for. */
+export function searchOf(terms: readonly Term[]): Search | null {
+  const searched = terms.filter(({ operator, negated }) => operator === 'search' && !negated)
+  return searched.length === 0 ? null : searched.flatMap(({ operand }) => readSearch(operand as string))
 }
 
 /** Messages that were sent to him, of those that he may read now. */

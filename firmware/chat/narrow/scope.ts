@@ -15,24 +15,15 @@ export const SCOPE_MAX = 50
 export const TOPICS_MAX = 500
 
 /** Of messages that lie in one of them. */
-export const scopeOfRecipients = ({ messages }: ChatStore, ids: readonly number[]): Scope =>
-  scopeOf(ids, messages.birthsOf, sentTo, SCOPE_MAX)
+export function scopeOfRecipients({ messages }: ChatStore, ids: readonly number[]): Scope {
+  if (ids.length > SCOPE_MAX) return null
+  const births = new Set(ids.flatMap((id) => messages.birthsOf(id, SCOPE_MAX + 1)))
+  return births.size > SCOPE_MAX ? null : [...births].map(sentTo)
+}
 
 /** The same of topics. */
-export const scopeOfTopics = ({ messages }: ChatStore, ids: readonly number[], max = SCOPE_MAX): Scope =>
-  scopeOf(ids, messages.originsOf, sentIn, max)
-
-function scopeOf(
-  ids: readonly number[],
-  sourcesOf: (id: number, limit: number) => number[],
-  asWord: (id: number) => string,
-  max: number,
-): Scope {
+export function scopeOfTopics({ messages }: ChatStore, ids: readonly number[], max = SCOPE_MAX): Scope {
   if (ids.length > max) return null
-  const words = new Set<string>()
-  for (const id of ids) {
-    for (const source of sourcesOf(id, max + 1)) words.add(asWord(source))
-    if (words.size > max) return null
-  }
-  return [...words]
+  const origins = messages.originsOf(ids, max + 1)
+  return origins.length > max ? null : origins.map(sentIn)
 }

@@ -6,8 +6,8 @@ import type { ChatStore } from '../store/store.ts'
 import { type Candidate, type Direction, type Lead, readLead } from './lead.ts'
 import type { Narrow } from './narrow.ts'
 
-const SLICE = { first: 256, max: 2048 } as const // messages looked at in one turn: few milliseconds
-const SLICES_FREE = 2 // enough for what is found at once, as nearly all is
+const SLICE = { least: 32, first: 256, max: 2048 } as const // messages looked at in one turn: few milliseconds
+const SLICES_FREE = 3 // enough for what is found at once, as nearly all is
 const WAITING_MAX = 200 // walks that go on; more are refused, of whoever has most
 
 /** Walks that go on for long take turns, slice by slice and account by account. */
@@ -41,7 +41,7 @@ export async function walk(
   const found: number[] = []
   if (count === 0) return { found, isEnd: false }
   let from = bound
-  let size: number = SLICE.first
+  let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // a good lead has nothing else
 
   /** Null: there is more to look at. */
   function look(): Walked | null {

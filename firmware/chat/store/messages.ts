@@ -1,7 +1,7 @@
 /** Messages: read when they are asked for, never kept in memory. */
 
 import type { Database } from 'better-sqlite3'
-import type { IndexedMessage, Words } from './words.ts'
+import { type IndexedMessage, isIndexedAs, type Words } from './words.ts'
 
 export interface MessageRow {
   id: number
@@ -50,8 +50,8 @@ export interface Messages {
   remove(id: number): void
   /** Recipients that messages were sent to which lie in this one now, itself among them; at most `limit`. */
   birthsOf(recipient: number, limit: number): number[]
-  /** The same of a topic. */
-  originsOf(topic: number, limit: number): number[]
+  /** The same of topics. */
+  originsOf(topics: readonly number[], limit: number): number[]
   /** The largest id ever given; 0 before the first. */
   maxId(): number
   /** The largest ordinal that a recipient has given; 0 before the first. */
@@ -91,7 +91,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
     `UPDATE messages SET bits = @bits, client = @client, content = @content, html = @html, extra = @extra WHERE id = @id`,
   )
   const indexed = database.prepare<[number], IndexedMessage>(
-    'SELECT id, sender, birth, origin, html FROM messages WHERE id = ?',
+    'SELECT id, sender, birth, origin, bits, html FROM messages WHERE id = ?',
   )
   const moveTopic = database.prepare('UPDATE messages SET recipient = ? WHERE topic = ? AND topic > 0')
   const place = database.prepare(`UPDATE messages SET recipient = ?, topic = ?, extra = ? WHERE id IN (${THESE})`)
@@ -102,8 +102,21 @@ export function prepareMessages(database: Database, words: Words): Messages {
     `SELECT count(*) AS count, min(id) AS first FROM messages WHERE id IN (${THESE}) AND time >= ?`,
   )
   const remove = database.prepare('DELETE FROM messages WHERE id = ?')
-  const birthsOf = sourcesOf(database, 'recipient', 'birth')
-  const originsOf = sourcesOf(database, 'topic', 'origin')
+  // From one in the index to the next, past all messages that have the same.
+  const leastBirth = 'SELECT min(birth) FROM messages WHERE recipient = @recipient AND birth <> recipient'
+  const birthsOf = database
+    .prepare<[{ recipient: number; limit: number }], number>(
+      `WITH RECURSIVE others (value) AS (
+         ${leastBirth} UNION ALL SELECT (${leastBirth} AND birth > value) FROM others WHERE value IS NOT NULL
+       ) SELECT @recipient UNION ALL SELECT value FROM others WHERE value IS NOT NULL LIMIT @limit`,
+    )
+    .pluck()
+  const originsOf = database
+    .prepare<[{ topics: string; limit: number }], number>(
+      `SELECT value FROM json_each(@topics) UNION SELECT origin FROM messages INDEXED BY messages_origins
+       WHERE topic IN (SELECT value FROM json_each(@topics)) AND origin <> topic LIMIT @limit`,
+    )
+    .pluck()
   const maxId = database.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'messages'").pluck()
   const ordinal = database.prepare<[string], number>('SELECT value FROM counters WHERE name = ?').pluck()
   const nextOrdinal = database
@@ -163,9 +176,10 @@ export function prepareMessages(database: Database, words: Words): Messages {
     update(row) {
       const before = indexed.get(row.id)!
       update.run(row)
-      if (row.html === before.html) return
+      const after = { ...before, bits: row.bits, html: row.html }
+      if (isIndexedAs(before, after)) return
       words.remove(before)
-      words.add({ ...before, html: row.html })
+      words.add(after)
     },
     moveTopic: (topic, recipient) => void moveTopic.run(recipient, topic),
     place: (ids, { recipient, topic, extra }) => void place.run(recipient, topic, extra, JSON.stringify(ids)),
@@ -175,8 +189,8 @@ export function prepareMessages(database: Database, words: Words): Messages {
       words.remove(indexed.get(id)!)
       remove.run(id)
     },
-    birthsOf,
-    originsOf,
+    birthsOf: (recipient, limit) => birthsOf.all({ recipient, limit }),
+    originsOf: (topics, limit) => originsOf.all({ topics: JSON.stringify(topics), limit }),
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
@@ -195,19 +209,6 @@ export function prepareMessages(database: Database, words: Words): Messages {
     oldestOf: (recipient) => oldestOf.get(recipient),
     count: () => count.get()!,
   }
-}
-
-/** Itself, and from one source to the next in the index, past all messages that have the same. */
-function sourcesOf(database: Database, place: 'recipient' | 'topic', source: 'birth' | 'origin') {
-  const least = `SELECT min(${source}) FROM messages WHERE ${place} = @at AND ${source} <> ${place}`
-  const sources = database
-    .prepare<[{ at: number; limit: number }], number>(
-      `WITH RECURSIVE others (value) AS (
-         ${least} UNION ALL SELECT (${least} AND ${source} > value) FROM others WHERE value IS NOT NULL
-       ) SELECT @at UNION ALL SELECT value FROM others WHERE value IS NOT NULL LIMIT @limit`,
-    )
-    .pluck()
-  return (at: number, limit: number): number[] => sources.all({ at, limit })
 }
 
 /** Ids as a JSON list, in one parameter. */

@@ -25,6 +25,12 @@ export interface Wanted {
 export const sentTo = (recipient: number): string => `c${recipient}`
 export const sentIn = (topic: number): string => `t${topic}`
 export const sentBy = (user: number): string => `s${user}`
+/** One of the bits of what its content has: see realm/messages/bits.ts. */
+export const having = (bit: number): string => `b${bit}`
+
+/** Of these bits; what others tell may change while the text stays. */
+const INDEXED_BITS = [1, 2, 4] as const // an attachment, a picture, a link
+export const isIndexed = (bit: number): boolean => INDEXED_BITS.some((indexed) => indexed === bit)
 
 export interface IndexedMessage {
   id: number
@@ -32,6 +38,7 @@ export interface IndexedMessage {
   birth: number
   /** The topic that it was sent in; 0 in a conversation. */
   origin: number
+  bits: number
   html: string
 }
 
@@ -62,7 +69,7 @@ export function prepareWords(database: Database): Words {
     void add.run(message.id, indexed(wordsOfHtml(message.html)), scopeOf(message))
   const counter = prepareCounter(database)
   const following = database.prepare<[number, number], IndexedMessage>(
-    'SELECT id, sender, birth, origin, html FROM messages WHERE id > ? ORDER BY id LIMIT ?',
+    'SELECT id, sender, birth, origin, bits, html FROM messages WHERE id > ? ORDER BY id LIMIT ?',
   )
   const topics = database.prepare<[], { id: number; name: string }>('SELECT id, name FROM topics')
 
@@ -116,8 +123,14 @@ function prepareCounter(database: Database) {
   }
 }
 
-const scopeOf = ({ sender, birth, origin }: IndexedMessage): string =>
-  `${sentTo(birth)} ${sentBy(sender)}${origin === 0 ? '' : ` ${sentIn(origin)}`}`
+function scopeOf({ sender, birth, origin, bits }: IndexedMessage): string {
+  const had = INDEXED_BITS.filter((bit) => (bits & bit) !== 0).map(having)
+  return [sentTo(birth), sentBy(sender), ...(origin === 0 ? [] : [sentIn(origin)]), ...had].join(' ')
+}
+
+/** Whether the index has the same words for both. */
+export const isIndexedAs = (message: IndexedMessage, other: IndexedMessage): boolean =>
+  message.html === other.html && scopeOf(message) === scopeOf(other)
 
 const indexed = (words: readonly Word[]): string => words.map(({ text }) => asToken(text)).join(' ')
 

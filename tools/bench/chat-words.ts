@@ -1,0 +1,34 @@
+/** Texts of a benchmark: words as often as words are in a language, the n-th a n-th as often as the first, the same in each run. */
+
+const VOCABULARY = 50_000
+const SYLLABLES = 'ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu an en in on un al er is or ut'.split(' ')
+
+export interface Texts {
+  /** At least 0, below 1. */
+  random(): number
+  below(limit: number): number
+  word(): string
+  /** So many words. */
+  text(words: number): string
+}
+
+export function createTexts(seed: number): Texts {
+  let state = seed
+  const random = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+  const below = (limit: number): number => Math.floor(random() * limit)
+  const word = (): string => VOCABULARY_OF_ALL[Math.floor(VOCABULARY ** random()) - 1]!
+  return { random, below, word, text: (words) => Array.from({ length: words }, word).join(' ') }
+}
+
+/** Short ones first, as in any language. */
+const VOCABULARY_OF_ALL = Array.from({ length: VOCABULARY }, (_, rank) => {
+  let [word, rest] = ['', rank]
+  do {
+    word += SYLLABLES[rest % SYLLABLES.length]
+    rest = Math.floor(rest / SYLLABLES.length) - 1
+  } while (rest >= 0)
+  return word
+})
