@@ -1,6 +1,6 @@
 /** What is searched for, whether a text has it, and where it is highlighted; contract section 5.2, `search`. */
 
-import { type Word, wordsOf, wordsOfHtml } from './words.ts'
+import { isUnspaced, type Word, wordsOf, wordsOfHtml } from './words.ts'
 
 const PREFIX_CHARACTERS_MIN = 3 // shorter beginnings would find nearly everything
 const PARTS_MAX = 50 // of one search; what is behind them is not looked for
@@ -35,8 +35,6 @@ function searchedWords(text: string): string[] {
   if (last !== undefined && isUnspaced(last.text) && before?.to === last.to) words.pop()
   return words.map((word) => word.text)
 }
-
-const isUnspaced = (word: string): boolean => /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)
 
 /** Whether each part stands in the topic or in the content, which is HTML. */
 export function isFound(search: Search, topic: string, html: string): boolean {

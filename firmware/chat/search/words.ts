@@ -12,10 +12,14 @@ export interface Word {
 }
 
 const RUN = /[\p{L}\p{M}\p{N}]+/gu
-const PIECE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]+|[^\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]+/gu
-const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー々]/u
+/** With marks that belong to several scripts, such as that of long vowels. */
+const UNSPACED = '\\p{Script_Extensions=Han}\\p{Script_Extensions=Hiragana}\\p{Script_Extensions=Katakana}'
+const PIECE = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
+const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
 const TAG_OR_ENTITY = /<[^>]*>|&[a-z0-9#]+;/gi
+
+/** Of Han and kana. */
+export const isUnspaced = (word: string): boolean => BEGINS_UNSPACED.test(word)
 
 export const wordsOf = (text: string): Word[] => readWords(text, 0)
 
@@ -36,7 +40,7 @@ function readWords(text: string, offset: number): Word[] {
   for (const run of text.matchAll(RUN)) {
     for (const piece of run[0].matchAll(PIECE)) {
       const from = offset + run.index + piece.index
-      if (UNSPACED.test(piece[0])) words.push(...pairs(piece[0], from))
+      if (isUnspaced(piece[0])) words.push(...pairs(piece[0], from))
       else words.push({ text: normal(piece[0]), from, to: from + piece[0].length })
     }
   }

@@ -77,7 +77,7 @@ test(`${SEARCHES} searches over ${MESSAGES} messages find what a plain filter fi
     for (let count = 0; count < SEARCHES / ROUNDS; count++) found += await world.search()
     if (round === 0) await forgetIndex(world)
   }
-  assert.ok(found > SEARCHES, `${found} messages were found`)
+  assert.ok(found > SEARCHES / 4, `${found} messages were found`)
   assert.deepEqual(world.rig.logged, [])
 })
 
@@ -120,20 +120,22 @@ async function openWorld(directory: string): Promise<World> {
   })
   const messages: Message[] = []
 
+  /** The first ones most often, so that some have more than is looked through without an index. */
+  const skewed = <T>(list: readonly T[]): T => list[random.below(1 + random.below(list.length))]!
   const text = (): string => Array.from({ length: 1 + random.below(6) }, () => random.of(WORDS)).join(' ')
 
   async function send(sender: Reader): Promise<void> {
     const content = text()
     const words = plainText(content)
     if (random.chance(0.3)) {
-      const people = [...new Set([sender.id, random.of(readers).id, random.of(readers).id])].sort((a, b) => a - b)
+      const people = [...new Set([sender.id, skewed(readers).id, skewed(readers).id])].sort((a, b) => a - b)
       const { id } = await sender.client.post('/messages', { type: 'direct', to: people, content })
       messages.push({ id, sender: sender.id, channel: null, topic: '', people, receivers: new Set(people), words })
       return
     }
-    const channel = random.of(channels)
+    const channel = skewed(channels)
     if (!channel.subscribers.has(sender.id)) return
-    const topic = random.of(TOPICS)
+    const topic = skewed(TOPICS)
     const { id } = await sender.client.post('/messages', { type: 'channel', to: channel.id, topic, content })
     const receivers = new Set(channel.subscribers)
     messages.push({ id, sender: sender.id, channel, topic, people: [], receivers, words })
@@ -154,8 +156,8 @@ async function openWorld(directory: string): Promise<World> {
 
   /** The owner is in all channels since they were made. */
   async function move(message: Message): Promise<void> {
-    const to = random.chance(0.5) ? random.of(channels) : message.channel!
-    const topic = random.of(TOPICS)
+    const to = random.chance(0.5) ? skewed(channels) : message.channel!
+    const topic = skewed(TOPICS)
     const propagate_mode = random.of(['change_one', 'change_later', 'change_all'])
     const { status } = await rig.owner.call('PATCH', `/messages/${message.id}`, {
       topic,
@@ -173,7 +175,7 @@ async function openWorld(directory: string): Promise<World> {
   }
 
   async function act(): Promise<void> {
-    const sender = random.of(readers)
+    const sender = skewed(readers)
     const message = messages.length === 0 ? undefined : random.of(messages)
     const chance = random.below(100)
     if (chance < 75 || message === undefined) return send(sender)
@@ -214,11 +216,11 @@ async function openWorld(directory: string): Promise<World> {
   type Restriction = { term: object; isShared?: boolean; holds(message: Message): boolean }
 
   function restriction(reader: Reader): Restriction | null {
-    const channel = random.of(channels)
-    const user = random.of(readers)
+    const channel = skewed(channels)
+    const user = skewed(readers)
     const pair = [...new Set([reader.id, user.id])].sort((a, b) => a - b).join()
     const visible = channel.subscribers.has(reader.id) || (channel.kind === 'public' && !reader.isGuest)
-    const topic = random.of(TOPICS)
+    const topic = skewed(TOPICS)
     return random.of<() => Restriction | null>([
       () => null,
       () => ({ term: { operator: 'sender', operand: user.id }, holds: ({ sender }) => sender === user.id }),

@@ -63,6 +63,9 @@ describe('A search', () => {
     assert.ok(found('本v2', '', '<p>日本v2</p>'))
     assert.ok(!found('日本v2', '', '<p>日本語v2</p>'))
     assert.ok(found('豈豈ꀀ', '', '<p>豈豈ꀀ</p>'))
+    assert.ok(found('ラー', '', '<p>ラーメン</p>'))
+    assert.ok(found('ラーメン', '', '<p>ﾗｰﾒﾝ</p>'))
+    assert.ok(found('人々', '', '<p>人々の</p>'))
   })
 
   it('highlights what it finds, never in tags', () => {
