@@ -1,4 +1,4 @@
-/** The chat is killed at any moment: what was answered holds, and no id is given twice. */
+/** The chat is killed at any moment: what was answered holds, no id is given twice, and searches find what there is. */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openTestChat } from '../support/chat.ts'
+import { plainSearch, plainText } from '../search/plain.ts'
+import { openTestChat, type TestChat } from '../support/chat.ts'
 import { expectConsistent } from './consistency.ts'
 import { Ledger } from './ledger.ts'
 
@@ -37,8 +38,42 @@ test(`what was answered survives ${KILLS} kills`, { timeout: 1_200_000 }, async 
     rig.resume()
     ledger.check(rig.chat.realm, readers)
     await expectConsistent(rig.chat.realm)
+    await expectSearchable(rig)
     const damage = rig.logged.filter((line) => line.startsWith('error'))
     assert.deepEqual(damage, [], 'a kill is not called damage')
   }
   assert.ok(ledger.messages > KILLS && ledger.files > 0, 'something was sent and uploaded')
 })
+
+const SEARCHES = ['herring', 'tea', 'teap', 'edited', '日本', '"tea 3"', 'file', 'herring tea'] as const
+const NEWEST = 200 // messages looked at; of those before, nothing has changed since the last time
+
+/** Of the newest messages those that a plain filter finds. */
+async function expectSearchable({ chat, owner }: TestChat): Promise<void> {
+  const { store } = chat.realm
+  const rows = store
+    .select<{ id: number; content: string; topic: string | null }>(
+      `SELECT messages.id, content, name AS topic FROM messages LEFT JOIN topics ON topics.id = messages.topic
+       ORDER BY messages.id DESC LIMIT ?`,
+      [NEWEST],
+    )
+    .reverse()
+  const from = rows[0]?.id ?? 0
+  for (const operand of SEARCHES) {
+    const isFound = plainSearch(operand)
+    const { messages } = await owner.get('/messages', {
+      ...{ anchor: from, num_before: 0, num_after: NEWEST },
+      narrow: [['search', operand]],
+    })
+    assert.deepEqual(
+      messages.map(({ id }: { id: number }) => id),
+      rows
+        .filter(({ topic, content }) => isFound(plainText(topic ?? ''), plainText(withoutAddresses(content))))
+        .map(({ id }) => id),
+      operand,
+    )
+  }
+}
+
+/** As it is shown. */
+const withoutAddresses = (content: string): string => content.replace(/\]\([^)]*\)/g, ']')

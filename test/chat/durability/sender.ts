@@ -1,5 +1,5 @@
 /**
- * A program that sends, edits, marks, uploads and deletes as fast as it can and says what was answered, a line each:
+ * A program that sends, edits, moves, marks, uploads and deletes as fast as it can and says what was answered, a line each:
  * `node sender.ts DIRECTORY`. The test kills it.
  */
 
@@ -36,6 +36,11 @@ function clientOf(user: User) {
   }
 }
 
+const SILENTLY = { send_notification_to_old_thread: 'false', send_notification_to_new_thread: 'false' }
+
+/** One in each message, so that each is found by some. */
+const SAID = ['herring', 'tea', 'teapot', '日本語'] as const
+
 const say = (what: Line): void => void process.stdout.write(`${JSON.stringify(what)}\n`)
 
 async function send(content: string, topic: string): Promise<number> {
@@ -61,7 +66,7 @@ async function upload(turn: number): Promise<void> {
 
 say({ did: 'start' })
 for (let turn = 0; ; turn++) {
-  const content = `${process.pid} ${turn}`
+  const content = `${process.pid} ${turn} ${SAID[turn % SAID.length]}`
   const id = await send(content, `t${turn % 7}`)
   const messages = JSON.stringify([id])
   if (turn % 3 === 0) {
@@ -73,12 +78,16 @@ for (let turn = 0; ; turn++) {
     say({ did: 'read', id })
   }
   if (turn % 4 === 0) {
-    const edited = `${content} edited`
+    const edited = `${process.pid} ${turn} edited`
     say({ did: 'editing', id, content: edited })
     await owner!('PATCH', `/messages/${id}`, { content: edited })
     say({ did: 'edited', id, content: edited })
   }
   if (turn % 5 === 2) await upload(turn)
+  if (turn % 6 === 1) {
+    const propagate_mode = turn % 4 === 1 ? 'change_all' : 'change_one'
+    await owner!('PATCH', `/messages/${id}`, { topic: `tea ${turn % 11}`, propagate_mode, ...SILENTLY })
+  }
   if (turn % 5 === 0) {
     say({ did: 'deleting', id })
     await owner!('DELETE', `/messages/${id}`)
