@@ -60,14 +60,19 @@ export function readLead(
     const sql = `SELECT ${columns} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id ${ORDER[direction]}`
     return ids.length === 0 ? [] : store.select(sql, [JSON.stringify(ids)])
   }
-  const parts = lead.streams.map((stream) => streamQuery(stream, direction, columns))
-  const [only] = parts
+  const [only] = lead.streams
   if (only === undefined) return []
-  if (parts.length === 1) return store.select(only.sql, [...only.parameters, bound, count])
-  // A message may be in several of them, and is one.
+  if (lead.streams.length === 1) {
+    const { sql, parameters } = streamQuery(only, direction, columns)
+    return store.select(sql, [...parameters, bound, count])
+  }
+  // A message may be in several of them, and is one; of most that they have no more than the id is read.
+  const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
   const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, count])
-  return store.select(`${union} ORDER BY id ${ORDER[direction]} LIMIT ?`, [...parameters, count])
+  const ids = `SELECT id FROM (${union} ORDER BY id ${ORDER[direction]} LIMIT ?)`
+  const sql = `SELECT ${columns} FROM messages WHERE id IN (${ids}) ORDER BY id ${ORDER[direction]}`
+  return store.select(sql, [...parameters, count])
 }
 
 /** So many texts are read faster than an index of words is asked. */

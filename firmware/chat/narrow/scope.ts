@@ -12,7 +12,7 @@ export type Scope = readonly string[] | null
 /** Each costs a step for each message that is found; to read what more of them leave out costs less. */
 export const SCOPE_MAX = 50
 /** Topics whose names are found add to the messages that are: each costs some microseconds, once. */
-export const TOPICS_MAX = 500
+export const TOPICS_MAX = 200
 
 /** Of messages that lie in one of them. */
 export function scopeOfRecipients({ messages }: ChatStore, ids: readonly number[]): Scope {
