@@ -96,8 +96,10 @@ QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools w
 test-image-quick: node_modules/.package-lock.json
 	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
 
-# The others two at a time, each of which keeps about one core busy, the longest first.
-IMAGE_TESTS = $(filter-out $(QUICK),$(wildcard test/image/*.test.ts))
+# The others two at a time, each of which keeps about one core busy, the longest first. Three devices in a cluster are three times as
+# much: they are for `make test-slow`.
+CLUSTER_OF_DEVICES = test/image/cluster.test.ts
+IMAGE_TESTS = $(filter-out $(QUICK) $(CLUSTER_OF_DEVICES),$(wildcard test/image/*.test.ts))
 LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
 test-image: test-image-quick
 	$(MAKE) --no-print-directory test-image-lives
@@ -114,7 +116,8 @@ test-slow: node_modules/.package-lock.json
 	  test/chat/model/model.test.ts test/chat/realm/messages/moves.test.ts test/chat/events/order.test.ts \
 	  test/chat/durability/kill.test.ts test/chat/durability/damage.test.ts \
 	  test/cluster/join-kill.test.ts test/cluster/processes.test.ts test/cluster/replace-kill.test.ts \
-  test/cluster/replica/faults.test.ts test/cluster/replica/model.test.ts test/chat/process/restore-kill.test.ts
+	  test/cluster/replica/faults.test.ts test/cluster/replica/model.test.ts test/chat/process/restore-kill.test.ts
+	$(BOUNDED) 60 $(NODE) --test $(CLUSTER_OF_DEVICES)
 
 build: dist/firmware.js
 

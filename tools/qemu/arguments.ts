@@ -45,7 +45,16 @@ export interface Hardware {
   forwards: [here: number, guest: number][]
   /** The guest reaches nothing outside. */
   isolated: boolean
+  /** Instead of a network of its own with these forwards: a Unix socket that carries frames. */
+  cable?: { socket: string; macAddress: string } | undefined
   extra?: string[] | undefined
+}
+
+/** A port of 127.0.0.1 to a port of the guest at an address. */
+export interface Forward {
+  here: number
+  address: string
+  guest: number
 }
 
 /** Debian's package for each file that a machine needs and this computer may lack. */
@@ -138,14 +147,25 @@ function disk({ disk, snapshot, unsafe, blockdevs, physical }: Hardware): string
   return ['-drive', drive, ...device]
 }
 
-function network({ guestAddress, forwards, isolated, physical }: Hardware): string[] {
-  const prefix = guestAddress.replace(/\.\d+$/, '') // the user network's own addresses keep away from a guest's usual ones
-  const net = `net=${prefix}.0/24,host=${prefix}.254,dns=${prefix}.253,dhcpstart=${prefix}.200`
-  const forwarded = forwards.map(([here, guest]) => `,hostfwd=tcp:127.0.0.1:${here}-${guestAddress}:${guest}`).join('')
+function network({ guestAddress, forwards, isolated, cable, physical }: Hardware): string[] {
+  const own = forwards.map(([here, guest]) => ({ here, address: guestAddress, guest }))
+  const address = cable === undefined ? '' : `,mac=${cable.macAddress}`
   return [
-    ...['-netdev', `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded}`],
-    ...['-device', `${physical ? 'e1000e' : 'virtio-net-pci'},netdev=net,romfile=`],
+    ...['-netdev', cable === undefined ? userNetwork({ forwards: own, isolated }) : `stream,id=net,${endOf(cable)}`],
+    ...['-device', `${physical ? 'e1000e' : 'virtio-net-pci'},netdev=net,romfile=${address}`],
   ]
+}
+
+/** The end of a cable at a machine: the other one is there already. */
+export const endOf = ({ socket }: { socket: string }): string =>
+  `server=off,addr.type=unix,addr.path=${escaped(socket)}`
+
+/** A network of 24 bits, with ports of 127.0.0.1 that lead to its machines; qemu(1) calls it `net`. */
+export function userNetwork({ forwards, isolated }: { forwards: Forward[]; isolated: boolean }): string {
+  const prefix = forwards[0]!.address.replace(/\.\d+$/, '') // its own addresses keep away from a guest's usual ones
+  const net = `net=${prefix}.0/24,host=${prefix}.254,dns=${prefix}.253,dhcpstart=${prefix}.200`
+  const forwarded = forwards.map(({ here, address, guest }) => `,hostfwd=tcp:127.0.0.1:${here}-${address}:${guest}`)
+  return `user,id=net,${net},restrict=${isolated ? 'on' : 'off'}${forwarded.join('')}`
 }
 
 function tpm(architecture: Architecture, socket: string): string[] {

@@ -188,7 +188,7 @@ function spawnBound(command: string[], foreground: boolean): ChildProcess {
 }
 
 /** All are held until the last one is found, so that they differ. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => new Promise((done) => server.once('listening', done))))
   const ports = servers.map((server) => (server.address() as { port: number }).port)
