@@ -14,7 +14,6 @@ import { Random } from '../../model/operations.ts'
 import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
 
 const DAY_S = 86_400
-const MANY = process.env.COFFER_SLOW === undefined ? 10_000 : 100_000
 
 let rig: TestChat
 let hamlet: Client
@@ -157,7 +156,7 @@ describe('messages that are too old', () => {
     assert.deepEqual(there([future, ...past, young]), [future, young])
   })
 
-  it(`${MANY} go in slices, while others go on`, async () => {
+  it('100,000 go in slices, while others go on', async () => {
     const channel = rig.channel('large', [hamlet, ophelia])
     const { realm } = rig.chat
     const { messages, topics } = realm.store
@@ -165,7 +164,7 @@ describe('messages that are too old', () => {
     const row = messages.get(first)!
     realm.change(() => {
       const ids = ['a', 'b', 'c'].map((name) => topics.add(channel.recipientId, name, name))
-      for (let count = 1; count < MANY; count++) {
+      for (let count = 1; count < 100_000; count++) {
         const { id: _, ...same } = row
         messages.add({ ...same, topic: ids[count % 3]!, ordinal: messages.nextOrdinal(channel.recipientId) })
       }
@@ -194,8 +193,8 @@ describe('messages that are too old', () => {
     }
     await round
     await hear()
-    assert.equal(seen.size, MANY)
-    assert.ok(answers > MANY / 5000, `others were served at ${answers} places of it`)
+    assert.equal(seen.size, 100_000)
+    assert.ok(answers > 20, `others were served at ${answers} places of it`)
     assert.deepEqual(messages.idsOf(channel.recipientId), [])
     assert.deepEqual((await hamlet.get(`/users/me/${channel.id}/topics`)).topics, [])
   })
