@@ -47,9 +47,7 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     path: '/mark_topic_as_read',
     who: 'account',
     parameters: { stream_id: integer(), topic_name: text() },
-    handle: ({ realm, me, given }) => {
-      markTopicRead(realm, me, given.stream_id, asTopic(given.topic_name))
-      return {}
-    },
+    handle: async ({ realm, me, given }) =>
+      (await markTopicRead(realm, me, given.stream_id, asTopic(given.topic_name))) ? {} : partly({}),
   }),
 ]

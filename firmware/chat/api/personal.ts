@@ -38,12 +38,9 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/muted_users/:user_id',
     who: 'account',
     segments: { user_id: integer() },
-    handle: ({ realm, me, path }) => {
-      realm.change((turn) => {
-        const user = findUser(realm, me, path.user_id)
-        mute(realm, turn, me, user)
-        markReadFrom(realm, turn, me, user.id)
-      })
+    handle: async ({ realm, me, path }) => {
+      realm.change((turn) => mute(realm, turn, me, findUser(realm, me, path.user_id)))
+      await markReadFrom(realm, me, path.user_id)
       return {}
     },
   }),

@@ -60,6 +60,8 @@ export interface EventHub {
   /** Ends polls with an empty list; the queues stay. For keys that are revoked: whoever asked with one must not wait on. */
   endPollsOf(userId: number): void
   queuesOf(userId: number): Iterable<Queue>
+  /** Whether he has a queue: whom else nothing tells, nobody need look up what he may be told. */
+  hears(userId: number): boolean
   /** What `restore` takes. */
   save(): { id: string; json: string }[]
   restore(saved: readonly string[]): void
@@ -229,6 +231,7 @@ export function createEventHub({
       for (const queue of queues.ofUser(userId)) queues.endPoll(queue, '[]')
     },
     queuesOf: queues.ofUser,
+    hears: queues.hasAnyOf,
     save: () => Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue) })),
     restore(saved) {
       for (const text of saved) queues.restore(readQueue(text, nowMs()))

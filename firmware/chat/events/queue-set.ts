@@ -30,6 +30,7 @@ export interface QueueSet {
   get(id: string): Queue | undefined
   all(): Iterable<Queue>
   ofUser(userId: number): Iterable<Queue>
+  hasAnyOf(userId: number): boolean
   /** Those that asked for all public channels. */
   ofAllPublic(): Iterable<Queue>
   /** Throws `BAD_REQUEST` when there are too many; of too many of one user the one goes that nobody has polled for the longest. */
@@ -119,6 +120,7 @@ export function createQueueSet(nowMs: () => number): QueueSet {
     get: (id) => queues.get(id),
     all: () => queues.values(),
     ofUser: (userId) => byUser.get(userId) ?? [],
+    hasAnyOf: (userId) => byUser.has(userId),
     ofAllPublic: () => ofAllPublic,
     expectRoom(userId) {
       if (queues.size >= QUEUES_MAX) throw badRequest('Too many event queues')

@@ -386,7 +386,10 @@ export const GATES: readonly Gate[] = [
   ),
   gate(
     153,
-    edit([...answer('E20'), ...answer('E21')], ({ result }) => void (result === 'partially_completed' && timedOut())),
+    edit(
+      [...answer('E20'), ...answer('E21'), ...answer('E22')],
+      ({ result }) => void (result === 'partially_completed' && timedOut()),
+    ),
   ),
   gate(
     152,

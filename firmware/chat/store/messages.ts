@@ -28,10 +28,11 @@ export interface MessageRow {
 export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
 
 /** What tells where a message lies and who has it. */
-export type PlacedRow = Pick<MessageRow, 'id' | 'recipient' | 'topic' | 'birth' | 'ordinal'>
+export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal'>
 
 export const MESSAGE_COLUMNS =
   'messages.id, sender, messages.recipient, topic, time, birth, ordinal, bits, client, content, html, extra'
+const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal'
 
 export interface Messages {
   get(id: number): MessageRow | undefined
@@ -56,11 +57,11 @@ export interface Messages {
   maxId(): number
   /** The largest ordinal that a recipient has given; 0 before the first. */
   maxOrdinal(recipient: number): number
-  /** The same of every recipient. */
-  allMaxOrdinals(): ReadonlyMap<number, number>
   nextOrdinal(recipient: number): number
   /** Those sent to a recipient under the ordinals from..to, at most the `limit` newest of them. */
   sentBetween(birth: number, from: number, to: number, limit: number): PlacedRow[]
+  /** Those before `below` that were sent to `birth` and lie in a recipient now, at most the `limit` newest, newest first. */
+  movedTo(recipient: number, birth: number, limit: number, below?: number): PlacedRow[]
   /** Those before `below` that a user has although he did not receive them, at most the `limit` newest, newest first. */
   heldBy(user: number, limit: number, below?: number): PlacedRow[]
   /** Ascending by id. */
@@ -71,6 +72,8 @@ export interface Messages {
   exported(after: number, upTo: number, limit: number): ExportedRow[]
   /** The oldest of a recipient after an id, with the times they were sent at. */
   oldestAfter(recipient: number, after: number, limit: number): (PlacedRow & Pick<MessageRow, 'time'>)[]
+  /** The oldest of a sender after an id. */
+  oldestBy(sender: number, after: number, limit: number): PlacedRow[]
   /** Ids in a recipient, ascending. */
   idsOf(recipient: number): number[]
   sendersOf(topic: number): number[]
@@ -124,23 +127,23 @@ export function prepareMessages(database: Database, words: Words): Messages {
       `INSERT INTO counters VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
     )
     .pluck()
-  const allMaxOrdinals = database.prepare<[], { name: string; value: number }>(
-    `SELECT substr(name, ${ORDINALS.length + 1}) AS name, value FROM counters
-     WHERE name BETWEEN '${ORDINALS}' AND '${ORDINALS}a'`,
-  )
   const sentBetween = database.prepare<[number, number, number, number], PlacedRow>(
-    `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ?
+    `SELECT ${PLACED_COLUMNS} FROM messages WHERE birth = ? AND ordinal BETWEEN ? AND ?
      ORDER BY ordinal DESC LIMIT ?`,
   )
+  const movedTo = database.prepare<[number, number, number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM messages INDEXED BY messages_births
+     WHERE recipient = ? AND birth = ? AND birth <> recipient AND id < ? ORDER BY id DESC LIMIT ?`,
+  )
   const heldBy = database.prepare<[number, number, number], PlacedRow>(
-    `SELECT id, recipient, topic, birth, ordinal FROM history JOIN messages ON id = message
+    `SELECT ${PLACED_COLUMNS} FROM history JOIN messages ON id = message
      WHERE user = ? AND message < ? ORDER BY message DESC LIMIT ?`,
   )
   const placedInTopic = database.prepare<[number], PlacedRow>(
-    'SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 ORDER BY id',
+    `SELECT ${PLACED_COLUMNS} FROM messages WHERE topic = ? AND topic > 0 ORDER BY id`,
   )
   const newestInTopic = database.prepare<[number, number, number], PlacedRow>(
-    `SELECT id, recipient, topic, birth, ordinal FROM messages WHERE topic = ? AND topic > 0 AND id < ?
+    `SELECT ${PLACED_COLUMNS} FROM messages WHERE topic = ? AND topic > 0 AND id < ?
      ORDER BY id DESC LIMIT ?`,
   )
   const exported = database.prepare<[number, number, number], ExportedRow>(
@@ -148,8 +151,11 @@ export function prepareMessages(database: Database, words: Words): Messages {
      WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const oldestAfter = database.prepare<[number, number, number], PlacedRow & Pick<MessageRow, 'time'>>(
-    `SELECT id, recipient, topic, birth, ordinal, time FROM messages WHERE recipient = ? AND id > ?
+    `SELECT ${PLACED_COLUMNS}, time FROM messages WHERE recipient = ? AND id > ?
      ORDER BY id LIMIT ?`,
+  )
+  const oldestBy = database.prepare<[number, number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM messages WHERE sender = ? AND id > ? ORDER BY id LIMIT ?`,
   )
   const idsOf = database.prepare<[number], number>('SELECT id FROM messages WHERE recipient = ? ORDER BY id').pluck()
   const newestOf = database
@@ -194,13 +200,14 @@ export function prepareMessages(database: Database, words: Words): Messages {
     maxId: () => maxId.get() ?? 0,
     maxOrdinal: (recipient) => ordinal.get(ordinalsOf(recipient)) ?? 0,
     nextOrdinal: (recipient) => nextOrdinal.get(ordinalsOf(recipient))!,
-    allMaxOrdinals: () => new Map(allMaxOrdinals.all().map(({ name, value }) => [Number(name), value])),
     sentBetween: (birth, from, to, limit) => sentBetween.all(birth, from, to, limit),
+    movedTo: (recipient, birth, limit, below = Number.MAX_SAFE_INTEGER) => movedTo.all(recipient, birth, below, limit),
     heldBy: (user, limit, below = Number.MAX_SAFE_INTEGER) => heldBy.all(user, below, limit),
     placedInTopic: (topic) => placedInTopic.all(topic),
     newestInTopic: (topic, below, limit) => newestInTopic.all(topic, below, limit).reverse(),
     exported: (after, upTo, limit) => exported.all(after, upTo, limit),
     oldestAfter: (recipient, after, limit) => oldestAfter.all(recipient, after, limit),
+    oldestBy: (sender, after, limit) => oldestBy.all(sender, after, limit),
     idsOf: (recipient) => idsOf.all(recipient),
     sendersOf: (topic) => sendersOf.all(topic),
     newestOfTopic: (topic) => newestOfTopic.get(topic),

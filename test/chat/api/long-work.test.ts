@@ -1,4 +1,4 @@
-/** Work on many messages by one request, its time and what others wait meanwhile: contract rows E20, E21, E48, sections 9, 11.3. */
+/** Work on many messages by one request, its time and what others wait meanwhile: contract rows E20, E21, E48, E73, sections 9, 11.3. */
 
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -27,7 +27,7 @@ before(async () => {
 after(() => rig.close())
 
 /** As if they had been sent, every fourth one to the other channel. */
-function fill(count: number): void {
+function fill(count: number, sender = rig.owner): void {
   const { realm } = rig.chat
   realm.change(() => {
     const topics = [channel, aside].map(
@@ -38,7 +38,7 @@ function fill(count: number): void {
       const place = number % 4 === 3 ? 1 : 0
       const { recipientId: recipient } = [channel, aside][place]!
       realm.store.messages.add({
-        sender: rig.owner.user.id,
+        sender: sender.user.id,
         recipient,
         topic: topics[place]!,
         time: Math.floor(rig.now() / 1000),
@@ -53,6 +53,12 @@ function fill(count: number): void {
     }
   })
 }
+
+/** Ids of the messages that the index has with a word. */
+const indexed = (word: string): number[] =>
+  rig.chat.realm.store
+    .select<{ rowid: number }>('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid', [`text : "${word}"`])
+    .map(({ rowid }) => rowid)
 
 /** What `act` gives, and the longest that this thread has worked without letting others go on. */
 async function watched<T>(act: () => Promise<T>): Promise<{ answer: T; longestMs: number }> {
@@ -169,6 +175,7 @@ describe('Long work', () => {
     const { answer, longestMs } = await watched(() => rig.owner.post(path, values))
     assert.equal(answer.complete, true)
     assert.ok(longestMs < WAIT_MAX_MS, `others waited ${longestMs} ms`)
+    assert.deepEqual(indexed('message'), rig.chat.realm.store.messages.idsOf(aside.recipientId), 'their words are gone')
     const events = await queue.events()
     assert.ok(events.length > 1)
     assert.deepEqual(
@@ -184,6 +191,19 @@ describe('Long work', () => {
     }
     await rig.owner.refused('BAD_REQUEST', 'POST', path, values)
     assert.equal(rig.chat.realm.state.channel.get(channel.id)!.firstMessageId, null)
+  })
+
+  it(`deletes with an account the ${MESSAGES} messages that it wrote, and others go on meanwhile (E73)`, async () => {
+    const falstaff = rig.account('falstaff')
+    const before = indexed('message')
+    fill(MESSAGES, falstaff)
+    assert.equal(indexed('message').length, before.length + MESSAGES)
+    const { longestMs } = await watched(() =>
+      rig.owner.delete(`/users/${falstaff.user.id}`, { actions: { delete_public_channel_messages: true } }),
+    )
+    assert.ok(longestMs < WAIT_MAX_MS, `others waited ${longestMs} ms`)
+    assert.deepEqual(indexed('message'), before)
+    assert.equal(rig.chat.realm.state.erasure.size, 0)
   })
 
   it('deletes of a topic what the caller can read, by whoever may delete any message there (E48)', async () => {

@@ -71,12 +71,15 @@ interface Result {
   output: string
 }
 
-/** By their paths. */
+/**
+ * By their paths. One package after the other: they use the same accounts, and `Test_PollsEventsAndUpdatesState` fails when
+ * another one sends to a new topic meanwhile, since that client loses the ids of `user_topic` events.
+ */
 async function liveTests(): Promise<Map<string, Result>> {
   const leftOut = Object.keys(LEFT_OUT)
     .map((path) => path.replaceAll(/\w+/g, '^$&$'))
     .join('|')
-  const parameters = ['test', '-count=1', '-json', '-timeout=9m', `-skip=${leftOut}`, PACKAGES]
+  const parameters = ['test', '-count=1', '-json', '-p=1', '-timeout=9m', `-skip=${leftOut}`, PACKAGES]
   const child = spawn('go', parameters, { cwd: SOURCES, stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = once(child, 'close')
   let lines = ''

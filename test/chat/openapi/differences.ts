@@ -7,7 +7,7 @@ export const DIFFERENCES: [problem: RegExp, reason: string][] = [
   ],
   [/\.can_remove_subscribers_group_id: not described$/, 'sent beside its new name; contract 11.2'],
   [
-    /^POST \/(?:mark_all_as_read|mark_stream_as_read|streams\/\{stream_id\}\/delete_topic)\.(?:result: "partially_completed" is none of its values|code: not described)$/,
+    /^POST \/(?:mark_all_as_read|mark_(?:stream|topic)_as_read|streams\/\{stream_id\}\/delete_topic)\.(?:result: "partially_completed" is none of its values|code: not described)$/,
     'both forms of what is done in part; contract 11.3',
   ],
   [/\.folder_id: not described$/, '389'],

@@ -2,7 +2,8 @@
 
 import { badRequest, ChatError } from '../../error.ts'
 import { publishFlag } from '../messages/flags.ts'
-import { unreadOf } from '../messages/unread.ts'
+import { sightOf } from '../messages/sight.ts'
+import { unreadWithin } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
@@ -95,8 +96,8 @@ function publishReturn(realm: Realm, turn: Turn, user: User, channel: Channel): 
       return { op: 'add', subscriptions: [subscriptionView(realm, user, channel, subscription, form, 'true')] }
     },
   })
-  const unread = unreadOf(realm, user).rows.filter(({ recipient }) => recipient === channel.recipientId)
-  const ids = unread.map(({ id }) => id)
+  const unread = unreadWithin(realm, user, [channel.recipientId]).filter(sightOf(realm, user).canRead)
+  const ids = unread.map(({ id }) => id).reverse()
   if (ids.length > 0)
     publishFlag(realm, turn, user, 'read', 'remove', ids, { isFor: ({ can }) => !can.archived_channels })
 }

@@ -137,20 +137,7 @@ function describe(realm: Realm, before: Channel, given: string): Pick<Channel, '
 }
 
 function put(realm: Realm, turn: Turn, before: Channel, after: Channel): void {
-  const people = [...realm.state.user.all()].filter(({ isActive }) => isActive)
-  const publishSight = watchSight(
-    realm,
-    people.map(({ id }) => id),
-    [before],
-  )
-  const knowing = new Set(viewersOf(realm, before))
-  const readers = people.filter((user) => canRead(realm, user, before))
-  turn.put('channel', after)
-  for (const user of readers)
-    if (!canRead(realm, user, after) && realm.store.flags.historyOf(user.id).length > 0)
-      markUnreadableRead(realm, turn, user)
-  publishSight(turn, before.isPrivate && !after.isPrivate ? { cause: 'made_public' } : {})
-  const to = viewersOf(realm, after).filter((id) => knowing.has(id))
+  const to = isSeenAlike(realm, before, after) ? putPlain(realm, turn, after) : putWithSight(realm, turn, before, after)
   if (after.folderId !== before.folderId) publishFolderOf(realm, turn, after, to)
   for (const change of changesBetween(realm, before, after))
     turn.publish({
@@ -162,6 +149,38 @@ function put(realm: Realm, turn: Turn, before: Channel, after: Channel): void {
           : { op: 'update', stream_id: after.id, name: before.name, ...change },
     })
   if (after.isDefault !== before.isDefault) publishDefaultChannels(realm, turn)
+}
+
+/** Who sees and reads a channel follows from its access and its groups. */
+const isSeenAlike = (realm: Realm, before: Channel, after: Channel): boolean =>
+  isSameAccess(before, after) && changedGroupNames(realm, before, after).length === 0
+
+/** Who hears of the changes, here and below. */
+function putPlain(realm: Realm, turn: Turn, after: Channel): number[] {
+  turn.put('channel', after)
+  return viewersOf(realm, after)
+}
+
+/** Whoever sees it from now on gets it whole, and whoever does so no longer hears that it is gone. */
+function putWithSight(realm: Realm, turn: Turn, before: Channel, after: Channel): number[] {
+  const people = [...realm.state.user.all()].filter(({ isActive }) => isActive)
+  const publishSight = watchSight(
+    realm,
+    people.map(({ id }) => id),
+    [before],
+  )
+  const knowing = new Set(viewersOf(realm, before))
+  const losing = people.filter((user) => canRead(realm, user, before) && !canRead(realm, user, after))
+  turn.put('channel', after)
+  for (const user of losing)
+    if (realm.store.flags.historyOf(user.id).length > 0) markUnreadableRead(realm, turn, user, [after])
+  publishSight(turn, before.isPrivate && !after.isPrivate ? { cause: 'made_public' } : {})
+  return viewersOf(realm, after).filter((id) => knowing.has(id))
+}
+
+function changedGroupNames(realm: Realm, before: Channel, after: Channel): ChannelGroupSetting[] {
+  const [old, now] = [channelGroupValues(realm, before), channelGroupValues(realm, after)]
+  return (Object.keys(now) as ChannelGroupSetting[]).filter((name) => !sameGroupValue(old[name], now[name]))
 }
 
 interface PropertyChange {
@@ -192,11 +211,9 @@ function* changesBetween(realm: Realm, before: Channel, after: Channel): Generat
     const others = { history_public_to_subscribers: historyPublicToSubscribers, is_web_public: isWebPublic }
     yield { property: 'invite_only', value: isPrivate, ...others }
   }
-  const [old, now] = [channelGroupValues(realm, before), channelGroupValues(realm, after)]
-  const changed = Object.keys(now).filter(
-    (name) => !sameGroupValue(old[name as ChannelGroupSetting], now[name as ChannelGroupSetting]),
-  )
-  for (const property of changed) yield { property, value: now[property as ChannelGroupSetting] }
+  const changed = changedGroupNames(realm, before, after)
+  const now = channelGroupValues(realm, after)
+  for (const property of changed) yield { property, value: now[property] }
   if (changed.length === 0) return
   const [oldView, view] = [channelView(realm, before), channelView(realm, after)]
   for (const property of DERIVED)

@@ -41,9 +41,10 @@ export const byName = (a: Channel, b: Channel): number => {
   return x < y ? -1 : x > y ? 1 : 0
 }
 
-/** Active accounts that may know of the channel: who hears of its changes. */
+/** Who hears of changes of the channel: accounts that may know of it and have a queue. */
 export function viewersOf(realm: Realm, channel: Channel): number[] {
   const ids: number[] = []
-  for (const user of realm.state.user.all()) if (user.isActive && canSee(realm, user, channel)) ids.push(user.id)
+  for (const user of realm.state.user.all())
+    if (realm.events.hears(user.id) && user.isActive && canSee(realm, user, channel)) ids.push(user.id)
   return ids
 }

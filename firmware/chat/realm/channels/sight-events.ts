@@ -20,7 +20,7 @@ export function watchSight(
   userIds: Iterable<number>,
   channels: Iterable<Channel> = realm.state.channel.all(),
 ): (turn: Turn, options?: { withPeers?: boolean; cause?: Cause }) => void {
-  const ids = [...new Set(userIds)]
+  const ids = [...new Set(userIds)].filter(realm.events.hears)
   const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
   return (turn, { withPeers = true, cause } = {}) => {
     for (const { id, viewers } of before) {

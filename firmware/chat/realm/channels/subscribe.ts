@@ -1,7 +1,7 @@
 /** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
 
 import { changeFlag } from '../messages/flags.ts'
-import { unreadRows } from '../messages/unread.ts'
+import { unreadWithin } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Subscription, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
@@ -69,8 +69,11 @@ export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): P
 
 /** What lies unread in channels that he leaves is nothing that he has still to read. */
 function markRead(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
-  const left = new Set(channels.map(({ recipientId }) => recipientId))
-  const rows = unreadRows(realm, user).filter(({ recipient }) => left.has(recipient))
+  const rows = unreadWithin(
+    realm,
+    user,
+    channels.map(({ recipientId }) => recipientId),
+  )
   changeFlag(realm, turn, user, 'read', 'add', rows)
 }
 

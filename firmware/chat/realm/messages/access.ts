@@ -25,10 +25,19 @@ export function accessMessageToChange(realm: Realm, user: User, id: number): Mes
  * Whose clients may have a message: whoever is subscribed to its channel, or in the conversation, and whoever has it for
  * another reason; of these all who may read it.
  */
-export function audienceOf(realm: Realm, message: MessageRow): User[] {
+export function readersOf(realm: Realm, message: MessageRow): User[] {
+  return readersAmong(realm, message, () => true)
+}
+
+/** The same of those who have a queue: who is told of what happens to it. */
+export const audienceOf = (realm: Realm, message: MessageRow): User[] =>
+  readersAmong(realm, message, realm.events.hears)
+
+function readersAmong(realm: Realm, message: MessageRow, isMeant: (userId: number) => boolean): User[] {
   const ids = recipientsOf(realm, placeOf(realm, message))
   for (const { id } of formerRecipients(realm, message)) ids.add(id)
-  return [...ids].map((id) => realm.state.user.get(id)!).filter((user) => sightOf(realm, user).canRead(message))
+  const users = [...ids].filter(isMeant).map((id) => realm.state.user.get(id)!)
+  return users.filter((user) => sightOf(realm, user).canRead(message))
 }
 
 /** Of a message in a channel: those who were subscribed where it was sent, or took it up themselves. */

@@ -56,7 +56,7 @@ export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRo
   if (first === undefined) return
   const { store } = realm
   const place = placeOf(realm, first)
-  for (const [seen, users] of readersOf(realm, place, rows)) {
+  for (const [seen, users] of audiencesOf(realm, place, rows)) {
     const ids = seen.map(({ id }) => id)
     publishDeletion(realm, turn, place, ids, users, cause)
   }
@@ -77,21 +77,26 @@ export function tidyTopic({ store }: Realm, topic: number): void {
   if (!store.messages.isInUse(topic)) store.topics.remove(topic)
 }
 
-/** Of the messages, ascending, what different users can see, with those who see the same. */
-export function readersOf(realm: Realm, place: Place, rows: readonly PlacedRow[]): Map<readonly PlacedRow[], number[]> {
+/** Of the messages, ascending, what different users can see who have a queue, with those who see the same. */
+export function audiencesOf(
+  realm: Realm,
+  place: Place,
+  rows: readonly PlacedRow[],
+): Map<readonly PlacedRow[], number[]> {
   const users = new Map<readonly PlacedRow[], number[]>()
   const add = (seen: readonly PlacedRow[], userId: number): void => {
     const same = users.get(seen)
     if (same === undefined) users.set(seen, [userId])
     else same.push(userId)
   }
-  const recipients = recipientsOf(realm, place)
+  const recipients = new Set([...recipientsOf(realm, place)].filter(realm.events.hears))
   if (place.kind === 'conversation') {
     for (const id of recipients) add(rows, id)
     return users
   }
   const reach = reachOf(realm, rows)
-  for (const id of new Set([...recipients, ...[...reach.users].map((user) => user.id)])) {
+  const received = [...reach.users].map(({ id }) => id).filter(realm.events.hears)
+  for (const id of new Set([...recipients, ...received])) {
     const extent = sightOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
     const seen = extent === 'all' && recipients.has(id) ? rows : extent === 'none' ? [] : reach.of(id)
     if (seen.length > 0) add(seen, id)

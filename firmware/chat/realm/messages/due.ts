@@ -19,25 +19,38 @@ export const startDeliveries = (realm: Realm, log: Log): Rounds =>
     log,
   })
 
-/** One a turn, in the order of their times. */
+/** One a turn, in the order of their times; what becomes due meanwhile is for the next round. */
 async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {
-  while (isOpen() && realm.state.organization.size > 0 && !isDeactivated(realm) && deliverFirst(realm))
+  const { state } = realm
+  if (state.organization.size === 0) return
+  for (const { deliver } of dueNow(realm)) {
+    if (!isOpen() || isDeactivated(realm)) return
+    deliver()
     await setImmediate()
+  }
 }
 
-function deliverFirst(realm: Realm): boolean {
+interface Due {
+  time: number
+  /** Unless it was changed, or taken back, since it was found. */
+  deliver(): void
+}
+
+function dueNow(realm: Realm): Due[] {
   const { state } = realm
-  const due = state.nextDue()
-  if (due > nowOf(realm)) return false
-  for (const message of state.scheduledMessage.all())
-    if (!message.failed && message.time === due) {
-      deliverScheduled(realm, message)
-      return true
-    }
-  for (const reminder of state.reminder.all())
-    if (reminder.time === due) {
-      deliverReminder(realm, reminder)
-      return true
-    }
-  return false
+  const now = nowOf(realm)
+  if (state.nextDue() > now) return []
+  const scheduled = [...state.scheduledMessage.all()].filter(({ failed, time }) => !failed && time <= now)
+  const reminders = [...state.reminder.all()].filter(({ time }) => time <= now)
+  const due: Due[] = [
+    ...scheduled.map((message) => ({
+      time: message.time,
+      deliver: () => state.scheduledMessage.get(message.id) === message && deliverScheduled(realm, message),
+    })),
+    ...reminders.map((reminder) => ({
+      time: reminder.time,
+      deliver: () => state.reminder.get(reminder.id) === reminder && deliverReminder(realm, reminder),
+    })),
+  ]
+  return due.sort((a, b) => a.time - b.time)
 }

@@ -3,12 +3,12 @@
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Channel, User } from '../records.ts'
 import { difference, gaps, lowerBound, runsOf, union } from '../runs.ts'
 import type { Turn } from '../turn.ts'
 import { changeFlag, publishRead } from './flags.ts'
 import { sightOf } from './sight.ts'
-import { unreadRows } from './unread.ts'
+import { unreadWithin } from './unread.ts'
 
 /**
  * Marks messages that reached all of these users, in channels, as read: they were moved to where none of them is subscribed,
@@ -74,9 +74,11 @@ const byBirth = (rows: readonly PlacedRow[]): Sent[] =>
     return { birth, ordinals, runs: runsOf(ordinals), ids: ordered.map(({ id }) => id) }
   })
 
-/** Of what he may not read any more: unread it would come back with the channel, and no event would have told of it. */
-export function markUnreadableRead(realm: Realm, turn: Turn, user: User): void {
+/** Of what he may not read any more in these channels: unread it would come back with them, and no event would have told of it. */
+export function markUnreadableRead(realm: Realm, turn: Turn, user: User, channels: Iterable<Channel>): void {
   const sight = sightOf(realm, user)
-  const rows = unreadRows(realm, user).filter((row) => !sight.canRead(row))
+  const recipients = [...channels].map(({ recipientId }) => recipientId).filter((id) => sight.extent(id) !== 'all')
+  if (recipients.length === 0) return
+  const rows = unreadWithin(realm, user, recipients).filter((row) => !sight.canRead(row))
   changeFlag(realm, turn, user, 'read', 'add', rows)
 }

@@ -1,14 +1,14 @@
 /** Marking much as read at once. Contract sections 3.2 (E20 to E22), 11.3. */
 
 import { badRequest } from '../../error.ts'
+import type { PlacedRow } from '../../store/messages.ts'
 import { findReadableChannel } from '../channels/find.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
-import type { Turn } from '../turn.ts'
-import { changeFlag, publishFlag } from './flags.ts'
+import { changeFlag, publishFlag, readerOf } from './flags.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
-import { newestUnread, unreadOf } from './unread.ts'
+import { newestUnread } from './unread.ts'
 
 /** The newest first. False when the time was over before all was done: what is done is done. */
 export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
@@ -27,12 +27,46 @@ export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
 
 /** The same in one channel. */
 export async function markChannelRead(realm: Realm, me: User, channelId: number): Promise<boolean> {
-  const unread = newestUnread(realm, me)
+  const { recipientId } = findReadableChannel(realm, me, channelId)
+  return markRead(realm, me, newestUnread(realm, me, [recipientId]), () => findReadableChannel(realm, me, channelId))
+}
+
+/** The same in one topic: it is gone through, which is less than all that may be unread in its channel. */
+export async function markTopicRead(realm: Realm, me: User, channelId: number, topicName: string): Promise<boolean> {
+  let below: number | null = null
   return inTurns(realm, (turn, count) => {
-    const { recipientId } = findReadableChannel(realm, me, channelId)
+    const topic = findTopic(realm, findReadableChannel(realm, me, channelId), topicName)
+    if (topic === undefined) {
+      if (below === null) throw badRequest(`No such topic '${topicName}'`)
+      return true
+    }
+    below ??= realm.store.messages.maxId() + 1
+    const rows = realm.store.messages.newestInTopic(topic.id, below, count)
+    below = rows[0]?.id ?? below
+    changeFlag(realm, turn, me, 'read', 'add', rows.filter(readerOf(realm, me).isUnread))
+    return rows.length < count
+  })
+}
+
+/** The same of somebody whom he mutes. */
+export const markReadFrom = (realm: Realm, me: User, senderId: number): Promise<boolean> =>
+  markRead(
+    realm,
+    me,
+    newestUnread(realm, me).filter(({ sender }) => sender === senderId),
+  )
+
+/** `check` is asked before each part. */
+async function markRead(
+  realm: Realm,
+  me: User,
+  unread: IteratorObject<PlacedRow>,
+  check = (): unknown => undefined,
+): Promise<boolean> {
+  return inTurns(realm, (turn, count) => {
+    check()
     const rows = [...take(unread, count)]
-    const meant = rows.filter(({ recipient }) => recipient === recipientId)
-    changeFlag(realm, turn, me, 'read', 'add', meant)
+    changeFlag(realm, turn, me, 'read', 'add', rows)
     return rows.length < count
   })
 }
@@ -43,20 +77,4 @@ function* take<T>(all: Iterator<T>, count: number): Generator<T> {
     if (done === true) return
     yield value
   }
-}
-
-export function markTopicRead(realm: Realm, me: User, channelId: number, topicName: string): void {
-  realm.change((turn) => {
-    const channel = findReadableChannel(realm, me, channelId)
-    const topic = findTopic(realm, channel, topicName)
-    if (topic === undefined) throw badRequest(`No such topic '${topicName}'`)
-    const rows = unreadOf(realm, me).rows.filter((row) => row.topic === topic.id)
-    changeFlag(realm, turn, me, 'read', 'add', rows)
-  })
-}
-
-/** Of somebody whom he mutes. Within a change. */
-export function markReadFrom(realm: Realm, turn: Turn, user: User, senderId: number): void {
-  const rows = unreadOf(realm, user).rows.filter(({ id }) => realm.store.messages.get(id)?.sender === senderId)
-  changeFlag(realm, turn, user, 'read', 'add', rows)
 }

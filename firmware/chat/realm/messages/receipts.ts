@@ -7,7 +7,7 @@ import { hasOrdinal } from '../runs.ts'
 import { realmSetting, userSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import { accessOf } from '../users/access.ts'
-import { accessMessage, audienceOf } from './access.ts'
+import { accessMessage, readersOf } from './access.ts'
 import { sightOf } from './sight.ts'
 
 export function readReceipts(realm: Realm, me: User, messageId: number): number[] {
@@ -17,7 +17,7 @@ export function readReceipts(realm: Realm, me: User, messageId: number): number[
   const sees = accessOf(realm, me)
   const mutes = (user: User, other: User): boolean =>
     realm.state.mutedUsers.get(user.id)?.value.some(({ id }) => id === other.id) ?? false
-  return audienceOf(realm, row)
+  return readersOf(realm, row)
     .filter((user) => user.id !== row.sender && userSetting(user, 'send_read_receipts') && sees(user))
     .filter((user) => !mutes(me, user) && !mutes(user, me))
     .filter((user) => sightOf(realm, user).received(row))

@@ -31,24 +31,26 @@ export function unreadOf(realm: Realm, user: User): Unread {
   return { rows: rows.reverse(), isCut: false }
 }
 
-/** Also what he may not read any more, in no order. */
-export function unreadRows(realm: Realm, user: User): PlacedRow[] {
-  const { store } = realm
-  const rows: PlacedRow[] = []
-  for (const { birth, from, to } of unreadRanges(realm, user))
-    rows.push(...store.messages.sentBetween(birth, from, to, UNREAD_MAX + 1))
-  rows.push(...store.messages.heldBy(user.id, UNREAD_MAX + 1).filter((row) => !isRead(realm, user, row)))
-  return rows
-}
-
 /**
  * All that is unread, also what he may not read any more, newest first, and looked up as far as it is asked for. What comes
- * once it has begun is not in it.
+ * once it has begun is not in it. `within`: of what lies in these channels, and nothing else is looked at for it.
  */
-export function* newestUnread(realm: Realm, user: User): Generator<PlacedRow> {
+export function* newestUnread(realm: Realm, user: User, within?: Iterable<number>): Generator<PlacedRow> {
   const byBirth = Map.groupBy(unreadRanges(realm, user), ({ birth }) => birth)
-  const sources = [...byBirth.values()].map((ranges) => newestIn(realm, ranges))
-  sources.push(newestHeld(realm, user))
+  const recipients = within && new Set(within)
+  const sources = recipients
+    ? [...recipients].flatMap((recipient) => [...sourcesWithin(realm, recipient, byBirth)])
+    : [...byBirth.values()].map((ranges) => newestIn(realm, ranges))
+  for (const row of newestFirst([...sources, newestHeld(realm, user)]))
+    if (recipients === undefined || recipients.has(row.recipient)) yield row
+}
+
+/** The same of channels, as many as a client can have heard of. */
+export function unreadWithin(realm: Realm, user: User, recipients: Iterable<number>): PlacedRow[] {
+  return [...newestUnread(realm, user, recipients).take(UNREAD_MAX)]
+}
+
+function* newestFirst(sources: Iterable<Generator<PlacedRow>>): Generator<PlacedRow> {
   // By their newest messages, ascending: the next one is the last source's.
   const heads: { row: PlacedRow; source: Generator<PlacedRow> }[] = []
   const advance = (source: Generator<PlacedRow>): void => {
@@ -69,6 +71,17 @@ export function* newestUnread(realm: Realm, user: User): Generator<PlacedRow> {
   }
 }
 
+type UnreadByBirth = ReadonlyMap<number, readonly UnreadRange[]>
+
+/** What was sent to a channel, and what was moved into it from where something is unread. */
+function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Generator<PlacedRow>> {
+  for (const birth of realm.store.messages.birthsOf(recipient, Number.MAX_SAFE_INTEGER)) {
+    const ranges = unread.get(birth)
+    if (ranges !== undefined)
+      yield birth === recipient ? newestIn(realm, ranges) : newestMoved(realm, recipient, ranges)
+  }
+}
+
 const ROWS_AT_ONCE = 100
 
 /** `ranges` are of one place, ascending. */
@@ -80,6 +93,17 @@ function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<
       if (rows.length < ROWS_AT_ONCE) break
       high = rows.at(-1)!.ordinal - 1
     }
+}
+
+/** `ranges` are of the place that they were sent to. */
+function* newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Generator<PlacedRow> {
+  const { birth } = ranges[0]!
+  for (let below: number | undefined; ; ) {
+    const rows = store.messages.movedTo(recipient, birth, ROWS_AT_ONCE, below)
+    yield* rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to))
+    if (rows.length < ROWS_AT_ONCE) return
+    below = rows.at(-1)!.id
+  }
 }
 
 function* newestHeld(realm: Realm, user: User): Generator<PlacedRow> {
@@ -101,17 +125,16 @@ interface UnreadRange {
 export function* unreadRanges(realm: Realm, user: User): Generator<UnreadRange> {
   const { state, store } = realm
   const read = store.flags.allRuns(user.id, 'read')
-  const newestOf = store.messages.allMaxOrdinals()
   const ranges = function* (birth: number, from: number, to: number) {
     for (const [low, high] of gaps(read.get(birth) ?? NO_RUNS, from, to)) yield { birth, from: low, to: high }
   }
   for (const [channelId, { intervals }] of state.subscriptionsOf.get(user.id)) {
     const { recipientId } = state.channel.get(channelId)!
-    const newest = newestOf.get(recipientId) ?? 0
+    const newest = store.messages.maxOrdinal(recipientId)
     for (const [from, to] of intervals) yield* ranges(recipientId, from, Math.min(to ?? newest, newest))
   }
   for (const { recipientId } of state.conversationsOf(user.id))
-    yield* ranges(recipientId, 1, newestOf.get(recipientId) ?? 0)
+    yield* ranges(recipientId, 1, store.messages.maxOrdinal(recipientId))
 }
 
 const NO_RUNS: Runs = []

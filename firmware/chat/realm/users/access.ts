@@ -41,12 +41,13 @@ export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
 
 export const mayAccess = (realm: Realm, viewer: User, user: User): boolean => accessOf(realm, viewer)(user)
 
-/** Accounts that may see `user`; those that may not come second. Active ones alone: nobody else has a queue. */
+/** Accounts that may see `user`, of those that have a queue; those that may not come second. */
 export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others: User[] } {
   const seeing: User[] = []
   const others: User[] = []
   for (const viewer of realm.state.user.all()) {
-    if (viewer.isActive) (mayAccess(realm, viewer, user) ? seeing : others).push(viewer)
+    if (viewer.isActive && realm.events.hears(viewer.id))
+      (mayAccess(realm, viewer, user) ? seeing : others).push(viewer)
   }
   return { seeing, others }
 }

@@ -24,9 +24,7 @@ export function watchAcquaintance(realm: Realm): (turn: Turn) => void {
 
 /** Those who wait for events: nobody else needs to be told. */
 const limitedGuests = (realm: Realm): User[] =>
-  [...realm.state.user.all()].filter(
-    (user) => user.isActive && isLimited(realm, user) && [...realm.events.queuesOf(user.id)].length > 0,
-  )
+  [...realm.state.user.all()].filter((user) => realm.events.hears(user.id) && user.isActive && isLimited(realm, user))
 
 /** Everybody sees bots anyway. */
 function publishMet(realm: Realm, turn: Turn, guest: User, user: User): void {

@@ -90,7 +90,7 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   turn.put('user', after)
   publishPerson(realm, turn, after, { role })
   publishMemberships(realm, turn, user, after)
-  markUnreadableRead(realm, turn, after)
+  markUnreadableRead(realm, turn, after, realm.state.channel.all())
   if (user.role === ROLES.guest) publishFoldersTo(realm, turn, after) // before the channels in them
   publishSight(turn)
   publishRoleSight(realm, turn, user, after)

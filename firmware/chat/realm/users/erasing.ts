@@ -3,7 +3,8 @@
  * other requests go on between, and what a stop interrupts goes on at the next start. Contract section 3.4.1, level 459.
  */
 
-import { MESSAGE_COLUMNS, type MessageRow } from '../../store/messages.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { PlacedRow } from '../../store/messages.ts'
 import { removePicture } from '../avatars/pictures.ts'
 import { revokeKeys } from '../keys.ts'
 import { removeMessages } from '../messages/delete.ts'
@@ -40,6 +41,7 @@ export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased
 /** Until nothing is left of what was planned, bots first. Those who do the same at once share the work. */
 export async function erase(realm: Realm): Promise<void> {
   for (const { userId } of [...realm.state.erasure.all()]) {
+    await setImmediate() // what has deactivated him was a turn's work already
     while (!(await inTurns(realm, (turn, count) => erasePart(realm, turn, userId, count)))) {
       // It is to go, however long that takes.
     }
@@ -47,28 +49,29 @@ export async function erase(realm: Realm): Promise<void> {
   }
 }
 
+/** Messages among which those are looked for that are in one place: who could see them is asked once for all of a turn. */
+const WINDOW = 500
+
 /** True when all is done. */
 function erasePart(realm: Realm, turn: Turn, userId: number, count: number): boolean {
   const erasure = realm.state.erasure.get(userId)
   if (erasure === undefined) return true
-  const rows = realm.store.select<MessageRow>(
-    `SELECT ${MESSAGE_COLUMNS} FROM messages WHERE sender = ? AND id > ? ORDER BY id LIMIT ?`,
-    [userId, erasure.after, count],
-  )
-  const last = rows.at(-1)
-  if (last === undefined) {
+  const rows = realm.store.messages.oldestBy(userId, erasure.after, WINDOW)
+  const meant = rows.filter((row) => isMeant(realm, row, erasure))
+  const upTo = meant[0] ?? rows.at(-1)
+  if (upTo === undefined) {
     turn.remove('erasure', userId)
     if (erasure.profile) clearAccount(realm, turn, realm.state.user.get(userId)!)
     return true
   }
-  const gone = rows.filter((row) => isMeant(realm, row, erasure))
-  for (const inOnePlace of Map.groupBy(gone, ({ recipient, topic }) => `${recipient}:${topic}`).values())
-    removeMessages(realm, turn, inOnePlace)
-  turn.put('erasure', { ...erasure, after: last.id })
+  const { recipient, topic } = upTo
+  const inOnePlace = meant.filter((row) => row.recipient === recipient && row.topic === topic)
+  removeMessages(realm, turn, inOnePlace.slice(0, count))
+  turn.put('erasure', { ...erasure, after: upTo.id })
   return false
 }
 
-function isMeant({ state }: Realm, { recipient }: MessageRow, erasure: Erasure): boolean {
+function isMeant({ state }: Realm, { recipient }: PlacedRow, erasure: Erasure): boolean {
   const channel = state.channelByRecipient.get(recipient)
   if (channel === undefined) return erasure.directMessages
   return channel.isPrivate ? erasure.privateMessages : erasure.publicMessages

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { subscribe, unsubscribe } from '../../../../firmware/chat/realm/channels/subscribe.ts'
 import { audienceOf } from '../../../../firmware/chat/realm/messages/access.ts'
-import { readersOf } from '../../../../firmware/chat/realm/messages/delete.ts'
+import { audiencesOf } from '../../../../firmware/chat/realm/messages/delete.ts'
 import { placeOf } from '../../../../firmware/chat/realm/messages/places.ts'
 import type { Channel } from '../../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../../firmware/chat/realm/roles.ts'
@@ -209,6 +209,7 @@ it('whom a deletion of many is told are those whom each of them would be told of
     rig.channel('audience protected', [hamlet], { isPrivate: true, historyPublicToSubscribers: false }),
   ]
   const { realm } = rig.chat
+  for (const person of people) await person.register()
   for (let count = 0; count < 120; count++) {
     const channel = random.of(channels)
     const person = random.of(people)
@@ -232,7 +233,7 @@ it('whom a deletion of many is told are those whom each of them would be told of
       for (const row of together)
         for (const { id } of audienceOf(realm, row)) expected.set(id, [...(expected.get(id) ?? []), row.id])
       const found = new Map(
-        [...readersOf(realm, placeOf(realm, together[0]!), together)].flatMap(([seen, users]) =>
+        [...audiencesOf(realm, placeOf(realm, together[0]!), together)].flatMap(([seen, users]) =>
           users.map((user) => [user, seen.map(({ id }) => id)] as const),
         ),
       )
