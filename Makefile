@@ -114,7 +114,7 @@ test-slow: node_modules/.package-lock.json
 	COFFER_SLOW=1 COFFER_FUZZ_SECONDS=600 $(BOUNDED) 180 $(NODE) --test --test-concurrency=2 \
 	  'test/crypto/engine/**/*.test.ts' test/release/fuzz.test.ts 'test/fuzz/*.test.ts' test/chat/render/hostile.test.ts \
 	  test/chat/model/model.test.ts test/chat/realm/messages/moves.test.ts test/chat/events/order.test.ts \
-	  test/chat/durability/kill.test.ts test/chat/durability/damage.test.ts \
+	  test/chat/api/exports.test.ts test/chat/api/long-work.test.ts test/chat/durability/kill.test.ts test/chat/durability/damage.test.ts \
 	  test/cluster/join-kill.test.ts test/cluster/processes.test.ts test/cluster/replace-kill.test.ts \
 	  test/cluster/replica/faults.test.ts test/cluster/replica/model.test.ts test/chat/process/restore-kill.test.ts
 	$(BOUNDED) 60 $(NODE) --test $(CLUSTER_OF_DEVICES)

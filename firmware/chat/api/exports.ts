@@ -23,8 +23,8 @@ export const exportDeclarations: readonly AnyDeclaration[] = [
     method: 'GET',
     path: '/export/realm',
     who: 'administrator',
-    handle: ({ realm, exports, exchange }) => ({
-      exports: exports.list(urlOf(organizationOf(realm.state), exchange.header('host'))),
+    handle: ({ realm, me, exports, exchange }) => ({
+      exports: exports.list(me, urlOf(organizationOf(realm.state), exchange.header('host'))),
     }),
   }),
   declare({

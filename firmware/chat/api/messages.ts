@@ -13,6 +13,7 @@ import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
 import { sendMessage } from '../realm/messages/send.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
+import { senderSightOf } from '../realm/users/access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const MESSAGE = { message_id: integer() }
@@ -71,6 +72,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
         applyMarkdown: given.apply_markdown,
         clientGravatar: true,
         emptyTopic: given.allow_empty_topic_name,
+        senderSight: senderSightOf(realm, me)(row.sender),
       })
       return { message: { ...form, flags: readerOf(realm, me).flags(row) }, raw_content: row.content }
     },

@@ -10,11 +10,12 @@ import { narrowShape, readTerms, type Term } from '../narrow/terms.ts'
 import { viewerOf } from '../narrow/viewer.ts'
 import { select } from '../narrow/walk.ts'
 import { readerOf } from '../realm/messages/flags.ts'
-import { messageForm } from '../realm/messages/form.ts'
+import { type MessageOptions, messageForm } from '../realm/messages/form.ts'
 import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { sightOf } from '../realm/messages/sight.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
+import { senderSightOf } from '../realm/users/access.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
 
@@ -159,14 +160,15 @@ function messagesOf(
   me: User | null,
   terms: readonly Term[],
   ids: readonly number[],
-  form: Parameters<typeof messageForm>[2],
+  form: Omit<MessageOptions, 'senderSight'>,
 ): Record<string, unknown>[] {
   const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
+  const senderSight = senderSightOf(realm, me)
   return readable(realm, me, ids).map((id) => {
     const row = realm.store.messages.get(id)!
     return {
-      ...messageForm(realm, row, form),
+      ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
       flags: reader?.flags(row) ?? ['read', 'historical'],
       ...(search !== null && matches(realm, row, search)),
     }

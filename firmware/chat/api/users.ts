@@ -137,6 +137,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         let user = findOwnUser(realm, me, path.user_id)
         if (given.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
+          expectMayDeactivate(me, user) // whoever has the address may be let in as its owner: row E3
           user = changeAddress(realm, turn, user, given.new_email, 'new_email')
         }
         if (given.full_name !== undefined) user = changeName(realm, turn, user, given.full_name)

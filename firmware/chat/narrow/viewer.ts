@@ -5,7 +5,7 @@ import { type Sight, sightOf } from '../realm/messages/sight.ts'
 import { fold } from '../realm/names.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Channel, User } from '../realm/records.ts'
-import { findUser } from '../realm/users/find.ts'
+import { findForSpectator, findUser } from '../realm/users/find.ts'
 import { type Named, NarrowError } from './terms.ts'
 
 /** True until something changes: for one turn. */
@@ -39,13 +39,10 @@ export function viewerOf(realm: Realm, user: User | null): Viewer {
 
   function account(named: Named): User {
     try {
-      if (user !== null) return findUser(realm, user, named)
+      return user === null ? findForSpectator(realm, named) : findUser(realm, user, named)
     } catch {
       throw new NarrowError('unknown user')
     }
-    const found = typeof named === 'number' ? state.user.get(named) : state.userByEmail.get(named.toLowerCase())
-    if (found === undefined) throw new NarrowError('unknown user')
-    return found
   }
 
   return {

@@ -37,12 +37,15 @@ export const botObject = (realm: Realm, user: BotUser) => ({
   services: servicesOf(realm, user.bot),
 })
 
-/** A bot is its owner's and the administrators' to manage; those of the service itself are nobody's. */
+/**
+ * A bot is its owner's to manage and the administrators', who could act as it: one that may more than they is the
+ * organization's owners' alone. Those of the service itself are nobody's.
+ */
 export const mayManage = (viewer: User, user: User): user is BotUser =>
   isBot(user) &&
   !user.isSystemBot &&
   viewer.bot === null &&
-  (user.bot.ownerId === viewer.id || atLeast(viewer.role, ROLES.administrator))
+  (user.bot.ownerId === viewer.id || (atLeast(viewer.role, ROLES.administrator) && atLeast(viewer.role, user.role)))
 
 export const managedBots = (realm: Realm, viewer: User): BotUser[] =>
   [...realm.state.user.all()].filter((user) => mayManage(viewer, user))

@@ -7,6 +7,7 @@ import { placeOf } from '../messages/places.ts'
 import type { Realm } from '../realm.ts'
 import { type BotCall, type BotService, REALM_ID, type User } from '../records.ts'
 import { openText } from '../secrets.ts'
+import { senderSightOf } from '../users/access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
 
@@ -33,7 +34,12 @@ export function webhookRequest(
 }
 
 function ownForm(realm: Realm, bot: User, token: string, row: MessageRow, trigger: string): WebhookRequest {
-  const message = messageForm(realm, row, { applyMarkdown: false, clientGravatar: false, emptyTopic: false })
+  const message = messageForm(realm, row, {
+    applyMarkdown: false,
+    clientGravatar: false,
+    emptyTopic: false,
+    senderSight: senderSightOf(realm, bot)(row.sender),
+  })
   const body = {
     bot_email: bot.email,
     bot_full_name: bot.fullName,

@@ -27,11 +27,12 @@ export const canAdminister = (realm: Realm, user: User, channel: Channel): boole
   canSee(realm, user, channel) &&
   (atLeast(user.role, ROLES.administrator) || mayInChannel(realm, channel, 'can_administer_channel_group', user))
 
+/** To a private channel also by those who administer it, if they may read it: else they would let others read what they may not. */
 export const canAddSubscribers = (realm: Realm, user: User, channel: Channel): boolean =>
   canSee(realm, user, channel) &&
   (mayInChannel(realm, channel, 'can_add_subscribers_group', user) ||
     (!channel.isPrivate && mayInRealm(realm, 'can_add_subscribers_group', user)) ||
-    canAdminister(realm, user, channel))
+    (canRead(realm, user, channel) && canAdminister(realm, user, channel)))
 
 export const canRemoveSubscribers = (realm: Realm, user: User, channel: Channel): boolean =>
   canSee(realm, user, channel) &&

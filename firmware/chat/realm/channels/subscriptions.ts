@@ -61,8 +61,7 @@ export function subscribeTo(
       if (isFatal) throw badRequest(`Unable to access channel (${name}).`)
       unauthorized.push(name)
       continue
-    }
-    expectMayAdd(realm, me, users, channel)
+    } else expectMayAdd(realm, me, users, channel)
     joined.push(channel)
     if (color !== undefined) colors.set(channel, checkedColor(color))
   }
@@ -89,7 +88,6 @@ export function createWithSubscribers(
     })
   const users = userIds.length === 0 ? [] : findPrincipals(realm, me, userIds)
   const channel = createChannel(realm, turn, me, { name, description }, settings)
-  expectMayAdd(realm, me, users, channel)
   const added = subscribe(
     realm,
     turn,
@@ -107,6 +105,7 @@ function mayJoin(realm: Realm, me: User, users: readonly User[], channel: Channe
   return !users.includes(me) || isSubscribed(realm, me, channel) || canSubscribe(realm, me, channel)
 }
 
+/** Whoever makes a channel chooses who begins in it. */
 function expectMayAdd(realm: Realm, me: User, users: readonly User[], channel: Channel): void {
   const other = users.find((user) => user !== me && !isSubscribed(realm, user, channel))
   if (other === undefined || canAddSubscribers(realm, me, channel)) return

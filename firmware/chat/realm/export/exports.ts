@@ -29,8 +29,8 @@ export interface Exports {
   request(me: User, type: ExportType): number
   /** Its bytes go, and that there was one stays. */
   remove(id: number): Promise<void>
-  /** Contract section 2.5; `base`: what stands before the path of an address. */
-  list(base: string): ExportView[]
+  /** Contract section 2.5, for `viewer`; `base`: what stands before the path of an address. */
+  list(viewer: User, base: string): ExportView[]
   /** What is to be sent for a path that was signed; undefined where there is none. */
   fileAt(path: string): ExportedArchive | undefined
   /** Makes what was asked for by now. The chat does it every second by itself. */
@@ -70,14 +70,17 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   /** Contract V29. */
   function put(turn: Turn, one: RealmExport): void {
     turn.put('realmExport', one)
-    const to = [...state.user.all()].filter(
-      ({ isActive, bot, role }) => isActive && bot === null && atLeast(role, ROLES.administrator),
+    const told = [...state.user.all()].filter(
+      ({ id, isActive, bot, role }) =>
+        realm.events.hears(id) && isActive && bot === null && atLeast(role, ROLES.administrator),
     )
-    const exports = list(organizationOf(state).url)
-    turn.publish({ type: 'realm_export', to: to.map(({ id }) => id), make: () => ({ exports }) })
+    for (const viewer of told) {
+      const exports = list(viewer, organizationOf(state).url)
+      turn.publish({ type: 'realm_export', to: [viewer.id], make: () => ({ exports }) })
+    }
   }
 
-  function list(base: string): ExportView[] {
+  function list(viewer: User, base: string): ExportView[] {
     return [...state.realmExport.all()]
       .sort((a, b) => a.id - b.id)
       .map((one) => ({
@@ -86,7 +89,8 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         export_time: one.time,
         deleted_timestamp: one.deleted,
         failed_timestamp: one.failed,
-        export_url: one.archive === null ? null : base + urls.sign(one.archive.path, realm.clock.now()),
+        export_url:
+          one.archive === null || !mayFetch(viewer, one) ? null : base + urls.sign(one.archive.path, realm.clock.now()),
         pending: isPending(one),
         export_type: one.type,
       }))
@@ -171,6 +175,10 @@ export interface ExportView {
   pending: boolean
   export_type: ExportType
 }
+
+/** What holds everything is for those alone who could have asked for it. */
+const mayFetch = ({ role }: User, { type }: RealmExport): boolean =>
+  type !== 'full_without_consent' || atLeast(role, ROLES.owner)
 
 const isPending = ({ archive, failed, deleted }: RealmExport): boolean =>
   archive === null && failed === null && deleted === null

@@ -121,11 +121,16 @@ export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (
   })
 }
 
-/** The open one with that key, if its inviter could still invite. */
+/** The open one with that key, if its inviter could still give that role. */
 export function findByKey(realm: Realm, key: string): Invitation | undefined {
   const one = realm.state.invitationByHash.get(hashOf(key))
-  return one !== undefined && isOpen(realm, one) && realm.state.user.get(one.inviterId)?.isActive ? one : undefined
+  if (one === undefined || !isOpen(realm, one)) return undefined
+  const inviter = realm.state.user.get(one.inviterId)
+  return inviter?.isActive && mayGive(inviter, one.role) ? one : undefined
 }
+
+/** Nobody invites others to a role above his own. */
+const mayGive = (inviter: User, role: Role): boolean => !atLeast(role, ROLES.moderator) || atLeast(inviter.role, role)
 
 /** Contract V13. Within a change. */
 export function publishChanged(realm: Realm, turn: Turn, inviterId: number): void {
@@ -172,8 +177,7 @@ function expectRoom(realm: Realm, turn: Turn, wanted: number): void {
 function checkedTerms(realm: Realm, me: User, terms: Terms): Terms {
   if (terms.minutes !== null && terms.minutes <= 0)
     throw invalidParameter('invite_expires_in_minutes', 'invite_expires_in_minutes must be greater than 0')
-  if (atLeast(terms.role, ROLES.moderator) && !atLeast(me.role, terms.role))
-    throw forbidden('Nobody invites others to a role above his own')
+  if (!mayGive(me, terms.role)) throw forbidden('Nobody invites others to a role above his own')
   if (terms.welcomeText !== null) {
     if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
     if ([...terms.welcomeText].length > WELCOME_CHARACTERS_MAX)

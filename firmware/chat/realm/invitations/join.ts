@@ -2,6 +2,7 @@
 
 import { badRequest, notFound } from '../../error.ts'
 import { silently } from '../channels/notices.ts'
+import { canAddSubscribers } from '../channels/rights.ts'
 import { makeKey } from '../keys.ts'
 import { noticePerson } from '../messages/notices.ts'
 import type { Passwords } from '../passwords.ts'
@@ -41,29 +42,28 @@ export async function join(
     if (own === undefined) throw badRequest("Missing 'email' argument")
     expectFreeName(realm, fullName, null)
     const { role, welcomeText } = invitation
-    const beginning = { channels: channelsOf(realm, invitation), ...(welcomeText !== null && { welcomeText }) }
+    const inviter = realm.state.user.get(invitation.inviterId)!
+    const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
     const user = addPerson(realm, turn, { email: own.trim(), fullName, role }, beginning)
     setPassword(turn, { ...digest, userId: user.id })
-    enterGroups(realm, turn, user, invitation.groupIds)
+    enterGroups(realm, turn, user, inviter, invitation.groupIds)
     if (invitation.email !== null) {
       turn.remove('invitation', invitation.id)
       publishChanged(realm, turn, invitation.inviterId)
     }
     if (invitation.notifyInviter)
-      noticePerson(
-        realm,
-        turn,
-        realm.state.user.get(invitation.inviterId)!,
-        `${silently(user)} accepted your invitation to join.`,
-      )
+      noticePerson(realm, turn, inviter, `${silently(user)} accepted your invitation to join.`)
     return { user, apiKey: makeKey(realm, turn, user, client) }
   })
 }
 
-/** Those that are still there. */
-function channelsOf(realm: Realm, { channelIds, includeDefaults }: Invitation): Channel[] {
+/** Those that are still there, and to which the inviter may still add others. */
+function channelsOf(realm: Realm, inviter: User, { channelIds, includeDefaults }: Invitation): Channel[] {
   const wanted = new Set(channelIds)
   return [...realm.state.channel.all()].filter(
-    ({ id, isArchived, isDefault }) => !isArchived && (wanted.has(id) || (includeDefaults && isDefault)),
+    (channel) =>
+      !channel.isArchived &&
+      ((includeDefaults && channel.isDefault) ||
+        (wanted.has(channel.id) && canAddSubscribers(realm, inviter, channel))),
   )
 }

@@ -7,6 +7,9 @@ import type { Conversation, User } from '../records.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
 import { topicName } from '../topic-names.ts'
+import type { SenderSight } from '../users/access.ts'
+import { placeholderAddress } from '../users/addresses.ts'
+import { UNKNOWN_USER } from '../users/view.ts'
 import { IS_ME } from './bits.ts'
 import type { Edit, Extra } from './extra.ts'
 import { placeOf } from './places.ts'
@@ -19,6 +22,8 @@ export interface MessageOptions {
   clientGravatar: boolean
   /** The client knows topics without a name. */
   emptyTopic: boolean
+  /** How much of its sender is told. */
+  senderSight: SenderSight
 }
 
 export function messageForm(realm: Realm, row: MessageRow, options: MessageOptions): Record<string, unknown> {
@@ -40,15 +45,20 @@ export function messageForm(realm: Realm, row: MessageRow, options: MessageOptio
   }
 }
 
-function senderForm(realm: Realm, senderId: number, { clientGravatar }: MessageOptions) {
+function senderForm(realm: Realm, senderId: number, { clientGravatar, senderSight }: MessageOptions) {
   const sender = realm.state.user.get(senderId)!
-  const seesAddress = sender.email === sender.deliveryEmail
+  const own = { sender_id: sender.id, sender_realm_str: '' }
+  if (senderSight === 'all') {
+    const seesAddress = sender.email === sender.deliveryEmail
+    const picture = avatarUrl(realm, sender, { clientGravatar: clientGravatar && seesAddress })
+    return { ...own, sender_full_name: sender.fullName, sender_email: sender.email, avatar_url: picture }
+  }
+  const isNamed = senderSight === 'name'
   return {
-    sender_id: sender.id,
-    sender_full_name: sender.fullName,
-    sender_email: sender.email,
-    sender_realm_str: '',
-    avatar_url: avatarUrl(realm, sender, { clientGravatar: clientGravatar && seesAddress }),
+    ...own,
+    sender_full_name: isNamed ? sender.fullName : UNKNOWN_USER,
+    sender_email: placeholderAddress(organizationOf(realm.state), sender.id),
+    avatar_url: avatarUrl(realm, isNamed ? sender : null, { clientGravatar: false }),
   }
 }
 

@@ -5,6 +5,9 @@ import type { MessageRow } from '../../store/messages.ts'
 import { type Emoji, findEmoji, type NamedEmoji } from '../emoji.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
+import type { Turn } from '../turn.ts'
+import { blindTo } from '../users/access.ts'
+import { placeholderObject } from '../users/view.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 import { HAS_REACTION } from './bits.ts'
 import { extraOf, type Reaction } from './extra.ts'
@@ -20,7 +23,7 @@ export function addReaction(realm: Realm, me: User, messageId: number, emoji: Na
       throw new ChatError('REACTION_ALREADY_EXISTS', 'Reaction already exists.')
     if (before.length >= REACTIONS_MAX) throw badRequest(`A message has at most ${REACTIONS_MAX} reactions`)
     setReactions(realm, row, [...before, { ...added, user_id: me.id }])
-    turn.publish(reactionEvent(realm, me, row, 'add', added))
+    publishReaction(realm, turn, me, row, 'add', added)
   })
 }
 
@@ -37,7 +40,7 @@ export function removeReaction(realm: Realm, me: User, messageId: number, emoji:
       row,
       before.filter((one) => one !== removed),
     )
-    turn.publish(reactionEvent(realm, me, row, 'remove', removed))
+    publishReaction(realm, turn, me, row, 'remove', removed)
   })
 }
 
@@ -58,16 +61,29 @@ function isMeant(reaction: Reaction, { name, code, type }: NamedEmoji): boolean 
 
 const isSame = (a: Emoji, b: Emoji): boolean => a.emoji_code === b.emoji_code && a.reaction_type === b.reaction_type
 
-function reactionEvent(realm: Realm, user: User, row: MessageRow, op: 'add' | 'remove', emoji: Emoji) {
-  const { emoji_name, emoji_code, reaction_type } = emoji
-  const body = {
-    op,
-    user_id: user.id,
-    user: { user_id: user.id, email: user.email, full_name: user.fullName, is_mirror_dummy: false },
-    message_id: row.id,
-    emoji_name,
-    emoji_code,
-    reaction_type,
+function publishReaction(
+  realm: Realm,
+  turn: Turn,
+  user: User,
+  row: MessageRow,
+  op: 'add' | 'remove',
+  { emoji_name, emoji_code, reaction_type }: Emoji,
+): void {
+  const audience = audienceOf(realm, row)
+  const blind = blindTo(realm, audience, user)
+  const publish = (to: Iterable<number>, shown: { email: string; full_name: string }): void => {
+    const body = {
+      op,
+      user_id: user.id,
+      user: { user_id: user.id, ...shown, is_mirror_dummy: false },
+      message_id: row.id,
+      emoji_name,
+      emoji_code,
+      reaction_type,
+    }
+    turn.publish({ type: 'reaction', to, make: () => body })
   }
-  return { type: 'reaction', to: audienceOf(realm, row).map(({ id }) => id), make: () => body }
+  publish(new Set(audience.map(({ id }) => id)).difference(blind), { email: user.email, full_name: user.fullName })
+  const { email, full_name } = placeholderObject(realm, user)
+  publish(blind, { email, full_name })
 }

@@ -13,6 +13,7 @@ import { ROLES } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
 import type { Turn } from '../turn.ts'
 import { claimUploads } from '../uploads/claims.ts'
+import { blindTo, type SenderSight } from '../users/access.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
 import { findDestination, type To } from './destination.ts'
@@ -189,19 +190,28 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
       isFollowed: isFollowedBy(realm, userId, place),
     })
   }
-  turn.publish({
-    type: 'message',
-    to: recipients,
-    alsoPublic: place.kind === 'channel' && !place.channel.isPrivate,
-    accepts: hears,
-    make: ({ applyMarkdown, clientGravatar, can }) => ({
-      message: messageForm(realm, message, { applyMarkdown, clientGravatar, emptyTopic: can.empty_topic_name }),
-    }),
-    tail: ({ id, userId }) => ({
-      flags: flagsOf(userId),
-      ...(local !== undefined && local.queueId === id && { local_message_id: local.localId }),
-    }),
-  })
+  const blind = blindTo(realm, strangersAmong(realm, place, sender, recipients), sender)
+  const publish = (to: ReadonlySet<number>, senderSight: SenderSight): void =>
+    turn.publish({
+      type: 'message',
+      to,
+      alsoPublic: senderSight === 'all' && place.kind === 'channel' && !place.channel.isPrivate,
+      accepts: (queue) => (senderSight === 'all') !== blind.has(queue.userId) && hears(queue),
+      make: ({ applyMarkdown, clientGravatar, can }) => ({
+        message: messageForm(realm, message, {
+          applyMarkdown,
+          clientGravatar,
+          emptyTopic: can.empty_topic_name,
+          senderSight,
+        }),
+      }),
+      tail: ({ id, userId }) => ({
+        flags: flagsOf(userId),
+        ...(local !== undefined && local.queueId === id && { local_message_id: local.localId }),
+      }),
+    })
+  publish(recipients, 'all')
+  if (blind.size > 0) publish(blind, 'nothing')
   if (place.kind === 'channel') {
     if (place.channel.firstMessageId === null) setFirstMessage(realm, turn, place.channel, id)
     if (wakes) publishAwake(realm, turn, place.channel)
@@ -209,6 +219,12 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
   }
   callBots(realm, turn, { id, sender, place, mentioned: rendered.users, recipients })
   return id
+}
+
+/** Whoever does not share this place with the sender, who writes in a channel without being subscribed. */
+function strangersAmong({ state }: Realm, place: Place, sender: User, recipients: Iterable<number>): User[] {
+  if (place.kind === 'conversation' || state.subscribersOf.get(place.channel.id).has(sender.id)) return []
+  return [...recipients].map((id) => state.user.get(id)!)
 }
 
 /** Its first submessage, by its author. */

@@ -5,6 +5,7 @@ import { canRead } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
+import { mayAccess } from '../users/access.ts'
 import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
@@ -23,6 +24,7 @@ export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
   const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
   publish(
     realm,
+    me,
     people.map(({ id }) => id),
     body,
     false,
@@ -40,7 +42,7 @@ export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: n
     stream_id: channel.id,
     topic,
   }
-  tellPlace(realm, { kind: 'channel', channel, topic }, body)
+  tellPlace(realm, me, { kind: 'channel', channel, topic }, body)
 }
 
 /** Of a message that he wrote. */
@@ -53,7 +55,7 @@ export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number
     place.kind === 'channel'
       ? { type: 'channel', channel_id: place.channel.id, topic: place.topic }
       : { type: 'direct', user_ids: place.conversation.userIds }
-  tellPlace(realm, place, { op, sender_id: me.id, message_id: row.id, recipient }, 'typing_edit_message')
+  tellPlace(realm, me, place, { op, sender_id: me.id, message_id: row.id, recipient }, 'typing_edit_message')
 }
 
 function expectSends(me: User, kind: 'direct' | 'stream'): void {
@@ -61,17 +63,24 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
   if (!userSetting(me, name)) throw badRequest('User has disabled typing notifications')
 }
 
-function tellPlace(realm: Realm, place: Place, body: object, type = 'typing'): void {
+function tellPlace(realm: Realm, me: User, place: Place, body: object, type = 'typing'): void {
   const ids = recipientsOf(realm, place)
   if (place.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
-  publish(realm, ids, body, place.kind === 'channel', type)
+  publish(realm, me, ids, body, place.kind === 'channel', type)
 }
 
-/** Events without a change: told at once. */
-function publish(realm: Realm, ids: Iterable<number>, body: object, isChannel: boolean, type = 'typing'): void {
+/** Events without a change: told at once, to those who may see whoever writes. */
+function publish(
+  realm: Realm,
+  me: User,
+  ids: Iterable<number>,
+  body: object,
+  isChannel: boolean,
+  type = 'typing',
+): void {
   const to = [...ids].filter((id) => {
     const user = realm.state.user.get(id)
-    return user?.isActive && userSetting(user, 'receives_typing_notifications')
+    return user?.isActive && userSetting(user, 'receives_typing_notifications') && mayAccess(realm, user, me)
   })
   const batch = realm.events.begin()
   batch.add({ type, to, make: ({ can }) => (isChannel && !can.stream_typing_notifications ? null : { ...body }) })

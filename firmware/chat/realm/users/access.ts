@@ -28,6 +28,20 @@ export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
   return (user) => user.bot !== null || known.has(user.id)
 }
 
+/** What is told of whoever wrote a message: to spectators no address, and of whom the viewer may not see nothing. */
+export type SenderSight = 'all' | 'name' | 'nothing'
+
+/** `viewer` is null for spectators. */
+export function senderSightOf(realm: Realm, viewer: User | null): (senderId: number) => SenderSight {
+  const sees = viewer === null ? spectatorAccess(realm) : accessOf(realm, viewer)
+  const seen = viewer === null ? 'name' : 'all'
+  return (senderId) => (sees(realm.state.user.get(senderId)!) ? seen : 'nothing')
+}
+
+/** Of these accounts those that may not see `other`, who may read and write where they do and is not there himself. */
+export const blindTo = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>
+  new Set([...viewers].filter((viewer) => !mayAccess(realm, viewer, other)).map(({ id }) => id))
+
 /** Whom he shares a channel or a conversation with, himself among them. */
 export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
   const known = new Set([viewer.id])
@@ -39,7 +53,16 @@ export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
   return known
 }
 
-export const mayAccess = (realm: Realm, viewer: User, user: User): boolean => accessOf(realm, viewer)(user)
+export const mayAccess = (realm: Realm, viewer: User, user: User): boolean =>
+  user.bot !== null || !isLimited(realm, viewer) || isAcquainted(realm, viewer, user)
+
+function isAcquainted({ state }: Realm, viewer: User, { id }: User): boolean {
+  if (viewer.id === id) return true
+  for (const [channelId, { isActive }] of state.subscriptionsOf.get(viewer.id))
+    if (isActive && state.subscribersOf.get(channelId).has(id)) return true
+  for (const { userIds } of state.conversationsOf(viewer.id)) if (userIds.includes(id)) return true
+  return false
+}
 
 /** Accounts that may see `user`, of those that have a queue; those that may not come second. */
 export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others: User[] } {

@@ -1,7 +1,7 @@
 /** What an account sees that has got another role. Contract sections 2.2, 4.4 and 7.7. */
 
 import { publishBot, publishBotGone } from '../bots/events.ts'
-import { managedBots } from '../bots/view.ts'
+import { type BotUser, managedBots, managersOf } from '../bots/view.ts'
 import { publishDefaultChannels } from '../channels/default-channels.ts'
 import { publishDefaultGroups } from '../channels/default-groups.ts'
 import { groupObject } from '../groups/view.ts'
@@ -16,6 +16,7 @@ import { isLimited, seesAddress } from './access.ts'
  * begin anew: his queues end.
  */
 export function publishRoleSight(realm: Realm, turn: Turn, before: User, after: User): void {
+  if (after.bot !== null) publishManagers(realm, turn, before, after)
   const isDemoted = after.role === ROLES.guest || isLimited(realm, before) !== isLimited(realm, after)
   if (isDemoted) turn.afterwards(() => realm.events.dropQueuesOf(after.id))
   else {
@@ -44,6 +45,13 @@ function publishBots(realm: Realm, turn: Turn, before: User, after: User): void 
   const [old, now] = [new Set(managedBots(realm, before)), new Set(managedBots(realm, after))]
   for (const bot of now.difference(old)) publishBot(realm, turn, bot, [after.id])
   for (const bot of old.difference(now)) publishBotGone(turn, bot, [after.id])
+}
+
+/** Of a bot that may more now, or less. */
+function publishManagers(realm: Realm, turn: Turn, before: User, after: User): void {
+  const [old, now] = [new Set(managersOf(realm, before)), new Set(managersOf(realm, after))]
+  publishBot(realm, turn, after as BotUser, now.difference(old))
+  publishBotGone(turn, after, old.difference(now))
 }
 
 function publishAddressesTo(realm: Realm, turn: Turn, before: User, after: User): void {

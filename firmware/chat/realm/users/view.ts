@@ -61,13 +61,15 @@ export const systemBotObject = (realm: Realm, bot: User) => ({
   is_system_bot: true,
 })
 
+export const UNKNOWN_USER = 'Unknown user'
+
 /** What stands for an account that the viewer may not see, for clients that need one for each id. */
 export function placeholderObject(realm: Realm, user: User) {
   const organization = organizationOf(realm.state)
   return {
     ...plainObject(user),
     email: placeholderAddress(organization, user.id),
-    full_name: 'Unknown user',
+    full_name: UNKNOWN_USER,
     delivery_email: null,
     role: ROLES.member,
     ...roleFlags(ROLES.member),
