@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
+.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -61,9 +61,9 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 
 # Whatever fails, hangs or is interrupted, a run ends after so many minutes, and with it all that it started.
 BOUNDED = $(NODE) tools/bounded.ts
-# One file more at a time than the smallest computer has cores: those that kill, time out or derive from passphrases mostly wait.
+# Two files more at a time than the smallest computer has cores: those that kill, time out or ask another program mostly wait.
 # LEFT_OUT=file lists those of which something was skipped; SHORT="file ..." runs these alone.
-SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts $(if $(LEFT_OUT),--left-out=$(LEFT_OUT)) 3
+SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts $(if $(LEFT_OUT),--left-out=$(LEFT_OUT)) 4
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
@@ -75,20 +75,27 @@ LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetti
   release/fuzz tools/soak))
 SHORT = $(filter-out $(LONG),$(shell find test -name '*.test.ts' -not -path 'test/image/*' | sort))
 # Those that take longest begin first, as tools/tests.ts has listed them.
-FIRST = $(patsubst %,test/%.test.ts,console/large durability/kill accept/hostile-sockets release/appliance tools/soak backup/kill backup/large \
-  release/fuzz coffer/examples contract/access cluster/replica/faults chat/hostile/hostile accept/concurrency crypto/forgetting \
-  accept/commands accept/sdk console/states console/update backup/clients console/story tools/bounded)
+FIRST = $(patsubst %,test/%.test.ts,console/large backup/kill release/appliance backup/large durability/kill accept/hostile-sockets \
+  cluster/mending tools/soak coffer/examples backup/nethsm-clients contract/access cluster/join-kill cluster/members/members audit/kill \
+  boot/device/esp-repair release/fuzz cluster/replica/faults cluster/processes cluster/appliance/appliance chat/clients/bridges \
+  appliance/damage crypto/forgetting accept/queue boot/failed chat/process/lifecycle accept/rsa boot/process accept/concurrency \
+  cluster/appliance/repair contract/process configuration/tls-wire console/states console/views console/story accept/commands \
+  backup/restore boot/prompt cluster/replica/replica)
 in-order = $(filter $(1),$(FIRST)) $(filter-out $(FIRST),$(1))
 
 test: test-short test-image-quick
 
-test-all: test test-long test-image
+test-all: test-suites test-image
 
 test-short: node_modules/.package-lock.json
 	$(SUITES) $(call in-order,$(SHORT))
 
 test-long: node_modules/.package-lock.json
 	$(SUITES) $(call in-order,$(LONG))
+
+# Both, one queue: nobody waits twice for the last files.
+test-suites: node_modules/.package-lock.json
+	$(SUITES) $(call in-order,$(LONG) $(SHORT))
 
 # Those that need no machine, and one life of a device, whose times count: nothing runs beside it. What images are made of is there
 # afterwards.

@@ -1,12 +1,12 @@
 /**
  * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
- * long before them. Says at the end which took longest, and how busy the processors were: where they idle, one more file at a
- * time costs nothing. With `--left-out`, LIST gets the files in which a test was skipped, a line each, for a computer with more
+ * long before them. Says at the end which took longest, how busy the processors were, and for how long no file was left to
+ * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was skipped, a line each, for a computer with more
  * programs to run them.
  */
 
-import { readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -27,9 +27,14 @@ if (!(Number(concurrency) > 0) || files.length === 0) {
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'dist/test-compiled')
 
 const startedMs = performance.now()
+const startedBusyMs = processorMs()
+let lastBeganMs = startedMs
 const took = new Map<string, number>()
 const leftOut: string[] = []
 run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency) })
+  .on('test:dequeue', ({ name, file }) => {
+    if (name === file) lastBeganMs = performance.now()
+  })
   .on('test:summary', ({ file, duration_ms, success, counts }) => {
     if (!success) process.exitCode = 1
     if (file === undefined) return // of all together
@@ -45,17 +50,17 @@ function report(): void {
   if (list !== undefined) writeFileSync(list, `${leftOut.sort().join('\n')}\n`)
   const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(7)
   const longest = [...took].sort(([, a], [, b]) => b - a).slice(0, SHOWN)
-  const busy = childrenMs() / (performance.now() - startedMs) / availableParallelism()
+  const endedMs = performance.now()
+  const busy = (processorMs() - startedBusyMs) / (endedMs - startedMs) / cpus().length
   const lines = [
-    `${took.size} files; the processors were busy with them for ${Math.round(busy * 100)} % of the time. The longest:`,
+    `${took.size} files; the processors were busy for ${Math.round(busy * 100)} % of ${seconds(endedMs - startedMs).trim()} s, ` +
+      `the last ${seconds(endedMs - lastBeganMs).trim()} s of them with what had begun. The longest:`,
     ...longest.map(([file, ms]) => `${seconds(ms)} s  ${file}`),
   ]
   console.log(lines.join('\n'))
 }
 
-/** Processor time of all that has ended below: cutime and cstime of /proc/self/stat, proc(5), in hundredths of a second. */
-function childrenMs(): number {
-  const stat = readFileSync('/proc/self/stat', 'latin1')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[13]) + Number(fields[14])) * 10
+/** Time that all processors have worked, whoever for: what was killed leaves no account of its own. */
+function processorMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 }

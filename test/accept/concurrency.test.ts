@@ -188,7 +188,9 @@ describe('concurrency', () => {
 
     await Promise.race([
       Promise.all([...Array.from({ length: CLIENTS }, (_, number) => client(number)), locking()]),
-      delay(RUN_MS + RUN_MS_MORE_MAX + SETTLE_MS_MAX).then(() => assert.fail('requests are still unanswered')),
+      delay(RUN_MS + RUN_MS_MORE_MAX + SETTLE_MS_MAX, undefined, { ref: false }).then(() =>
+        assert.fail('requests are still unanswered'),
+      ),
     ])
 
     for (const [kind, count] of [...counts].sort()) t.diagnostic(`${kind}: ${count}`)
