@@ -21,9 +21,12 @@ const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
 /**
  * Nothing of ours: no NODE_OPTIONS, no proxies, no credentials that happen to be there. The C library overwrites what is given
  * back to it, all of it, which nobody else could do for copies that the runtime and its libraries make of secrets: mallopt(3)
- * M_PERTURB. What each thread keeps for itself is exempt, and so none does.
+ * M_PERTURB. What each thread keeps for itself is exempt, and so none does. Two arenas are for all threads: each keeps what is
+ * free in it, and with one for each thread that is a tenth of the firmware's memory.
  */
-export const FIRMWARE_ENVIRONMENT = { GLIBC_TUNABLES: 'glibc.malloc.perturb=85:glibc.malloc.tcache_count=0' }
+export const FIRMWARE_ENVIRONMENT = {
+  GLIBC_TUNABLES: 'glibc.malloc.perturb=85:glibc.malloc.tcache_count=0:glibc.malloc.arena_max=2',
+}
 
 export interface Command {
   /** Put in front of everything, e.g. to change the user. */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { constants, createHash, createPublicKey, publicEncrypt, scryptSync, verify } from 'node:crypto'
+import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { schnorr } from '@noble/curves/secp256k1.js'
 import { build } from 'esbuild'
@@ -335,6 +337,24 @@ test('a search for a large RSA key delays neither signing nor deriving, and is g
     await search
     assert.equal((await pool.generate('RSA', 1024)).type, 'RSA')
   }))
+
+test('the thread that looks for RSA keys ends when it has been idle for a while, and another one starts', async (t) => {
+  const threads = () => readdirSync('/proc/self/task').length
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  await withPool(async (pool) => {
+    await pool.scrypt(new Uint8Array(10), new Uint8Array(16), { N: 16, r: 8, p: 1 })
+    const before = threads()
+    for (let i = 0; i < 2; i++) {
+      assert.equal((await pool.generate('RSA', 1024)).type, 'RSA')
+      t.mock.timers.tick(5_000)
+      assert.equal((await pool.generate('RSA', 1024)).type, 'RSA')
+      t.mock.timers.tick(5_000)
+      assert.ok(threads() > before)
+      t.mock.timers.tick(5_000)
+      while (threads() > before) await setImmediate()
+    }
+  })
+})
 
 test('forgetAll refuses what waits and what runs, and the pool goes on working', () =>
   withPool(async (pool) => {

@@ -31,7 +31,8 @@ const SEARCH_NICE = 5 // a third of the weight of the other threads: sched(7)
  * Three queues, none of which can hold up another for longer than the scheduler's time slice:
  * - `use` signs, decrypts and makes everything that takes milliseconds; one thread per core; only these hold opened keys;
  * - `derive` runs scrypt, a tenth to half a second each, one after the other appliance-wide (contract 7.1);
- * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when first needed.
+ * - `search` looks for RSA primes and checks imported ones, seconds to minutes; its thread starts when it is needed, and does not
+ *   stay for long.
  * With a fixed share of the `use` threads instead, two cores would leave one for both derivations and prime searches,
  * and one RSA key of 8192 bits would keep everybody from logging in. The threads beyond the number of cores cost memory
  * only while idle; while a search runs, the operating system gives it what the others leave, or a third of what each of

@@ -24,7 +24,7 @@ export interface WorkerQueueOptions extends ThreadsOptions {
   jobsMax: number
   /** Called when a worker that signs has tried every algorithm, with those that are wrong. */
   onTested?: (wrong: readonly string[]) => void
-  /** Whether its threads start with a job only. */
+  /** Whether its threads start with a job only, and end a while after the last one, for each takes some twenty megabytes. */
   startsLate?: boolean
 }
 
@@ -48,6 +48,7 @@ const BYTES_MAX = memoryFor(1 / 3, 64 * MIB, 256 * MIB) // four of the largest m
 const SMALL_BYTES = 16 * 1024 // of each message do not count there, so that large ones keep no small one out
 const OPERATION_MS_START = 1 // until some have been measured
 const OPERATION_MS_WEIGHT = 0.2 // of the newest measurement
+const IDLE_MS_MAX = 10_000 // of threads that start late; to start one again takes a tenth of a second
 
 export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   const epoch = new Int32Array(options.epoch)
@@ -58,6 +59,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   /** How long an operation takes, smoothed. */
   let operationMs = OPERATION_MS_START
   let _departure: NodeJS.Immediate | undefined
+  let idle: NodeJS.Timeout | undefined
   let isClosed = false
 
   const threads = createThreads(options, {
@@ -82,6 +84,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     const weight = heavy ? HEAVY_WEIGHT : 1
     jobs++
     bytes += counted
+    clearTimeout(idle)
     return new Promise((resolve, reject) => {
       queue.push({ task, key, weight, bytes: counted, resolve, reject, dropped: false })
       dispatch()
@@ -157,6 +160,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
   function settle(job: Job): void {
     jobs--
     bytes -= job.bytes
+    if (options.startsLate && jobs === 0) idle = setTimeout(() => threads.endAll(), IDLE_MS_MAX).unref()
   }
 
   function dropQueued(selects: (job: Job) => boolean, error: CofferError): void {
@@ -193,6 +197,7 @@ export function createWorkerQueue(options: WorkerQueueOptions): WorkerQueue {
     },
     close() {
       isClosed = true
+      clearTimeout(idle)
       return endAll(threads.close)
     },
   }
