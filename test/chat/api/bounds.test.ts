@@ -91,7 +91,11 @@ describe('an invitation (E143)', () => {
       .split('#')[1]
       .replace('/', '') as string
   const join = (key: string, email: string) =>
-    rig.anonymous('POST', `/join/${key}`, { full_name: `Newcomer ${email[0]}`, password: 'a password of theirs', email })
+    rig.anonymous('POST', `/join/${key}`, {
+      full_name: `Newcomer ${email[0]}`,
+      password: 'a password of theirs',
+      email,
+    })
 
   it('gives no role that its inviter has no longer', async () => {
     const falling = rig.account('falling', ROLES.administrator)
