@@ -5,7 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
-import { CofferError } from '../base/error.ts'
+import { CofferError, describe } from '../base/error.ts'
 import type { Place } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
@@ -21,7 +21,6 @@ import type { ClusterNode } from './cluster-node.ts'
 import type { DeviceStore } from './device-store.ts'
 import type { Disk } from './disk.ts'
 import type { DomainKeySlot } from './domain-key.ts'
-import { describe } from './tolerance.ts'
 
 /** As long as the reference waits before it gives the cluster up; contract section 3.6. */
 const LOST_MS_MIN = 60_000

@@ -5,7 +5,7 @@
 
 import { setTimeout as wait } from 'node:timers/promises'
 import { actAlone } from '../base/admission.ts'
-import { CofferError } from '../base/error.ts'
+import { CofferError, describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
@@ -13,7 +13,6 @@ import { type Membership, openMembership } from '../cluster/membership/record.ts
 import { Contact, newestHead } from '../cluster/replica/contact.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { DeviceStore } from './device-store.ts'
-import { describe } from './tolerance.ts'
 
 const LOOK_MS = 1000
 const ANSWER_MS_MAX = 2000

@@ -6,7 +6,7 @@
 import { importRecords } from '../backup/nethsm/import-records.ts'
 import { waiting } from '../backup/nethsm/waiting.ts'
 import { assertAdmitted } from '../base/admission.ts'
-import { CofferError, unavailable } from '../base/error.ts'
+import { CofferError, describe, unavailable } from '../base/error.ts'
 import { INSIDE, type Place } from '../base/fair-queue.ts'
 import { wipe } from '../base/secret.ts'
 import { equalBytes } from '../crypto/seal.ts'
@@ -18,7 +18,7 @@ import type { Disk } from './disk.ts'
 import type { DomainKeySlot } from './domain-key.ts'
 import type { ApplianceOptions, DomainServices, OpenDomain } from './options.ts'
 import type { Sessions } from './sessions.ts'
-import { describe, type Tolerance } from './tolerance.ts'
+import type { Tolerance } from './tolerance.ts'
 import { type States, TRANSITIONS, type Trigger } from './transitions.ts'
 
 export interface Provisioning {

@@ -1,6 +1,6 @@
 /** What must not stop a start or a stop: it is tried, and where it fails the log says so. */
 
-import { CofferError } from '../base/error.ts'
+import { describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 
 export class Tolerance {
@@ -31,11 +31,4 @@ export class Tolerance {
   note(what: string, error: unknown): void {
     this.#log.error('general', `${what}: ${describe(error)}`)
   }
-}
-
-/** Messages of unexpected errors may quote what was being worked on; those of the disk and our own do not. */
-export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (!(error instanceof CofferError)) return 'code' in error ? error.message : `unexpected ${error.name}`
-  return error.cause === undefined ? error.message : `${error.message} (${describe(error.cause)})`
 }

@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { ADMIN, ADMIN_PASSPHRASE, expect, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
+import { buildForTests } from '../support/build.ts'
 import { BACKUP_PASSPHRASE, type ClusterNode, startCluster, until } from '../support/cluster.ts'
 import { familyOf } from '../support/proc.ts'
 import { fileNeeds } from '../support/tools.ts'
@@ -16,6 +17,7 @@ const OPERATOR = { id: 'olivia-operates', passphrase: 'words of an operator', re
 const [KEY, LABEL, TAG, NAMESPACE] = ['key-of-the-web', 'label of the web', 'tag-of-the-web', 'space-of-the-web']
 const as = `${OPERATOR.id}:${OPERATOR.passphrase}`
 const UNKNOWN_MS_MAX = 11_000 // until a change that was on its way is given up
+const NEWER = '97.1'
 const SOON_MS_MAX = 5000 // on a busy machine
 
 const message = randomBytes(32).toString('base64')
@@ -65,6 +67,24 @@ test('a cluster of three', async (t) => {
       for (const node of nodes) await until('label', async () => (await keyOf(node))?.label === LABEL)
     },
   )
+
+  await t.test('one is updated while the others serve; old and new then serve side by side', async () => {
+    const versionOf = async (node: ClusterNode): Promise<string> =>
+      (await expect(200, node.call('GET', '/system/info', { as: ADMIN }))).json().softwareVersion
+    const before = await versionOf(first)
+    assert.equal(await third.stop(), 0)
+    await until('change', async () => (await label(first, 'of the old').catch(() => null))?.status === 204)
+    for (const node of [first, second]) await expect(200, sign(node))
+    third.start(await buildForTests(NEWER))
+    await until('open node', () => answers(third, '/health/ready'))
+    assert.deepEqual([await versionOf(first), await versionOf(third)], [before, NEWER])
+    await until('label', async () => (await keyOf(third))?.label === 'of the old')
+    await expect(200, sign(third))
+    await until('change', async () => (await label(third, 'of the new').catch(() => null))?.status === 204)
+    for (const node of nodes) assert.equal((await keyOf(node))?.label, 'of the new')
+    await expect(204, label(first, LABEL))
+    assert.equal((await keyOf(third))?.label, LABEL)
+  })
 
   await t.test(
     'nothing of what it keeps is on the disk of etcd, and no secret in arguments, environment or output',

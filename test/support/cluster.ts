@@ -43,8 +43,8 @@ export interface ClusterNode extends Peer {
   etcdStatus(): Promise<Status | null>
   /** Everything its processes have printed. */
   output(): string
-  /** Its boot manager, after a kill. */
-  start(): void
+  /** Its boot manager, after a kill or a stop; another program than before is what it is updated to. */
+  start(program?: string): void
   /** SIGTERM, then the exit code. */
   stop(): Promise<number | null>
   /** SIGKILL to all of it. */
@@ -203,8 +203,8 @@ function createNode(t: Ending, { program, address, found, dataDirectory }: NodeO
       return null // the boot manager is gone
     }
   }
-  const start = () => {
-    coffer = startCoffer(t, { program, data: dataDirectory, settings })
+  const start = (current = program) => {
+    coffer = startCoffer(t, { program: current, data: dataDirectory, settings })
   }
   start()
   t.after(() => agent.destroy())
@@ -226,9 +226,9 @@ function createNode(t: Ending, { program, address, found, dataDirectory }: NodeO
       }
     },
     output: () => printed + coffer.output(),
-    start() {
+    start(program) {
       printed += coffer.output()
-      start()
+      start(program)
     },
     stop: () => coffer.stop(),
     async kill() {

@@ -4,8 +4,9 @@ export interface Patience {
   heartbeatMs: number
   /** One that takes longer is no answer. */
   heartbeatMsMax: number
-  /** Before it follows once more. */
+  /** Before it follows once more; twice as long with each time that it could not adopt what it found, up to the other. */
   retryMs: number
+  retryMsMax: number
   /** A node that finds nobody opens with the copy that it has. */
   openingMsMax: number
   /** A watch that does not tell of a head that was read elsewhere is begun anew. */
@@ -26,6 +27,7 @@ export const PATIENCE: Patience = {
   heartbeatMs: 1000,
   heartbeatMsMax: 2000,
   retryMs: 200,
+  retryMsMax: 5000,
   openingMsMax: 5000,
   stalledMs: 5000,
   barrierMsMax: 2000,

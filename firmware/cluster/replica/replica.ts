@@ -25,6 +25,7 @@ import type { Position, PositionRow } from './position.ts'
 import { alongsideOf, createProposals, noQuorum, type Proposal } from './proposals.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 import { type Replacement, removeObsolete, writeReplacement } from './replacement.ts'
+import { Trouble } from './trouble.ts'
 
 const FIGURES_MS_MAX = 500
 const ID_BYTES = 12
@@ -59,6 +60,10 @@ export interface Replica {
   readonly state: ReplicaState
   /** Since the cluster answered last; 0 while it answers. */
   readonly lostMs: number
+  /** Since this node had what the others have: they do not answer, or it cannot take it. 0 while it has. */
+  readonly behindMs: number
+  /** What keeps it from that, though they answer; it is tried again. Null for nothing. */
+  readonly trouble: string | null
   /** Why nothing is followed any more, or null. */
   readonly refusal: string | null
   /** How often another node was faster. */
@@ -70,11 +75,13 @@ export interface Replica {
   /** Ends when this node has got what the others had when it began; throws what ended it before. */
   caughtUp(): Promise<void>
   /**
-   * Ends when what lies here may be used: it is what the others had, or the cluster does not answer or is refused, and there is a
-   * copy of before. Throws `busy` or `storage` where there is none, or this software cannot know what it means.
+   * Ends when what lies here may be used: it is what the others had, or that does not come or is refused, and there is a copy of before. Throws `busy` or `storage` where there is none, or this software cannot know what it means.
    */
   usable(): Promise<void>
-  /** True when this node has adopted whatever was done before the call; false, at once, while the cluster does not answer. */
+  /**
+   * True when this node has adopted whatever was done before the call; false, at once, while the cluster does not answer, or what it
+   * has cannot be taken.
+   */
   barrier(): Promise<boolean>
   /** Call when all that lies here was looked at: what is damaged is replaced by what the others have. */
   repair(): void
@@ -100,6 +107,7 @@ class RunningReplica implements Replica {
   readonly #heads
   readonly #proposals
   readonly #contact: Contact
+  readonly #trouble: Trouble
   readonly #closing = new AbortController()
   readonly #caughtUp = Promise.withResolvers<void>()
   /** Caught up, or not any time soon. */
@@ -115,8 +123,6 @@ class RunningReplica implements Replica {
   #isPartial = false
   /** Without a vote it is told nothing by the others, and changes nothing. */
   #isLearner = false
-  /** What failed last, until something was adopted. */
-  #trouble: string | null = null
   /** Ends the watch, to begin it anew. */
   #watching = new AbortController()
   #behindSinceMs: number | null = null
@@ -128,6 +134,7 @@ class RunningReplica implements Replica {
     this.#options = { ...options, nowMs }
     this.#patience = patience
     this.#contact = options.contact ?? new Contact(nowMs)
+    this.#trouble = new Trouble(nowMs)
     this.#beganMs = nowMs()
     this.#heads = createHeadSealer(domainKey, random)
     this.#copy = options.replicate((decide) => this.#proposals.add(decide))
@@ -152,6 +159,14 @@ class RunningReplica implements Replica {
 
   get lostMs(): number {
     return this.#contact.lostMs
+  }
+
+  get behindMs(): number {
+    return Math.max(this.#contact.lostMs, this.#trouble.lastedMs)
+  }
+
+  get trouble(): string | null {
+    return this.#trouble.what
   }
 
   get refusal(): string | null {
@@ -188,12 +203,12 @@ class RunningReplica implements Replica {
     await this.#decided.promise
     const { distrust } = this.#copy
     if (distrust !== null && !this.#isRunning) throw new CofferError('storage', distrust)
-    if (this.#position === null || distrust !== null || this.#refusal?.isOutdated)
+    if (this.#position === null || this.#isPartial || distrust !== null || this.#refusal?.isOutdated)
       throw this.#changeRefusal() ?? notCaughtUp()
   }
 
   async barrier(): Promise<boolean> {
-    if (this.state !== 'following') return false
+    if (this.state !== 'following' || this.#isStuck) return false
     try {
       return await this.#adopted(await this.#newest(), this.#patience.barrierMsMax)
     } catch (error) {
@@ -266,7 +281,7 @@ class RunningReplica implements Replica {
         if (!this.#isRunning) return
         this.#fail(error)
       }
-      await this.#pause(this.#patience.retryMs)
+      await this.#pause(this.#trouble.pauseMs(this.#patience.retryMs, this.#patience.retryMsMax))
     }
   }
 
@@ -291,6 +306,10 @@ class RunningReplica implements Replica {
 
   get #isRunning(): boolean {
     return !this.#closing.signal.aborted && this.#refusal === null
+  }
+
+  get #isStuck(): boolean {
+    return this.#trouble.lastedMs > this.#patience.barrierMsMax
   }
 
   /** Ends by throwing. */
@@ -322,11 +341,13 @@ class RunningReplica implements Replica {
     const beganMs = this.#options.nowMs!()
     if (this.#needsAll(entry, newest) || entry.revision > known) await this.#readAll(revision, entry, newest)
     if (!this.#isRunning) return
+    this.#trouble.end()
     this.#decided.resolve()
     await this.#pause(LEARNER_REST * (this.#options.nowMs!() - beganMs))
   }
 
   #start(): void {
+    this.#trouble.end()
     if (this.#isStarting) this.#removeObsolete()
     this.#isStarting = false
     this.#caughtUp.resolve()
@@ -420,7 +441,7 @@ class RunningReplica implements Replica {
   }
 
   #note(position: Position, { id, head }: ClusterHead, isAlone: boolean): void {
-    this.#trouble = null
+    this.#trouble.end()
     this.#position = position
     this.#n = head.n
     this.#proposals.note({ id, revision: position.revision, isAlone })
@@ -445,6 +466,11 @@ class RunningReplica implements Replica {
   #lose(): void {
     this.#contact.note(false)
     this.#proposals.refuse(noQuorum())
+    this.#decideLate()
+  }
+
+  /** It is not waited for any longer. */
+  #decideLate(): void {
     if (this.#options.nowMs!() - this.#beganMs >= this.#patience.openingMsMax) this.#decided.resolve()
   }
 
@@ -452,13 +478,16 @@ class RunningReplica implements Replica {
     const code = error instanceof EtcdError ? error.code : null
     if (error instanceof Refusal) this.#refuse(error)
     else if (code === 'compacted') this.#mustReadAll = true
-    else if (code !== 'unavailable') this.#tell(error instanceof Error ? error.message : String(error))
+    else if (code !== 'unavailable') this.#retry(error)
   }
 
-  /** Once, however often it is tried. */
-  #tell(trouble: string): void {
-    if (trouble !== this.#trouble) this.#options.onTrouble(trouble)
-    this.#trouble = trouble
+  /** It is told once, however often it is tried. What this software fails over again and again it cannot follow. */
+  #retry(error: unknown): void {
+    const isNew = this.#trouble.note(error)
+    const what = this.#trouble.what!
+    if (isNew) this.#options.onTrouble(what)
+    this.#decideLate()
+    if (this.#trouble.isHopeless) this.#refuse(new Refusal(`this node cannot adopt it (${what})`, error))
   }
 
   #refuse(refusal: Refusal): void {
@@ -476,6 +505,7 @@ class RunningReplica implements Replica {
     if (this.#refusal !== null) return new CofferError('storage', this.#refusal.message)
     if (this.#isLearner)
       return new CofferError('busy', 'This node has no vote yet: it changes nothing before it is promoted')
+    if (this.#isStuck) return this.#trouble.refusal
     if (this.#isStarting || this.#isPartial) return notCaughtUp()
     return this.#contact.isThere ? null : noQuorum()
   }

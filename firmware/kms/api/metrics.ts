@@ -32,7 +32,7 @@ const CLUSTER_APPLIED = family('cluster_applied', 'gauge', 'Number of the change
 const CLUSTER_BEHIND = family(
   'cluster_behind_seconds',
   'gauge',
-  'Time since the others answered last, 0 while they do.',
+  'Time since this node had what the others have, 0 while it has.',
 )
 const CLUSTER_CONFLICTS = family('cluster_conflicts_total', 'counter', 'Changes that another node came before.')
 const CLUSTER_REFUSED = family('cluster_refused_total', 'counter', 'Whether what the cluster holds was refused.')
@@ -92,7 +92,7 @@ async function clusterFigures({ appliance }: Services, { namespace }: Caller): P
   return [
     { value: Number(replica.state === 'following'), family: CLUSTER_QUORUM },
     { value: replica.n, family: CLUSTER_APPLIED },
-    { value: replica.lostMs / 1000, family: CLUSTER_BEHIND },
+    { value: replica.behindMs / 1000, family: CLUSTER_BEHIND },
     { value: replica.conflicts, family: CLUSTER_CONFLICTS },
     { value: Number(replica.refusal !== null), family: CLUSTER_REFUSED },
     ...(told === null

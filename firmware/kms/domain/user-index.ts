@@ -41,11 +41,11 @@ export class UserIndex {
   #applied(before: StoredRecord | null, after: StoredRecord | null): void {
     const { id } = decodeUser((after ?? before)!.value)
     const held = this.#users.get(id)
+    const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
     if (held !== undefined) {
       this.listVersion.toggle(id, held.version)
       if (before !== null) this.#replaced.set(before, held)
     }
-    const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
     if (next === null) {
       this.#users.delete(id)
       this.ids.remove(id)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { seal } from '../../../firmware/crypto/seal.ts'
+import type { KeyIndex } from '../../../firmware/kms/domain/key-index.ts'
 import { databaseOf, openStore } from '../../../firmware/store/sqlite/file.ts'
 import { startEtcd } from '../../support/etcd.ts'
 import { fileNeeds } from '../../support/tools.ts'
@@ -109,4 +110,51 @@ test('a node that has nothing yet gets much in pieces, and goes on where it was 
   await lock(b)
   await unlock(b)
   await expectSame([a, b])
+})
+
+test('what one node’s index fails over it tries again a few times, then refuses, says so and signs on until it is unlocked anew', async (t) => {
+  const before = async (rig: Node['rig']): Promise<void> => {
+    for (const id of ['x', 'y']) await rig.key(id)
+    await rig.user('metrics', 'Metrics')
+  }
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), { before })
+  const [a, b] = nodes as [Node, Node]
+  await expectSame(nodes)
+  b.rig.use('metrics', 'passphrase of metrics')
+  const index = Reflect.get(b.rig.appliance.open().keys, 'index') as KeyIndex
+  index.of('').entries.delete('x') // as a fault of the software leaves it
+  const n = b.rig.appliance.replica!.n
+  const label = ({ rig }: Node, key: string) =>
+    rig.call('PUT', `/keys/${key}/label`, { as: 'admin', json: { label: 'secret label' } })
+  assert.equal((await label(a, 'x')).status, 204)
+  const diagnosis = async () => (await b.rig.call('GET', '/health/diagnose', { as: 'admin' })).text()
+  const metrics = async () =>
+    (await b.rig.call('GET', '/metrics', { as: 'metrics', headers: { accept: 'text/plain' } })).text()
+  await until('it is told', () => b.rig.appliance.replica?.trouble !== null)
+  assert.match(await diagnosis(), /Not following the others for \d+ seconds: unexpected TypeError|cannot adopt it/)
+  assert.match(await metrics(), /^coffer_cluster_behind_seconds (0\.\d*[1-9]|[1-9])/m)
+  await until('it is refused', () => b.rig.appliance.replica?.state === 'refused')
+  const why = /refused: this node cannot adopt it \(unexpected TypeError\)/
+  assert.equal(b.rig.appliance.state, 'Operational')
+  assert.equal((await sign(b, 'y')).status, 200)
+  const refused = await label(b, 'y')
+  assert.deepEqual([refused.status, why.test(refused.text())], [500, true])
+  assert.match(await diagnosis(), why)
+  assert.match(await metrics(), /^coffer_cluster_refused_total 1$/m)
+  const { lines } = (await b.rig.call('GET', '/audit', { as: 'admin' })).json()
+  assert.equal(lines.filter(({ facts }: { facts?: { refused?: string } }) => why.test(facts?.refused ?? '')).length, 1)
+  const told = b.rig.entries.filter(({ level, source }) => level === 'error' && source === 'cluster')
+  assert.deepEqual(
+    told.map(({ message }) => message.replace(/^\[\d+\] /, '')),
+    ['following the others: unexpected TypeError', b.rig.appliance.replica!.refusal],
+  )
+  assert.doesNotMatch(JSON.stringify(b.rig.entries), /secret label/)
+  assert.equal(b.rig.appliance.replica!.n, n)
+  assert.equal((await label(a, 'y')).status, 204)
+  assert.equal(a.rig.appliance.replica!.state, 'following')
+  await lock(b)
+  await unlock(b)
+  await expectSame(nodes)
+  assert.equal((await b.rig.call('GET', '/keys/x', { as: 'admin' })).json().label, 'secret label')
+  assert.equal((await sign(b, 'x')).status, 200)
 })

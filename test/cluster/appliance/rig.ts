@@ -11,7 +11,7 @@ import type { EtcdCluster, EtcdMember } from '../../support/etcd.ts'
 import { makeRig, newDirectory, provision, type Rig, UNLOCK } from '../../support/in-process.ts'
 import { until } from '../replica/rig.ts'
 
-export const BRISK: Patience = { ...PATIENCE, heartbeatMs: 100, retryMs: 50, openingMsMax: 1000 }
+export const BRISK: Patience = { ...PATIENCE, heartbeatMs: 100, retryMs: 50, retryMsMax: 200, openingMsMax: 1000 }
 
 export interface Node {
   readonly name: string

@@ -17,6 +17,7 @@ const STEPS = 12 // of each client
 const HASTE: Patience = {
   heartbeatMs: 20,
   heartbeatMsMax: 1000,
+  retryMsMax: 100,
   retryMs: 2,
   openingMsMax: 1000,
   stalledMs: 200,

@@ -5,6 +5,7 @@ import test, { type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { CofferError, unavailable } from '../../../firmware/base/error.ts'
 import { inSlices } from '../../../firmware/base/slices.ts'
+import { PATIENCE } from '../../../firmware/cluster/replica/patience.ts'
 import { writeReplacement } from '../../../firmware/cluster/replica/replacement.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { createSetHash, emptySet } from '../../../firmware/store/record-set.ts'
@@ -344,20 +345,31 @@ test('without a quorum what is there is read, nothing is changed, and all goes o
 test('a node whose disk is full says so once, and has all that came meanwhile when there is room again', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'x', '1'))
   const [a, b] = nodes
-  const database = databaseOf(b!.store)
-  database.pragma(`max_page_count = ${database.pragma('page_count', { simple: true })}`)
+  const fill = (): void => {
+    const database = databaseOf(b!.store)
+    database.pragma(`max_page_count = ${database.pragma('page_count', { simple: true })}`)
+  }
+  fill()
   for (let n = 0; n < 20; n++) await put(a!, `n${n}`, 'v'.repeat(10_000))
   await until('it is told', () => b!.troubles.length > 0)
+  assert.equal(b!.replica.trouble, 'The disk is full (database or disk is full)')
+  assert.ok(b!.replica.behindMs > 0)
   await put(a!, 'x', null)
   await new Promise((resolve) => setTimeout(resolve, 1000)) // it tries again and again
-  assert.deepEqual(b!.troubles, ['The disk is full'])
+  assert.deepEqual(b!.troubles, [b!.replica.trouble])
+  stop(b!)
+  openStores(b!)
+  fill()
+  b!.patience = { ...PATIENCE, openingMsMax: 0 }
+  start(b!)
+  await b!.replica.usable() // with the copy of before
+  assert.equal(get(b!, 'x'), '1')
   const before = b!.replica.n
   assert.equal([...b!.vault.list('keys')].length, b!.heard.size)
-  database.pragma(`max_page_count = ${1 << 30}`)
-  await b!.replica.barrier()
+  databaseOf(b!.store).pragma(`max_page_count = ${1 << 30}`)
   await expectEqual(nodes)
   assert.ok(b!.replica.n > before)
-  assert.deepEqual(b!.refusals, [])
+  assert.deepEqual([b!.refusals, b!.replica.trouble, b!.replica.behindMs], [[], null, 0])
 })
 
 test('a record that this node cannot open any more comes from the others; one alone loads none of such', async (t) => {
