@@ -117,7 +117,7 @@ async function registerAmid({ member, joiner }: Pair, strike: () => Promise<void
   await wait(Math.random() * 1500) // as long as it takes to begin a cluster
   await strike()
   await answer
-  await until('open member', () => isOpen(member))
+  for (const node of [member, joiner]) await until('open node', () => isOpen(node))
   assert.deepEqual(await keysOf(member), [OF_THE_MEMBER])
   await until('place for the joiner', async () => {
     const listed = await member.call('GET', '/cluster/members', { as: ADMIN })
