@@ -29,6 +29,7 @@ const TOPICS_PER_CHANNEL = 250
 const SUBSCRIPTIONS_PER_USER = 20
 const BATCH = 10_000 // messages in one transaction
 const CONVERSATIONS = 2000
+const GUEST_EVERY = 50
 const CONVERSATION_EVERY = 10 // of so many messages one is a direct one
 const LINK_EVERY = 50
 const TOPIC_WORDS_MAX = 4
@@ -84,7 +85,13 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
   const people: User[] = [first]
   realm.change((turn) => {
     for (let n = people.length; n < users; n++)
-      people.push(addUser(realm, turn, { email: `u${n}@example.org`, fullName: `User ${n}`, role: ROLES.member }))
+      people.push(
+        addUser(realm, turn, {
+          email: `u${n}@example.org`,
+          fullName: `User ${n}`,
+          role: n % GUEST_EVERY === 0 ? ROLES.guest : ROLES.member,
+        }),
+      )
   })
   const places: Channel[] = []
   realm.change((turn) => {

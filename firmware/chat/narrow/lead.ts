@@ -45,7 +45,17 @@ export const STREAMS_MAX = 50
 
 const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, messages.bits, time'
 
-/** At most `count` of the lead's messages beyond `bound`, nearest first. */
+/** Ids that an index of words is asked for at once: of words that are everywhere and never together it reads them all. */
+const WINDOW = 200_000
+
+/** The last id that readLead looks at beyond `bound`, which is no further than the newest message. */
+export function farthest(lead: Lead, direction: Direction, bound: number): number {
+  const hasWords = 'streams' in lead && lead.streams.some(({ by }) => by === 'words')
+  if (direction === 'older') return hasWords ? Math.max(0, bound - WINDOW) : 0
+  return hasWords ? bound + WINDOW : Number.MAX_SAFE_INTEGER
+}
+
+/** At most `count` of the lead's messages beyond `bound` and up to `farthest`, nearest first. */
 export function readLead(
   store: ChatStore,
   lead: Lead,
@@ -64,12 +74,13 @@ export function readLead(
   if (only === undefined) return []
   if (lead.streams.length === 1) {
     const { sql, parameters } = streamQuery(only, direction, columns)
-    return store.select(sql, [...parameters, bound, count])
+    return store.select(sql, [...parameters, bound, farthest(lead, direction, bound), count])
   }
   // A message may be in several of them, and is one; of most that they have no more than the id is read.
   const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
-  const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, count])
+  const far = farthest(lead, direction, bound)
+  const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, far, count])
   const ids = `SELECT id FROM (${union} ORDER BY id ${ORDER[direction]} LIMIT ?)`
   const sql = `SELECT ${columns} FROM messages WHERE id IN (${ids}) ORDER BY id ${ORDER[direction]}`
   return store.select(sql, [...parameters, count])
@@ -83,13 +94,15 @@ export const isSmall = (store: ChatStore, lead: Lead): boolean =>
 
 const ORDER = { older: 'DESC', newer: 'ASC' } as const
 const BEYOND = { older: '<', newer: '>' } as const
+const UP_TO = { older: '>=', newer: '<=' } as const
 
 function streamQuery(
   stream: Stream,
   direction: Direction,
   columns: string,
 ): { sql: string; parameters: readonly (number | string)[] } {
-  const rest = (id: string) => `${id} ${BEYOND[direction]} ? ORDER BY ${id} ${ORDER[direction]} LIMIT ?`
+  const rest = (id: string) =>
+    `${id} ${BEYOND[direction]} ? AND ${id} ${UP_TO[direction]} ? ORDER BY ${id} ${ORDER[direction]} LIMIT ?`
   switch (stream.by) {
     case 'all':
       return { sql: `SELECT ${columns} FROM messages WHERE ${rest('id')}`, parameters: [] }

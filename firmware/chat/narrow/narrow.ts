@@ -27,9 +27,10 @@ export function narrowOf(viewer: Viewer, terms: readonly Term[]): Narrow {
   const { sight } = viewer
   const isShared = sharesHistory(viewer, resolved)
   const reads = isShared ? sight.canRead : ownOf(sight)
+  const quickFirst = conditions.toSorted((a, b) => Number(a.readsText ?? false) - Number(b.readsText ?? false))
   return {
     lead: leadOf(viewer, conditions, isShared),
-    holds: (message) => conditions.every((condition) => condition.holds(message)) && reads(message),
+    holds: (message) => reads(message) && quickFirst.every((condition) => condition.holds(message)),
     readsText: conditions.some(({ readsText }) => readsText === true),
     isWide: !resolved.some(isOneConversation),
   }

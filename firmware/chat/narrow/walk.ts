@@ -3,10 +3,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
 import type { ChatStore } from '../store/store.ts'
-import { type Candidate, type Direction, type Lead, readLead } from './lead.ts'
+import { type Candidate, type Direction, farthest, type Lead, readLead } from './lead.ts'
 import type { Narrow } from './narrow.ts'
 
-const SLICE = { least: 32, first: 256, max: 2048 } as const // messages looked at in one turn: few milliseconds
+const SLICE = { least: 32, first: 256, max: 1024 } as const // messages looked at in one turn: few milliseconds
 const SLICES_FREE = 3 // enough for what is found at once, as nearly all is
 const WAITING_MAX = 200 // walks that go on; more are refused, of whoever has most
 
@@ -40,8 +40,11 @@ export async function walk(
 ): Promise<Walked> {
   const found: number[] = []
   if (count === 0) return { found, isEnd: false }
-  let from = bound
+  const end = store.messages.maxId() // what comes later is not looked for
+  let from = Math.min(bound, end + 1)
   let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // a good lead has nothing else
+
+  let looked = 0
 
   /** Null: there is more to look at. */
   function look(): Walked | null {
@@ -52,9 +55,13 @@ export async function walk(
       found.push(message.id)
       if (found.length === count) return { found, isEnd: false }
     }
-    if (slice.length < size) return { found, isEnd: true }
-    from = slice.at(-1)!.id
-    size = Math.min(size * 2, SLICE.max)
+    const isThrough = slice.length < size
+    const far = farthest(lead, direction, from)
+    if (isThrough && (far <= 0 || far > end)) return { found, isEnd: true }
+    from = isThrough ? far : slice.at(-1)!.id
+    looked += slice.length
+    const missing = (count - found.length) * (looked / Math.max(found.length, 1))
+    size = Math.ceil(Math.min(Math.max(missing, size), size * 4, SLICE.max))
     return null
   }
 

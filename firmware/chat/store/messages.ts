@@ -86,16 +86,17 @@ export interface Messages {
 
 export function prepareMessages(database: Database, words: Words): Messages {
   const get = database.prepare<[number], MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM messages WHERE id = ?`)
-  const add = database.prepare<[Omit<MessageRow, 'id'>]>(
-    `INSERT INTO messages (sender, recipient, topic, origin, time, birth, ordinal, bits, client, content, html, extra)
-     VALUES (@sender, @recipient, @topic, @topic, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
+  const add = database.prepare<[Omit<MessageRow, 'id'> & { named: string }]>(
+    `INSERT INTO messages (sender, recipient, topic, origin, named, time, birth, ordinal, bits, client, content, html, extra)
+     VALUES (@sender, @recipient, @topic, @topic, @named, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
   )
   const update = database.prepare<[MessageRow]>(
     `UPDATE messages SET bits = @bits, client = @client, content = @content, html = @html, extra = @extra WHERE id = @id`,
   )
   const indexed = database.prepare<[number], IndexedMessage>(
-    'SELECT id, sender, birth, origin, bits, html FROM messages WHERE id = ?',
+    'SELECT id, sender, birth, origin, bits, html, named FROM messages WHERE id = ?',
   )
+  const topicName = database.prepare<[number], string>('SELECT name FROM topics WHERE id = ?').pluck()
   const moveTopic = database.prepare('UPDATE messages SET recipient = ? WHERE topic = ? AND topic > 0')
   const place = database.prepare(`UPDATE messages SET recipient = ?, topic = ?, extra = ? WHERE id IN (${THESE})`)
   const extrasOf = database.prepare<[string], Pick<MessageRow, 'id' | 'extra'>>(
@@ -175,8 +176,9 @@ export function prepareMessages(database: Database, words: Words): Messages {
   return {
     get: (id) => get.get(id),
     add(row) {
-      const id = Number(add.run(row).lastInsertRowid)
-      words.add({ ...row, id, origin: row.topic })
+      const named = topicName.get(row.topic) ?? ''
+      const id = Number(add.run({ ...row, named }).lastInsertRowid)
+      words.add({ ...row, id, origin: row.topic, named })
       return id
     },
     update(row) {
@@ -188,7 +190,10 @@ export function prepareMessages(database: Database, words: Words): Messages {
       words.add(after)
     },
     moveTopic: (topic, recipient) => void moveTopic.run(recipient, topic),
-    place: (ids, { recipient, topic, extra }) => void place.run(recipient, topic, extra, JSON.stringify(ids)),
+    place(ids, { recipient, topic, extra }) {
+      place.run(recipient, topic, extra, JSON.stringify(ids))
+      words.joinTopic(topic, topicName.get(topic) ?? '')
+    },
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),
     sentSince: (ids, time) => sentSince.get(JSON.stringify(ids), time)!,
     remove(id) {

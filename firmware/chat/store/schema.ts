@@ -17,6 +17,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of WORDS) database.exec(statement)
   },
+  (database) => database.exec(NAMED),
 ]
 
 const CORE: readonly string[] = [
@@ -88,6 +89,9 @@ const WORDS: readonly string[] = [
   `CREATE VIRTUAL TABLE topic_words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
   `INSERT INTO topic_words (topic_words, rank) VALUES ('secure-delete', 1)`,
 ]
+
+/** The name of its topic as the index of words has it, whatever the topic is called since; '' in a conversation. */
+const NAMED = "ALTER TABLE messages ADD COLUMN named TEXT NOT NULL DEFAULT ''"
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174

@@ -63,15 +63,10 @@ export function prepareTopics(database: Database, words: Words): Topics {
     get: (id) => get.get(id),
     find: (recipient, folded) => find.get(recipient, folded),
     newest: (id) => newest.get(id) ?? undefined,
-    add(recipient, name, folded) {
-      const id = Number(add.run(recipient, name, folded).lastInsertRowid)
-      words.addTopic(id, name)
-      return id
-    },
+    add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
     rename(id, recipient, name, folded) {
-      words.removeTopic(id, get.get(id)!.name)
+      words.renameTopic(id, get.get(id)!.name, name)
       rename.run(recipient, name, folded, id)
-      words.addTopic(id, name)
     },
     remove(id) {
       words.removeTopic(id, get.get(id)!.name)

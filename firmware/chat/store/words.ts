@@ -1,7 +1,8 @@
 /**
  * Which messages have a word: an index in SQLite's FTS5, which keeps words and no texts. Of a message there are the words of
- * its HTML and, as words of a column of their own, what it keeps for life: whom it was sent by, to which recipient and in
- * which topic. So a move changes nothing here. Names of topics are in an index beside it.
+ * its HTML, those of the name that its topic had when it was sent and, as words of a column of their own, what it keeps for
+ * life: whom it was sent by, to which recipient and in which topic. So a move changes nothing here: names of topics whose
+ * messages may be under others are in an index beside it.
  *
  * Whoever removes a row has to say again what its words were, so all rows are made anew when they would be others: by another
  * version of search/words.ts, or of Unicode. Meanwhile there is no index, but for those who make it.
@@ -11,7 +12,7 @@ import type { Database } from 'better-sqlite3'
 import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
 
 /** To be raised with each change of what words are. */
-const WORDS_VERSION = 1
+const WORDS_VERSION = 2
 const VERSION = WORDS_VERSION * 10_000 + Number(process.versions.unicode?.replace('.', ''))
 
 /** Words that follow each other in a text. */
@@ -40,6 +41,8 @@ export interface IndexedMessage {
   origin: number
   bits: number
   html: string
+  /** The name of its topic as it was added; '' in a conversation. */
+  named: string
 }
 
 export interface Words {
@@ -50,9 +53,12 @@ export interface Words {
   add(message: IndexedMessage): void
   /** `message` as it was added. */
   remove(message: IndexedMessage): void
-  addTopic(id: number, name: string): void
+  /** A topic has got another name, and its messages stay in it. */
+  renameTopic(id: number, from: string, to: string): void
+  /** Messages have come into a topic from others. */
+  joinTopic(id: number, name: string): void
   removeTopic(id: number, name: string): void
-  /** Ids of topics with it in their name, at most `limit`. */
+  /** Ids of those topics with it in their name whose messages may have been added under another, at most `limit`. */
   topicsWith(wanted: Wanted, limit: number): number[]
 }
 
@@ -62,16 +68,19 @@ export function prepareWords(database: Database): Words {
   const remove = database.prepare("INSERT INTO words (words, rowid, text, scope) VALUES ('delete', ?, ?, ?)")
   const addTopic = database.prepare('INSERT INTO topic_words (rowid, text) VALUES (?, ?)')
   const removeTopic = database.prepare("INSERT INTO topic_words (topic_words, rowid, text) VALUES ('delete', ?, ?)")
+  const hasTopic = database.prepare('SELECT 1 FROM topic_words WHERE rowid = ?').pluck()
   const topicsWith = database
     .prepare<[string, number], number>('SELECT rowid FROM topic_words WHERE topic_words MATCH ? LIMIT ?')
     .pluck()
-  const indexMessage = (message: IndexedMessage): void =>
-    void add.run(message.id, indexed(wordsOfHtml(message.html)), scopeOf(message))
+  const indexMessage = (message: IndexedMessage): void => void add.run(message.id, textOf(message), scopeOf(message))
   const counter = prepareCounter(database)
   const following = database.prepare<[number, number], IndexedMessage>(
-    'SELECT id, sender, birth, origin, bits, html FROM messages WHERE id > ? ORDER BY id LIMIT ?',
+    `SELECT messages.id, sender, birth, origin, bits, html, coalesce(name, '') AS named
+     FROM messages LEFT JOIN topics ON topics.id = topic WHERE messages.id > ? ORDER BY messages.id LIMIT ?`,
   )
-  const topics = database.prepare<[], { id: number; name: string }>('SELECT id, name FROM topics')
+  const setNamed = database.prepare<IndexedMessage>(
+    'UPDATE messages SET named = @named WHERE id = @id AND named <> @named',
+  )
 
   const through = (): number => counter.get('words through') ?? 0
   const isComplete = (): boolean => through() === COMPLETE
@@ -81,7 +90,6 @@ export function prepareWords(database: Database): Words {
     database.transaction(() => {
       for (const table of ['words', 'topic_words'])
         database.exec(`INSERT INTO ${table} (${table}) VALUES ('delete-all')`)
-      for (const { id, name } of topics.all()) addTopic.run(id, indexed(wordsOf(name)))
       counter.set('words version', VERSION)
       counter.set('words through', following.get(0, 1) === undefined ? COMPLETE : 0)
     })()
@@ -93,7 +101,10 @@ export function prepareWords(database: Database): Words {
     index(messages) {
       if (isComplete()) return true
       const rows = following.all(through(), messages)
-      for (const row of rows) indexMessage(row)
+      for (const row of rows) {
+        setNamed.run(row)
+        indexMessage(row)
+      }
       counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
       return isComplete()
     },
@@ -101,10 +112,20 @@ export function prepareWords(database: Database): Words {
       if (has(message)) indexMessage(message)
     },
     remove(message) {
-      if (has(message)) remove.run(message.id, indexed(wordsOfHtml(message.html)), scopeOf(message))
+      if (has(message)) remove.run(message.id, textOf(message), scopeOf(message))
     },
-    addTopic: (id, name) => void addTopic.run(id, indexed(wordsOf(name))),
-    removeTopic: (id, name) => void removeTopic.run(id, indexed(wordsOf(name))),
+    renameTopic(id, from, to) {
+      const [before, after] = [from, to].map((name) => indexed(wordsOf(name)))
+      if (before === after) return
+      if (hasTopic.get(id) !== undefined) removeTopic.run(id, before)
+      addTopic.run(id, after)
+    },
+    joinTopic(id, name) {
+      if (hasTopic.get(id) === undefined) addTopic.run(id, indexed(wordsOf(name)))
+    },
+    removeTopic(id, name) {
+      if (hasTopic.get(id) !== undefined) removeTopic.run(id, indexed(wordsOf(name)))
+    },
     topicsWith: (wanted, limit) => topicsWith.all(expressionOf(wanted), limit),
   }
 }
@@ -122,6 +143,8 @@ function prepareCounter(database: Database) {
     set: (name: string, value: number): void => void set.run(name, value),
   }
 }
+
+const textOf = ({ named, html }: IndexedMessage): string => indexed([...wordsOf(named), ...wordsOfHtml(html)])
 
 function scopeOf({ sender, birth, origin, bits }: IndexedMessage): string {
   const had = INDEXED_BITS.filter((bit) => (bits & bit) !== 0).map(having)
@@ -143,7 +166,7 @@ const expressionOf = ({ words, isPrefix }: Wanted): string => `"${words.map(asTo
 /** Which no message has. */
 const NOWHERE = 'none'
 
-/** All that a message must have: each `wanted` in its text, or one of the `topics`; and one of each scope. */
+/** All that a message must have: each `wanted` in its text or its topic's name, or one of the `topics`; and one of each scope. */
 export interface WordQuery {
   readonly wanted: readonly (Wanted & { readonly topics: readonly string[] })[]
   readonly scopes: readonly (readonly string[])[]
