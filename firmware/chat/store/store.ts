@@ -104,14 +104,18 @@ export function openStore(options: StoreOptions): ChatStore {
   }
 }
 
-/** What the index of words lacks, so that others go on between. */
+/** What the index of words lacks, or has under names of before, so that others go on between. */
 function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {
   const step = createStepSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
   const next = (): void => {
     if (!database.open) return
+    if (words.isSettled) {
+      setTimeout(next, SETTLING_MS).unref()
+      return
+    }
     const beganMs = threadMs()
     try {
-      if (transaction(() => words.index(step.value))) return
+      transaction(() => words.index(step.value))
     } catch {
       setTimeout(next, INDEXING_RETRY_MS).unref() // no room for it: it is searched without, until there is
       return
@@ -119,13 +123,14 @@ function indexInSlices({ database, transaction }: SealedDatabase, words: Words):
     step.took(threadMs() - beganMs)
     setImmediate(next).unref()
   }
-  if (!words.isComplete) setImmediate(next).unref()
+  setImmediate(next).unref()
 }
 
 const INDEXED_FIRST = 100 // messages
 const INDEXED_MAX = 2000
 const INDEXING_MS = 10 // of one turn
 const INDEXING_RETRY_MS = 60_000
+const SETTLING_MS = 5000 // until topics that were renamed or moved meanwhile are seen to
 
 interface Opened {
   path: string

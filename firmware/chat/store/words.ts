@@ -1,8 +1,8 @@
 /**
  * Which messages have a word: an index in SQLite's FTS5, which keeps words and no texts. Of a message there are the words of
  * its HTML, those of the name that its topic had when it was sent and, as words of a column of their own, what it keeps for
- * life: whom it was sent by, to which recipient and in which topic. So a move changes nothing here: names of topics whose
- * messages may be under others are in an index beside it.
+ * life: whom it was sent by, to which recipient and in which topic. So a move changes nothing here at first: names of topics
+ * whose messages may be under others are in an index beside it, until these are under the name of their topic again.
  *
  * Whoever removes a row has to say again what its words were, so all rows are made anew when they would be others: by another
  * version of search/words.ts, or of Unicode. Meanwhile there is no index, but for those who make it.
@@ -48,8 +48,10 @@ export interface IndexedMessage {
 export interface Words {
   /** Whether it has all messages. */
   readonly isComplete: boolean
-  /** So many more of those that it has not yet; within a change. True when it is complete. */
-  index(messages: number): boolean
+  /** Whether it has all of them under the names of their topics, too. */
+  readonly isSettled: boolean
+  /** So many more of those that it has not yet, or may have under another name; within a change. */
+  index(messages: number): void
   add(message: IndexedMessage): void
   /** `message` as it was added. */
   remove(message: IndexedMessage): void
@@ -64,19 +66,26 @@ export interface Words {
 
 /** To be opened outside of changes. */
 export function prepareWords(database: Database): Words {
-  const add = database.prepare('INSERT INTO words (rowid, text, scope) VALUES (?, ?, ?)')
-  const remove = database.prepare("INSERT INTO words (words, rowid, text, scope) VALUES ('delete', ?, ?, ?)")
-  const addTopic = database.prepare('INSERT INTO topic_words (rowid, text) VALUES (?, ?)')
-  const removeTopic = database.prepare("INSERT INTO topic_words (topic_words, rowid, text) VALUES ('delete', ?, ?)")
+  const addRow = database.prepare('INSERT INTO words (rowid, text, scope) VALUES (?, ?, ?)')
+  const removeRow = database.prepare("INSERT INTO words (words, rowid, text, scope) VALUES ('delete', ?, ?, ?)")
+  const addTopicRow = database.prepare('INSERT INTO topic_words (rowid, text) VALUES (?, ?)')
+  const removeTopicRow = database.prepare("INSERT INTO topic_words (topic_words, rowid, text) VALUES ('delete', ?, ?)")
   const hasTopic = database.prepare('SELECT 1 FROM topic_words WHERE rowid = ?').pluck()
   const topicsWith = database
     .prepare<[string, number], number>('SELECT rowid FROM topic_words WHERE topic_words MATCH ? LIMIT ?')
     .pluck()
-  const indexMessage = (message: IndexedMessage): void => void add.run(message.id, textOf(message), scopeOf(message))
+  const indexMessage = (message: IndexedMessage): void => void addRow.run(message.id, textOf(message), scopeOf(message))
   const counter = prepareCounter(database)
   const following = database.prepare<[number, number], IndexedMessage>(
     `SELECT messages.id, sender, birth, origin, bits, html, coalesce(name, '') AS named
      FROM messages LEFT JOIN topics ON topics.id = topic WHERE messages.id > ? ORDER BY messages.id LIMIT ?`,
+  )
+  const unsettled = database.prepare<[], { id: number; name: string }>(
+    'SELECT topics.id, name FROM topic_words CROSS JOIN topics ON topics.id = topic_words.rowid LIMIT 1',
+  )
+  const inTopic = database.prepare<[number, number, number], IndexedMessage>(
+    `SELECT id, sender, birth, origin, bits, html, named FROM messages
+     WHERE topic = ? AND topic > 0 AND id > ? ORDER BY id LIMIT ?`,
   )
   const setNamed = database.prepare<IndexedMessage>(
     'UPDATE messages SET named = @named WHERE id = @id AND named <> @named',
@@ -85,6 +94,50 @@ export function prepareWords(database: Database): Words {
   const through = (): number => counter.get('words through') ?? 0
   const isComplete = (): boolean => through() === COMPLETE
   const has = ({ id }: IndexedMessage): boolean => id <= through()
+
+  function add(message: IndexedMessage): void {
+    if (has(message)) indexMessage(message)
+  }
+
+  function remove(message: IndexedMessage): void {
+    if (has(message)) removeRow.run(message.id, textOf(message), scopeOf(message))
+  }
+
+  function complete(messages: number): void {
+    const rows = following.all(through(), messages)
+    for (const row of rows) {
+      setNamed.run(row)
+      indexMessage(row)
+    }
+    counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
+  }
+
+  /** Of one topic; what comes into it meanwhile begins it anew. */
+  function settle(messages: number): void {
+    const topic = unsettled.get()
+    if (topic === undefined) return
+    const rows = inTopic.all(topic.id, counter.get('words settled') ?? 0, messages)
+    for (const row of rows) {
+      if (row.named === topic.name) continue
+      const renamed = { ...row, named: topic.name }
+      remove(row)
+      setNamed.run(renamed)
+      add(renamed)
+    }
+    if (rows.length === messages) counter.set('words settled', rows.at(-1)!.id)
+    else removeTopic(topic.id, topic.name)
+  }
+
+  function addTopic(id: number, name: string): void {
+    addTopicRow.run(id, indexed(wordsOf(name)))
+    counter.set('words settled', 0)
+  }
+
+  function removeTopic(id: number, name: string): void {
+    if (hasTopic.get(id) === undefined) return
+    removeTopicRow.run(id, indexed(wordsOf(name)))
+    counter.set('words settled', 0)
+  }
 
   if (counter.get('words version') !== VERSION)
     database.transaction(() => {
@@ -98,34 +151,22 @@ export function prepareWords(database: Database): Words {
     get isComplete() {
       return isComplete()
     },
-    index(messages) {
-      if (isComplete()) return true
-      const rows = following.all(through(), messages)
-      for (const row of rows) {
-        setNamed.run(row)
-        indexMessage(row)
-      }
-      counter.set('words through', rows.length < messages ? COMPLETE : rows.at(-1)!.id)
-      return isComplete()
+    get isSettled() {
+      return isComplete() && unsettled.get() === undefined
     },
-    add(message) {
-      if (has(message)) indexMessage(message)
-    },
-    remove(message) {
-      if (has(message)) remove.run(message.id, textOf(message), scopeOf(message))
-    },
+    index: (messages) => (isComplete() ? settle(messages) : complete(messages)),
+    add,
+    remove,
     renameTopic(id, from, to) {
-      const [before, after] = [from, to].map((name) => indexed(wordsOf(name)))
-      if (before === after) return
-      if (hasTopic.get(id) !== undefined) removeTopic.run(id, before)
-      addTopic.run(id, after)
+      if (indexed(wordsOf(from)) === indexed(wordsOf(to))) return
+      removeTopic(id, from)
+      addTopic(id, to)
     },
     joinTopic(id, name) {
-      if (hasTopic.get(id) === undefined) addTopic.run(id, indexed(wordsOf(name)))
+      removeTopic(id, name)
+      addTopic(id, name)
     },
-    removeTopic(id, name) {
-      if (hasTopic.get(id) !== undefined) removeTopic.run(id, indexed(wordsOf(name)))
-    },
+    removeTopic,
     topicsWith: (wanted, limit) => topicsWith.all(expressionOf(wanted), limit),
   }
 }
