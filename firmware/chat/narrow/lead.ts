@@ -46,7 +46,7 @@ export const STREAMS_MAX = 50
 const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, messages.bits, time'
 
 /** Ids that an index of words is asked for at once: of words that are everywhere and never together it reads them all. */
-const WINDOW = 200_000
+const WINDOW = 100_000
 
 /** The last id that readLead looks at beyond `bound`, which is no further than the newest message. */
 export function farthest(lead: Lead, direction: Direction, bound: number): number {

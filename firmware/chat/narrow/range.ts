@@ -1,5 +1,6 @@
 /** Which messages a fetch returns: so many before and after an anchor. Contract section 5.1. */
 
+import { setImmediate } from 'node:timers/promises'
 import type { ChatStore } from '../store/store.ts'
 import { firstIdAt } from '../store/times.ts'
 import { isMuted } from './conditions.ts'
@@ -39,6 +40,7 @@ export async function findRange(viewer: () => Viewer, terms: readonly Term[], ra
   const anchor = await resolveAnchor(viewer, terms, range.anchor)
   const own = range.includeAnchor && anchor > 0 && anchor < NEWEST ? select(store, narrow(), [anchor]) : []
   const older = await walk(store, narrow, 'older', anchor, range.before, account)
+  if (range.before > 0 && range.after > 0) await setImmediate() // each has a turn of its own
   const newer = await walk(store, narrow, 'newer', anchor, range.after, account)
   return {
     ids: [...older.found.reverse(), ...own, ...newer.found],
