@@ -109,15 +109,15 @@ function indexInSlices({ database, transaction }: SealedDatabase, words: Words):
   const step = createStepSize({ start: INDEXED_FIRST, max: INDEXED_MAX, targetMs: INDEXING_MS })
   const next = (): void => {
     if (!database.open) return
-    if (words.isSettled) {
-      setTimeout(next, SETTLING_MS).unref()
-      return
-    }
     const beganMs = threadMs()
     try {
+      if (words.isSettled) {
+        setTimeout(next, SETTLING_MS).unref()
+        return
+      }
       transaction(() => words.index(step.value))
     } catch {
-      setTimeout(next, INDEXING_RETRY_MS).unref() // no room for it: it is searched without, until there is
+      setTimeout(next, INDEXING_RETRY_MS).unref() // it has no room, or is damaged, which others say: it stays as it is
       return
     }
     step.took(threadMs() - beganMs)
