@@ -1,8 +1,8 @@
 /**
  * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
  * long before them. Says at the end which took longest, how busy the processors were, and for how long no file was left to
- * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was skipped, a line each, for a computer with more
- * programs to run them.
+ * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was
+ * skipped, a line each, for a computer with more programs to run them.
  */
 
 import { writeFileSync } from 'node:fs'

@@ -227,21 +227,16 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
           const { steps, found } = yield* comparison.end()
           expectSets(found.sets, next.sets)
           if (steps.length > 1) yield* expectIntact(steps)
-          let piece: Step[] = []
-          let bytes = 0
-          let left = steps.length
-          for (const step of inOrderOfReference(steps)) {
-            piece.push(step)
-            bytes += step.sealed?.length ?? 0
-            left--
-            if (left === 0 || !isPiece(piece.length, bytes)) continue
-            putPiece(piece, partly)
-            piece = []
-            bytes = 0
-            yield
+          let last: readonly Step[] = []
+          for (const piece of piecesOf(steps)) {
+            if (last.length > 0) {
+              putPiece(last, partly)
+              yield
+            }
+            last = piece
           }
-          change(piece, (made) => {
-            put(piece, made, inspection.head()) // whose own sets may tell of damage that now goes
+          change(last, (made) => {
+            put(last, made, inspection.head()) // whose own sets may tell of damage that now goes
             head.put(next)
             parts.putGeneration(generation)
             alongside()
@@ -266,6 +261,20 @@ const stepOf = (collection: string, { slot, after }: Replacement): Step => ({
 function expectSets(found: ReadonlyMap<string, RecordSet>, expected: ReadonlyMap<string, RecordSet>): void {
   if (!areSameSets(found, expected))
     throw new CofferError('invalid', 'The records that came are not those of their head')
+}
+
+function* piecesOf(steps: readonly Step[]): Generator<readonly Step[]> {
+  let piece: Step[] = []
+  let bytes = 0
+  for (const step of inOrderOfReference(steps)) {
+    piece.push(step)
+    bytes += step.sealed?.length ?? 0
+    if (!isPiece(piece.length, bytes)) continue
+    yield piece
+    piece = []
+    bytes = 0
+  }
+  if (piece.length > 0) yield piece
 }
 
 /** What is referred to comes first and goes last. */

@@ -5,6 +5,7 @@ import type { Chat } from '../../firmware/chat/chat.ts'
 import { ROLES } from '../../firmware/chat/realm/roles.ts'
 import { COMMONEST, createTexts } from './chat-words.ts'
 import { quantile } from './harness.ts'
+import { watchTurns } from './turns.ts'
 
 const ANSWERED = '100' // messages, on either side of an anchor in the middle
 const WARM_UP = 20 // searches of a kind
@@ -130,24 +131,16 @@ async function timedSearch(
 ): Promise<Took> {
   const values = { ...range, narrow: JSON.stringify(narrow) }
   const authorization = `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}`
-  let [isOver, turnMs, lastMs] = [false, 0, processMs()]
-  const beganMs = lastMs
-  const watch = (): void => {
-    const nowMs = processMs()
-    turnMs = Math.max(turnMs, nowMs - lastMs)
-    lastMs = nowMs
-    if (!isOver) setImmediate(watch)
-  }
-  setImmediate(watch)
-  const answer = await api.request(`http://chat.example/api/v1/messages?${new URLSearchParams(values)}`, {
-    headers: { authorization, host: 'chat.example' },
+  const beganMs = processMs()
+  const { result, longestMs } = await watchTurns(processMs, async () => {
+    const answer = await api.request(`http://chat.example/api/v1/messages?${new URLSearchParams(values)}`, {
+      headers: { authorization, host: 'chat.example' },
+    })
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(text)
+    return processMs() - beganMs
   })
-  const text = await answer.text()
-  const ms = processMs() - beganMs
-  isOver = true
-  await turn()
-  if (answer.status !== 200) throw new Error(text)
-  return { ms, turnMs }
+  return { ms: result, turnMs: longestMs }
 }
 
 /** Of all threads: that of one thread alone is counted in ticks of some milliseconds. */

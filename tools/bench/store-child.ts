@@ -11,6 +11,7 @@ import { threadMs } from '../../firmware/base/step-size.ts'
 import type { Caller } from '../../firmware/kms/domain/roles.ts'
 import type { Change } from '../../firmware/store/store.ts'
 import type { Vault } from '../../firmware/store/vault.ts'
+import { watchTurns } from './turns.ts'
 
 const BATCH = 2_000 // keys in one transaction
 const WARM_OPENINGS = 3
@@ -76,31 +77,15 @@ async function longestTurns(): Promise<{ counts: number; removal: number }> {
   const vault = vaultOf()
   const domain = openDomain(vault, services)
   for (let n = 0; n < Number(keys); n++) domain.keys.count(domain.keys.get(NAMESPACE, `key-${n}`))
-  const counts = await longestTurnOf(async () => domain.flush(true))
+  const { longestMs: counts } = await watchTurns(threadMs, async () => domain.flush(true))
   const admin = { userId: 'admin', namespace: '', role: 'Administrator' } as Caller
-  const removal = await longestTurnOf(async () => {
+  const { longestMs: removal } = await watchTurns(threadMs, async () => {
     await domain.namespaces.remove(admin, NAMESPACE, domain.keys)
     while (domain.namespaces.doomed().length > 0) await wait(20)
   })
   domain.close()
   vault.close()
   return { counts, removal }
-}
-
-async function longestTurnOf(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0
-  let isOver = false
-  let last = threadMs()
-  const turn = (): void => {
-    const now = threadMs()
-    longest = Math.max(longest, now - last)
-    last = now
-    if (!isOver) setImmediate(turn)
-  }
-  setImmediate(turn)
-  await work()
-  isOver = true
-  return longest
 }
 
 async function fill(count: number): Promise<void> {

@@ -75,7 +75,8 @@ export interface Replica {
   /** Ends when this node has got what the others had when it began; throws what ended it before. */
   caughtUp(): Promise<void>
   /**
-   * Ends when what lies here may be used: it is what the others had, or that does not come or is refused, and there is a copy of before. Throws `busy` or `storage` where there is none, or this software cannot know what it means.
+   * Ends when what lies here may be used: it is what the others had, or that does not come or is refused, and there is a copy of
+   * before. Throws `busy` or `storage` where there is none, or this software cannot know what it means.
    */
   usable(): Promise<void>
   /**

@@ -61,7 +61,8 @@ export function subscribeTo(
       if (isFatal) throw badRequest(`Unable to access channel (${name}).`)
       unauthorized.push(name)
       continue
-    } else expectMayAdd(realm, me, users, channel)
+    }
+    if (existing !== undefined) expectMayAdd(realm, me, users, channel)
     joined.push(channel)
     if (color !== undefined) colors.set(channel, checkedColor(color))
   }

@@ -50,10 +50,10 @@ export function unreadWithin(realm: Realm, user: User, recipients: Iterable<numb
   return [...newestUnread(realm, user, recipients).take(UNREAD_MAX)]
 }
 
-function* newestFirst(sources: Iterable<Generator<PlacedRow>>): Generator<PlacedRow> {
+function* newestFirst(sources: Iterable<Rows>): Generator<PlacedRow> {
   // By their newest messages, ascending: the next one is the last source's.
-  const heads: { row: PlacedRow; source: Generator<PlacedRow> }[] = []
-  const advance = (source: Generator<PlacedRow>): void => {
+  const heads: { row: PlacedRow; source: Rows }[] = []
+  const advance = (source: Rows): void => {
     const { value: row, done } = source.next()
     if (done === true) return
     let [low, high] = [0, heads.length]
@@ -71,10 +71,12 @@ function* newestFirst(sources: Iterable<Generator<PlacedRow>>): Generator<Placed
   }
 }
 
+type Rows = IteratorObject<PlacedRow>
+
 type UnreadByBirth = ReadonlyMap<number, readonly UnreadRange[]>
 
 /** What was sent to a channel, and what was moved into it from where something is unread. */
-function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Generator<PlacedRow>> {
+function* sourcesWithin(realm: Realm, recipient: number, unread: UnreadByBirth): Generator<Rows> {
   for (const birth of realm.store.messages.birthsOf(recipient, Number.MAX_SAFE_INTEGER)) {
     const ranges = unread.get(birth)
     if (ranges !== undefined)
@@ -96,20 +98,22 @@ function* newestIn({ store }: Realm, ranges: readonly UnreadRange[]): Generator<
 }
 
 /** `ranges` are of the place that they were sent to. */
-function* newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Generator<PlacedRow> {
+function newestMoved({ store }: Realm, recipient: number, ranges: readonly UnreadRange[]): Rows {
   const { birth } = ranges[0]!
-  for (let below: number | undefined; ; ) {
-    const rows = store.messages.movedTo(recipient, birth, ROWS_AT_ONCE, below)
-    yield* rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to))
-    if (rows.length < ROWS_AT_ONCE) return
-    below = rows.at(-1)!.id
-  }
+  const rows = byPages((below) => store.messages.movedTo(recipient, birth, ROWS_AT_ONCE, below))
+  return rows.filter(({ ordinal }) => ranges.some(({ from, to }) => from <= ordinal && ordinal <= to))
 }
 
-function* newestHeld(realm: Realm, user: User): Generator<PlacedRow> {
+function newestHeld(realm: Realm, user: User): Rows {
+  const rows = byPages((below) => realm.store.messages.heldBy(user.id, ROWS_AT_ONCE, below))
+  return rows.filter((row) => !isRead(realm, user, row))
+}
+
+/** `read` gives the newest ROWS_AT_ONCE whose ids are below one, newest first. */
+function* byPages(read: (below: number | undefined) => readonly PlacedRow[]): Generator<PlacedRow> {
   for (let below: number | undefined; ; ) {
-    const rows = realm.store.messages.heldBy(user.id, ROWS_AT_ONCE, below)
-    yield* rows.filter((row) => !isRead(realm, user, row))
+    const rows = read(below)
+    yield* rows
     if (rows.length < ROWS_AT_ONCE) return
     below = rows.at(-1)!.id
   }
