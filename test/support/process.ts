@@ -29,6 +29,8 @@ export interface Options {
   /** On a pseudo-terminal of script(1), which echoes like any terminal until the program turns that off. */
   terminal?: boolean
   settings?: Record<string, string>
+  /** A command that becomes the one given to it. */
+  through?: readonly string[]
 }
 
 export interface Coffer extends Client {
@@ -52,10 +54,10 @@ export interface Coffer extends Client {
 }
 
 /** It is killed with its test; without one, with the program that runs the tests. */
-export function startCoffer(t: Ending | null, { program, data, terminal, settings }: Options): Coffer {
+export function startCoffer(t: Ending | null, { program, data, terminal, settings, through = [] }: Options): Coffer {
   const environment: Record<string, string> = { COFFER_DATA: data, COFFER_PORT: '0', ...settings }
   for (const name of ALONE) if (process.env[name] !== undefined) environment[name] = process.env[name]!
-  const command = [process.execPath, program]
+  const command = [...through, process.execPath, program]
   const [file, ...parameters] = terminal
     ? ['script', '--quiet', '--return', '--echo=always', '--command', `exec ${command.join(' ')}`, '/dev/null']
     : command

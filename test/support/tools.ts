@@ -26,6 +26,7 @@ const PACKAGES = {
   'fsck.fat': 'dosfstools',
   fish: 'fish',
   git: 'git',
+  ip: 'iproute2',
   mcopy: 'mtools',
   'mkfs.vfat': 'dosfstools',
   mksquashfs: 'squashfs-tools',
