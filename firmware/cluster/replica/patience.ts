@@ -17,7 +17,7 @@ export interface Patience {
   resendMs: number
   /** Before that, where there is no answer at once. */
   resendPauseMs: number
-  /** Then nobody knows whether it was done. */
+  /** A change is answered after so long, whatever it waited for: it was not done, or nobody knows whether it was. */
   outcomeMsMax: number
   /** The same of records that were all replaced, which this node reads whole. */
   replacedMsMax: number

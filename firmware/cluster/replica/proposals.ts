@@ -1,7 +1,7 @@
 /**
  * Changes that this node wants: decided on what it has, proposed as one transaction on the head they were decided on, and done once
  * this node has adopted it. Where another node was faster they are decided again. What etcd does not answer is proposed again, the
- * same: what it compares lets it happen once.
+ * same: what it compares lets it happen once. Whoever asks for a change has an answer after `outcomeMsMax`, whatever it waits for.
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
@@ -54,6 +54,7 @@ export interface Proposal {
 }
 
 export interface Proposals {
+  /** Settles within `outcomeMsMax`. */
   add<T>(decide: () => Decision<T>): Promise<T>
   /** The one that is on its way. */
   readonly current: Proposal | null
@@ -71,6 +72,8 @@ export interface Proposals {
 export function createProposals(options: ProposalsOptions): Proposals {
   const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, adopted } = options
   const waiting: Waiting[] = []
+  /** Those that wait, or are on their way, and have no answer yet. */
+  const unanswered = new Set<Waiting>()
   let current: (Proposal & { revision: number; decide: (fate: Fate) => void }) | null = null
   let isRunning = false
   let isOpen = true
@@ -184,10 +187,17 @@ export function createProposals(options: ProposalsOptions): Proposals {
     }
   }
 
+  /** What still waits is not done, for certain. */
+  function endWaiting(entry: Waiting): void {
+    const at = waiting.indexOf(entry)
+    if (at !== -1) waiting.splice(at, 1)
+    entry.reject(at === -1 ? unknownOutcome() : notDone())
+  }
+
   async function comeBack(entries: readonly Waiting[]): Promise<void> {
     conflicts++
     losses++
-    waiting.unshift(...entries)
+    waiting.unshift(...entries.filter((entry) => unanswered.has(entry)))
     if (losses >= LOSSES_PATIENT) await wait((PAUSE_MS_MAX * random(1)[0]!) / 256)
   }
 
@@ -196,7 +206,14 @@ export function createProposals(options: ProposalsOptions): Proposals {
       const why = isOpen ? refusal() : unavailable()
       if (why !== null) return Promise.reject(why)
       const { waiting: entry, promise } = waitingFor(decide)
+      const timer = setTimeout(endWaiting, patience.outcomeMsMax, entry)
+      const end = (): void => {
+        clearTimeout(timer)
+        unanswered.delete(entry)
+      }
+      promise.then(end, end)
       waiting.push(entry)
+      unanswered.add(entry)
       void actAlone(run)
       return promise
     },
@@ -238,6 +255,8 @@ function writesOf(steps: readonly Step[], generation: string): Write[] {
 }
 
 const unknownOutcome = (): CofferError => new CofferError('busy', 'It is not known whether this was done')
+
+const notDone = (): CofferError => new CofferError('busy', 'The cluster takes too long: this was not done, try again')
 
 export const noQuorum = (): CofferError =>
   new CofferError('busy', 'The cluster does not answer: nothing can be changed at present')

@@ -5,10 +5,24 @@ import test, { type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { CofferError } from '../../../firmware/base/error.ts'
+import type { Etcd } from '../../../firmware/cluster/etcd/etcd.ts'
 import type { Patience } from '../../../firmware/cluster/replica/patience.ts'
 import { isLinearizable, type Operation } from '../history.ts'
 import { createDice, createModel, type Dice } from './model.ts'
-import { expectEqual, get, increment, load, makeNode, type Node, openStores, put, start, stop, until } from './rig.ts'
+import {
+  expectEqual,
+  failsWith,
+  get,
+  increment,
+  load,
+  makeNode,
+  type Node,
+  openStores,
+  put,
+  start,
+  stop,
+  until,
+} from './rig.ts'
 
 const RUNS = process.env.COFFER_SLOW ? 1000 : 25
 const NODES = ['a', 'b', 'c']
@@ -62,7 +76,7 @@ async function live(node: Node, dice: Dice, seen: Seen, name: string): Promise<v
       }
     } catch (error) {
       assert.ok(error instanceof CofferError, String(error))
-      if (!/does not answer|not got yet/.test(error.message)) seen.unknown++
+      if (!/does not answer|not got yet|was not done/.test(error.message)) seen.unknown++
       await wait(dice(10))
     }
   }
@@ -127,4 +141,45 @@ test('whatever is lost, late or done twice, no change is', async (t) => {
     fc.asyncProperty(fc.noShrink(fc.integer({ min: 0, max: 2 ** 30 })), (seed) => run(t, seed)),
     { numRuns: RUNS },
   )
+})
+
+/** Two nodes; `change` stands before what the first one asks etcd to change. */
+async function pair(t: TestContext, change: (etcd: Etcd, other: Node) => Etcd['changeIf']): Promise<[Node, Node]> {
+  const model = createModel()
+  const calm = calmOf(model)
+  const other = makeNode(t, 'b', calm, { patience: HASTE })
+  const one = makeNode(t, 'a', { ...calm, changeIf: change(calm, other) }, { patience: HASTE })
+  for (const node of [one, other]) openStores(node)
+  await put(one, 'x', 'old')
+  await load({ ...one, etcd: calm })
+  for (const node of [one, other]) start(node)
+  await Promise.all([one, other].map(({ replica }) => replica.caughtUp()))
+  return [one, other]
+}
+
+test('a change that waits behind one without an answer is refused in its own time, as not done', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const [node] = await pair(t, () => () => {
+    asked.resolve()
+    return new Promise(() => {})
+  })
+  const first = put(node, 'x', 'new')
+  await asked.promise
+  const second = put(node, 'y', 'new')
+  await assert.rejects(first, failsWith('busy', /not known whether/))
+  await assert.rejects(second, failsWith('busy', /was not done/))
+  assert.deepEqual([get(node, 'x'), get(node, 'y')], ['old', null])
+})
+
+test('a change that another node is always faster than is refused in its time', async (t) => {
+  let n = 0
+  let isSlow = true
+  const [node, other] = await pair(t, (etcd, other) => async (key, revision, writes) => {
+    if (isSlow) await put(other, 'z', `${n++}`)
+    return etcd.changeIf(key, revision, writes)
+  })
+  await assert.rejects(put(node, 'y', 'new'), failsWith('busy', /was not done|not known whether/))
+  isSlow = false
+  await put(node, 'x', 'new')
+  assert.deepEqual([get(node, 'x'), get(node, 'y'), get(other, 'y')], ['new', null, null])
 })
