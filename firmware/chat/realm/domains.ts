@@ -1,5 +1,6 @@
-/** Where the addresses of new accounts may be, if the organisation limits that. Contract section 2.5, rows E110 to E113, V27. */
+/** Where the addresses of accounts may be, as far as the organisation limits that. Contract sections 2.5 and 11.20, rows E110 to E113, V27. */
 
+import { isDisposableDomain } from '../data/disposable-domains.ts'
 import { badRequest } from '../error.ts'
 import type { Realm } from './realm.ts'
 import type { RealmDomain } from './records.ts'
@@ -60,15 +61,26 @@ function find({ state }: Realm, given: string): RealmDomain {
 
 /** Of a person's address, before an account gets it. Throws `BAD_REQUEST`. */
 export function expectAllowedAddress(realm: Realm, email: string): void {
-  if (!isAllowedAddress(realm, email)) throw badRequest(`Email '${email}' not allowed in this organization`)
+  switch (refusalOf(realm, email)) {
+    case 'outside':
+      throw badRequest(`Email '${email}' not allowed in this organization`)
+    case 'disposable':
+      throw badRequest('Disposable email addresses are not allowed in this organization')
+  }
 }
 
-export function isAllowedAddress(realm: Realm, email: string): boolean {
-  if (!realmSetting(organizationOf(realm.state), 'emails_restricted_to_domains')) return true
-  const [local, host] = [email.slice(0, email.lastIndexOf('@')), email.slice(email.lastIndexOf('@') + 1).toLowerCase()]
+/** Why the organisation wants no account with it; null: it does. */
+export function refusalOf(realm: Realm, email: string): 'outside' | 'disposable' | null {
+  const organization = organizationOf(realm.state)
+  const at = email.lastIndexOf('@')
+  const [local, host] = [email.slice(0, at), email.slice(at + 1).toLowerCase()]
+  if (!realmSetting(organization, 'emails_restricted_to_domains')) {
+    const isRefused = realmSetting(organization, 'disallow_disposable_email_addresses') && isDisposableDomain(host)
+    return isRefused ? 'disposable' : null
+  }
   const isAllowed = [...realm.state.realmDomain.all()].some(
     ({ domain, allowSubdomains }) => host === domain || (allowSubdomains && host.endsWith(`.${domain}`)),
   )
   // One mailbox has any number of addresses with a plus sign: the limit would limit nothing.
-  return isAllowed && !local.includes('+')
+  return isAllowed && !local.includes('+') ? null : 'outside'
 }

@@ -85,6 +85,36 @@ test('E71, E72, E84: where the organisation limits them, addresses are in its do
   await hamlet.patch('/settings', { email: 'hamlet@one.example' })
 })
 
+test('E71, E72, E84: disposable addresses are refused, unless the organisation takes them or has domains of its own', async () => {
+  const { owner } = rig
+  const hamlet = rig.account('hamlet')
+  const make = (email: string) =>
+    owner.call('POST', '/users', { email, password: 'a long password', full_name: 'Somebody' })
+  const disposable = ['a@mailinator.com', 'a@MAILINATOR.com', 'a@deep.mailinator.com', 'a@ｍailinator.com']
+  for (const email of disposable) {
+    const { status, body } = await make(email)
+    assert.deepEqual(
+      [status, body.code, body.msg],
+      [400, 'BAD_REQUEST', 'Disposable email addresses are not allowed in this organization'],
+      email,
+    )
+  }
+  for (const email of ['a@not-mailinator.com', 'a@mailinator.com.example', 'mailinator.com@one.example'])
+    assert.equal((await make(email)).status, 200, email)
+  await owner.refused('BAD_REQUEST', 'PATCH', `/users/${hamlet.user.id}`, { new_email: 'hamlet@mailinator.com' })
+  await hamlet.refused('BAD_REQUEST', 'PATCH', '/settings', { email: 'hamlet@mailinator.com' })
+
+  await owner.patch('/realm', { disallow_disposable_email_addresses: false })
+  assert.equal((await make('b@mailinator.com')).status, 200)
+  await hamlet.patch('/settings', { email: 'hamlet@mailinator.com' })
+  await owner.patch('/realm', { disallow_disposable_email_addresses: true })
+  assert.equal((await make('c@mailinator.com')).status, 400)
+  await owner.patch(`/users/${hamlet.user.id}`, { full_name: 'Hamlet of Denmark' })
+  await owner.post('/realm/domains', { domain: 'mailinator.com', allow_subdomains: false })
+  await owner.patch('/realm', { emails_restricted_to_domains: true })
+  assert.equal((await make('c@mailinator.com')).status, 200)
+})
+
 test('E113: with the last domain goes the limit', async () => {
   const { owner } = rig
   await owner.post('/realm/domains', { domain: 'one.example', allow_subdomains: false })

@@ -166,6 +166,23 @@ describe('E126: inviting addresses', () => {
     for (const { id } of await listOf(rig.owner)) await rig.owner.delete(`/invites/multiuse/${id}`)
   })
 
+  it('nobody is invited to a disposable address, or joins with one, unless the organization takes them', async () => {
+    const link = await linked()
+    const { body } = await hamlet.refused('INVITATION_FAILED', 'POST', '/invites', {
+      invitee_emails: 'in@example.com,Out <out@mailinator.com>',
+      stream_ids: [],
+    })
+    assert.deepEqual(
+      [body.errors, body.sent_invitations],
+      [[['Out <out@mailinator.com>', 'Please use your real email address.', false]], false],
+    )
+    assert.equal((await join(link, 'For an hour', { email: 'out@mailinator.com' })).status, 400)
+    await rig.owner.patch('/realm', { disallow_disposable_email_addresses: false })
+    await joined(link, 'For an hour', { email: 'out@mailinator.com' })
+    await rig.owner.patch('/realm', { disallow_disposable_email_addresses: true })
+    for (const { id } of await listOf(rig.owner)) await rig.owner.delete(`/invites/multiuse/${id}`)
+  })
+
   it('many links are several messages', async () => {
     const many = Array.from({ length: 60 }, (_, index) => `person${index}@example.com`)
     await admin.post('/invites', { invitee_emails: many.join(','), stream_ids: [] })
@@ -424,6 +441,8 @@ describe('E125, E128, E129: what is open', () => {
       stream_ids: [],
     })
     assert.deepEqual([body.sent_invitations, body.daily_limit_reached], [false, true])
+    const many = { invitee_emails: 'x,'.repeat(3001), stream_ids: [] }
+    assert.deepEqual((await hamlet.refused('INVITATION_FAILED', 'POST', '/invites', many)).body.errors, [])
     await admin.delete(`/invites/multiuse/${id}`)
     assert.equal(await isOpen(key), false)
     await invited('one.more@example.com')

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { badRequest, ChatError, forbidden, invalidParameter } from '../../error.ts'
 import { findChannel } from '../channels/find.ts'
 import { canAddSubscribers } from '../channels/rights.ts'
-import { isAllowedAddress } from '../domains.ts'
+import { refusalOf } from '../domains.ts'
 import { mayInRealm } from '../groups/rights.ts'
 import { randomKey } from '../keys.ts'
 import { noticePerson } from '../messages/notices.ts'
@@ -170,8 +170,7 @@ function add(
 /** Those that are over make room. */
 function expectRoom(realm: Realm, turn: Turn, wanted: number): void {
   for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) turn.remove('invitation', one.id)
-  if (realm.state.invitation.size + wanted > OPEN_MAX)
-    throw failed(`More than ${OPEN_MAX} invitations would be open.`, [], false, true)
+  if (realm.state.invitation.size + wanted > OPEN_MAX) throw tooMany()
 }
 
 function checkedTerms(realm: Realm, me: User, terms: Terms): Terms {
@@ -205,17 +204,24 @@ function readAddresses(realm: Realm, given: string): Set<string> {
     .map((text) => text.trim())
     .filter((text) => text !== '')
   if (texts.length === 0) throw badRequest('You must specify at least one email address.')
+  if (texts.length > OPEN_MAX) throw tooMany()
   const emails = new Map<string, string>()
   const bad: Problem[] = []
   for (const text of texts) {
     const email = address(/<([^<>]*)>$/.exec(text)?.[1] ?? text)
+    const refusal = email === null ? null : refusalOf(realm, email)
     if (email === null) bad.push([text, 'Invalid address.', false])
-    else if (!isAllowedAddress(realm, email)) bad.push([text, 'Outside your domain.', false])
+    else if (refusal !== null) bad.push([text, REFUSALS[refusal], false])
     else emails.set(addressKey(email), email)
   }
   if (bad.length > 0) throw failed('Some of it is no address, so nobody is invited.', bad)
   return new Set(emails.values())
 }
+
+const REFUSALS = {
+  outside: 'Outside your domain.',
+  disposable: 'Please use your real email address.',
+} as const
 
 /** Address, why not, whether its account is deactivated. */
 type Problem = [email: string, why: string, isDeactivated: boolean]
@@ -234,6 +240,8 @@ const failed = (message: string, errors: readonly Problem[], isAnyoneInvited = f
     license_limit_reached: false,
     daily_limit_reached: isTooMany,
   })
+
+const tooMany = () => failed(`More than ${OPEN_MAX} invitations would be open.`, [], false, true)
 
 /** The creator's and the administrators', but for those to be an owner, which are the owners'. */
 function findManaged(realm: Realm, me: User, id: number, isMultiuse: boolean): Invitation {
