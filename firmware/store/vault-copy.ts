@@ -126,6 +126,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       making((made) =>
         store.adopt(() => {
           outcomes = decideAll(decisions, current, made)
+          if (outcomes.some((outcome) => 'alongside' in outcome)) throw new Error('What is of one node changes alone')
           for (const { collection, replacement } of made) steps.push(stepOf(collection, replacement))
           throw ROLLBACK
         }),

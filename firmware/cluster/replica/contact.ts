@@ -4,12 +4,6 @@ import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Found } from '../etcd/etcd.ts'
 import { HEAD_KEY } from './places.ts'
 
-export type ReplicaState =
-  | 'starting' // has not got what the others have
-  | 'following'
-  | 'isolated' // the cluster does not answer
-  | 'refused' // what it holds is not to be believed
-
 /**
  * The newest head that there is. A member that has no vote yet is not told that: there it is the newest that has come to it, as long as
  * it hears of a leader. Throws EtcdError.

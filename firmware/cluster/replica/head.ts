@@ -20,6 +20,10 @@ export interface ClusterHead {
   head: Head
 }
 
+const ID_BYTES = 12
+
+export const newChangeId = (random: Random): string => Buffer.from(random(ID_BYTES)).toString('hex')
+
 /** Of all that lies in etcd. Whoever writes another one says so in its heads; those who do not know it follow no more. */
 const FORMAT = 1
 

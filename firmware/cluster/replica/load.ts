@@ -8,13 +8,12 @@ import type { Random } from '../../crypto/random.ts'
 import type { Row } from '../../store/store.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
-import { createHeadSealer } from './head.ts'
+import { createHeadSealer, newChangeId } from './head.ts'
 import { HEAD_KEY, recordKey } from './places.ts'
 import type { PositionRow } from './position.ts'
 
 const BATCH_MAX = 500 // records
 const BATCH_BYTES = 100 * 1024 // larger ones would stay in the memory of every member for long
-const ID_BYTES = 12
 
 export interface LoadOptions {
   etcd: Etcd
@@ -39,7 +38,7 @@ export async function loadRecords(options: LoadOptions): Promise<void> {
   const heads = createHeadSealer(domainKey, random)
   try {
     const head = copy.head()
-    const id = Buffer.from(random(ID_BYTES)).toString('hex')
+    const id = newChangeId(random)
     const revision = await write([{ key: HEAD_KEY, value: heads.seal({ generation, id, member, head }) }])
     copy.adopt([], { head, alongside: () => position.put({ generation, revision, id }) })
   } finally {

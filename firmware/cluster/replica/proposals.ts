@@ -14,12 +14,13 @@ import type { Decision } from '../../store/store.ts'
 import type { Draft, Step, VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
+import { newChangeId } from './head.ts'
 import type { Patience } from './patience.ts'
 import { HEAD_KEY, recordKey } from './places.ts'
+import { noQuorum } from './standing.ts'
 
 const LOSSES_PATIENT = 2 // from then on a pause lets others be first
 const PAUSE_MS_MAX = 16
-const ID_BYTES = 12
 
 /** What was adopted; null where many changes were at once. */
 export interface Adopted {
@@ -110,7 +111,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
     if (draft === null) return
     const entries = waiting.splice(0, draft.outcomes.length)
     try {
-      const fate = draft.steps.length === 0 ? await confirm(draft) : await propose(draft)
+      const fate = draft.steps.length === 0 ? await confirm() : await propose(draft)
       if (fate === 'done') settle(entries, draft)
       else if (fate === 'lost') await comeBack(entries)
       else for (const { reject } of entries) reject(unknownOutcome())
@@ -131,7 +132,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
   }
 
   /** Who changes nothing, or is refused, was still decided on what may be old. */
-  async function confirm(draft: Draft): Promise<Fate> {
+  async function confirm(): Promise<Fate> {
     const { revision } = position()
     const { entry } = await asked(() => etcd.get(HEAD_KEY, { timeoutMs: patience.outcomeMsMax }))
     if (entry !== null && entry.revision > revision) {
@@ -140,15 +141,13 @@ export function createProposals(options: ProposalsOptions): Proposals {
     }
     const why = refusal()
     if (why !== null) throw why
-    const alongside = alongsideOf(draft)
-    if (alongside !== null) copy.adopt([], { head: draft.head, alongside })
     return 'done'
   }
 
   async function propose(draft: Draft): Promise<Fate> {
     const { promise, resolve } = Promise.withResolvers<Fate>()
     const { generation, revision } = position()
-    const id = Buffer.from(random(ID_BYTES)).toString('hex')
+    const id = newChangeId(random)
     const writes = writesOf(draft.steps, generation)
     current = { id, draft, writes, revision, decide: resolve }
     const head = { key: HEAD_KEY, value: sealHead(draft.head, id) }
@@ -237,12 +236,6 @@ export function createProposals(options: ProposalsOptions): Proposals {
   }
 }
 
-/** What of the device itself changes with it; null for nothing. */
-export function alongsideOf({ outcomes }: Draft): (() => void) | null {
-  const all = outcomes.flatMap((outcome) => ('alongside' in outcome && outcome.alongside ? [outcome.alongside] : []))
-  return all.length === 0 ? null : () => all.forEach((alongside) => void alongside())
-}
-
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -257,9 +250,6 @@ function writesOf(steps: readonly Step[], generation: string): Write[] {
 const unknownOutcome = (): CofferError => new CofferError('busy', 'It is not known whether this was done')
 
 const notDone = (): CofferError => new CofferError('busy', 'The cluster takes too long: this was not done, try again')
-
-export const noQuorum = (): CofferError =>
-  new CofferError('busy', 'The cluster does not answer: nothing can be changed at present')
 
 const isRefusal = (error: unknown): boolean =>
   !(error instanceof EtcdError) || ['full', 'tooLarge', 'refused'].includes(error.code)

@@ -13,7 +13,8 @@ import type { VaultCopy } from '../../store/vault-copy.ts'
 import { EtcdError } from '../etcd/error.ts'
 import type { Etcd, Write } from '../etcd/etcd.ts'
 import { batchesOf } from './load.ts'
-import { generationPrefix, OBSOLETE } from './places.ts'
+import { generationPrefix, HEAD_KEY, OBSOLETE } from './places.ts'
+import type { Position } from './position.ts'
 
 const GENERATION_BYTES = 12
 const RETRY_MS = 500
@@ -77,6 +78,26 @@ async function putAll(etcd: Etcd, writes: readonly Write[]): Promise<void> {
       if (tries === TRIES_MAX) throw new CofferError('busy', 'The cluster does not answer', error)
       await wait(RETRY_MS, undefined, { ref: false })
     }
+  }
+}
+
+/** Where nothing comes between. What came of it is seen once the newest head is adopted. */
+export async function makeCurrent(
+  etcd: Etcd,
+  { reservation }: Replacement,
+  head: Uint8Array,
+  { generation: former, revision }: Position,
+  timeoutMs: number,
+): Promise<void> {
+  const writes = [
+    { key: HEAD_KEY, value: head },
+    { key: OBSOLETE + former, value: new Uint8Array() },
+    { key: reservation.key, value: null },
+  ]
+  try {
+    await etcd.changeIf(HEAD_KEY, revision, writes, timeoutMs, reservation)
+  } catch (error) {
+    if (!(error instanceof EtcdError)) throw error
   }
 }
 

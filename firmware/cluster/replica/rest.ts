@@ -2,11 +2,10 @@
  * What a node's own etcd has committed and its records do not have yet, taken without asking the others: before the node goes on alone.
  */
 
-import { inSlices } from '../../base/slices.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { VaultCopy } from '../../store/vault-copy.ts'
 import type { Etcd } from '../etcd/etcd.ts'
-import { compareAll, refusing } from './compare-all.ts'
+import { createAdoption } from './adoption.ts'
 import { createHeadSealer } from './head.ts'
 import { HEAD_KEY } from './places.ts'
 import type { PositionRow } from './position.ts'
@@ -25,20 +24,13 @@ export async function takeRest({ etcd, domainKey, copy, random, position }: Rest
   const heads = createHeadSealer(domainKey, random)
   try {
     const { revision, entry } = await etcd.get(HEAD_KEY, { isLocal: true })
-    if (entry === null) return 0
-    const newest = heads.open(entry.value)
     const { n } = copy.head()
-    if (newest.head.n < n || (newest.head.n === n && position.read() !== null)) return 0
-    const comparison = copy.compare()
-    const { head, generation, id } = newest
-    await compareAll(comparison, { etcd, generation, revision, isLocal: true })
-    const steps = comparison.adopt({
-      ...{ head, generation },
-      alongside: () => position.put({ generation, revision: entry.revision, id }),
-      partly: () => position.remove(),
+    const adoption = createAdoption({
+      ...{ etcd, copy, heads, row: position, least: null },
+      ...{ proposal: () => null, isWanted: () => true, onAdopted() {} },
     })
-    await refusing(() => inSlices(steps))
-    return head.n - n
+    if (entry !== null) await adoption.catchUp(entry, revision, true)
+    return adoption.n - n
   } finally {
     heads.close()
   }

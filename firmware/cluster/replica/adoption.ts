@@ -1,0 +1,184 @@
+/** What of the cluster lies here, and where in its order that is. What comes is adopted whole, or refused where it does not fit. */
+
+import { inSlices } from '../../base/slices.ts'
+import { equalBytes } from '../../crypto/seal.ts'
+import type { Head } from '../../store/head.ts'
+import { areSameSets } from '../../store/record-set.ts'
+import type { Comparison, Step, VaultCopy } from '../../store/vault-copy.ts'
+import { EtcdError } from '../etcd/error.ts'
+import type { Entry, Etcd, Revision, Write } from '../etcd/etcd.ts'
+import type { ClusterHead, HeadSealer } from './head.ts'
+import { generationPrefix, HEAD_KEY, parseRecordKey } from './places.ts'
+import type { Position, PositionRow } from './position.ts'
+import type { Adopted, Proposal } from './proposals.ts'
+import { Refusal, refusalOf } from './refusal.ts'
+
+export interface AdoptionOptions {
+  etcd: Etcd
+  copy: VaultCopy
+  heads: HeadSealer
+  row: PositionRow
+  /** Of a node that has nothing yet: what the cluster had when it was registered. */
+  least: Head | null
+  /** What this node has proposed and is on its way. */
+  proposal: () => Proposal | null
+  isWanted: () => boolean
+  onAdopted: (adopted: Adopted) => void
+}
+
+export interface Adoption {
+  /** Null for a node that has never adopted anything. */
+  readonly position: Position | null
+  /** The number of the change that was adopted last. */
+  readonly n: number
+  /** Of all that is to be replaced, some was. */
+  readonly isPartial: boolean
+  /** What was missed cannot be told any more. */
+  mustReadAll(): void
+  /**
+   * Reads all that lies in etcd where this node cannot go on from what it has; of a learner, wherever its member has anything newer.
+   * `revision`: at which the head was read. Throws Refusal where this node has what the cluster has not.
+   */
+  catchUp(entry: Entry, revision: number, isLearner: boolean): Promise<void>
+  /** One change, whole or not at all. Throws Refusal, `compacted` where all is to be read, what the disk throws. */
+  adopt(revision: Revision): void
+}
+
+export function createAdoption(options: AdoptionOptions): Adoption {
+  const { etcd, copy, heads, row, least, proposal, isWanted, onAdopted } = options
+  let position = row.read()
+  let { n } = copy.head()
+  let isPartial = false
+  let isIncomplete = false // of what came since
+
+  /** Throws Refusal where this node has what the cluster has not. */
+  function needsAll(entry: Entry, { head, generation, id }: ClusterHead): boolean {
+    const own = copy.head()
+    if (head.n < own.n) throw new Refusal('it is older than what this node has')
+    if (position === null) expectLeast(head, least)
+    if (position === null || position.generation !== generation) return true
+    expectNotOlder(entry, position.revision)
+    if (head.n === own.n && position.id !== id)
+      throw new Refusal('its newest change is another than the one that this node has')
+    return isIncomplete || isPartial || copy.isDamaged
+  }
+
+  /** False when it ended early, since it was not wanted any more. */
+  async function readAll(next: Position, head: Head, revision: number, isLocal: boolean): Promise<boolean> {
+    const { generation } = next
+    const comparison = copy.compare(position === null)
+    const adoption = {
+      ...{ head, generation, alongside: () => row.put(next) },
+      partly() {
+        isPartial = true
+        row.remove()
+      },
+    }
+    try {
+      for await (const page of etcd.pages(generationPrefix(generation), revision, { isLocal }))
+        if (!(await inSlices(compared(comparison, page), isWanted))) return false
+      return await inSlices(comparison.adopt(adoption), isWanted)
+    } catch (error) {
+      throw refusalOf(error)
+    }
+  }
+
+  function note(next: Position, head: Head, isAlone: boolean): void {
+    position = next
+    n = head.n
+    onAdopted({ id: next.id, revision: next.revision, isAlone })
+  }
+
+  /** What does not fit may be what lies here. */
+  function refusalOrDamage(error: unknown): unknown {
+    return copy.isDamaged ? new EtcdError('compacted', 'What lies here is damaged', error) : refusalOf(error)
+  }
+
+  return {
+    get position() {
+      return position
+    },
+    get n() {
+      return n
+    },
+    get isPartial() {
+      return isPartial
+    },
+    mustReadAll() {
+      isIncomplete = true
+    },
+    async catchUp(entry, revision, isLearner) {
+      const newest = heads.open(entry.value)
+      const isNewer = entry.revision > (position?.revision ?? 0)
+      if (!needsAll(entry, newest) && !(isLearner && isNewer)) return
+      const { generation, id, head } = newest
+      const next = { generation, revision: entry.revision, id }
+      if (!(await readAll(next, head, revision, isLearner))) return
+      isIncomplete = false
+      isPartial = false
+      note(next, head, false)
+    },
+    adopt({ revision, writes }) {
+      const { generation } = position!
+      const records = writes.flatMap(({ key, value }) => {
+        const place = parseRecordKey(key)
+        return place?.generation === generation ? [{ ...place, key, sealed: value, record: null }] : []
+      })
+      const written = writes.find(({ key }) => key === HEAD_KEY)
+      if (written === undefined) {
+        if (records.length > 0) throw new Refusal('records were changed without their head')
+        return // of a generation that is on its way
+      }
+      const newest = heads.open(expectHead(written.value))
+      const { head, id } = newest
+      if (head.n <= n) throw new Refusal('an older change came after a newer one')
+      if (newest.generation !== generation) throw new EtcdError('compacted', 'The records were replaced by others')
+      const next = { generation, revision, id }
+      const own = proposal()
+      const steps = own?.id === id ? ownSteps(own, records) : records
+      try {
+        copy.adopt(steps, { head, alongside: () => row.put(next) })
+      } catch (error) {
+        throw refusalOrDamage(error)
+      }
+      note(next, head, true)
+    },
+  }
+}
+
+function* compared(comparison: Comparison, page: readonly Entry[]): Generator<void> {
+  for (const { key, value } of page) {
+    const place = parseRecordKey(key)
+    if (place === null) throw new Refusal('a record lies where there is no place for one')
+    yield* comparison.add(place.collection, { slot: place.slot, sealed: value })
+  }
+}
+
+function expectLeast(head: Head, least: Head | null): void {
+  if (least === null || head.n > least.n) return
+  if (head.n < least.n) throw new Refusal('it is older than it was when this node was registered')
+  if (!areSameSets(head.sets, least.sets))
+    throw new Refusal('its records are not those that it had when this node was registered')
+}
+
+export function expectHead<T>(head: T | null): T {
+  if (head === null) throw new Refusal('its head is missing')
+  return head
+}
+
+/** An etcd whose disks were put back would be watched in silence, until it comes to the revisions that it had. */
+export function expectNotOlder(entry: Entry | null, revision: number): void {
+  if (expectHead(entry).revision < revision) throw new Refusal('it is older than what this node has')
+}
+
+/** What this node has decided on is adopted as it was decided. What came must be that; to remove what is missing is no change. */
+function ownSteps({ writes, draft }: Proposal, records: readonly (Step & { key: string })[]): readonly Step[] {
+  const came = new Map(records.map(({ key, sealed }) => [key, sealed]))
+  const isSame = ({ key, value }: Write): boolean => {
+    const sealed = came.get(key) ?? null
+    came.delete(key)
+    return value === null ? sealed === null : sealed !== null && equalBytes(value, sealed)
+  }
+  if (!writes.every(isSame) || came.size > 0) throw new Refusal('a change of this node came with other records')
+  return draft.steps
+}

@@ -1,0 +1,121 @@
+/**
+ * How a node stands with the others of its cluster: whether it has what they have, what keeps it from that, and what a change is refused
+ * with meanwhile.
+ */
+
+import { CofferError, unavailable } from '../../base/error.ts'
+import type { Contact } from './contact.ts'
+import type { Patience } from './patience.ts'
+import type { Refusal } from './refusal.ts'
+import { Trouble } from './trouble.ts'
+
+export type ReplicaState =
+  | 'starting' // has not got what the others have
+  | 'following'
+  | 'isolated' // the cluster does not answer
+  | 'refused' // what it holds is not to be believed
+
+export interface StandingOptions {
+  contact: Contact
+  nowMs: () => number
+  patience: Patience
+  /** Of all that is to be replaced, some was. */
+  isPartial: () => boolean
+}
+
+export interface Standing {
+  readonly state: ReplicaState
+  readonly trouble: Trouble
+  readonly refusal: Refusal | null
+  /** It has never had what the others have. */
+  readonly isStarting: boolean
+  /** It cannot take what the others have, and this lasts. */
+  readonly isStuck: boolean
+  /** Without a vote it is told nothing by the others, and changes nothing. */
+  isLearner: boolean
+  /** Ends when it has got what the others had when it began; throws what ended it before. */
+  readonly caughtUp: Promise<void>
+  /** Ends then, too, or when that will not be any time soon. */
+  readonly decided: Promise<void>
+  /** What a change is refused with at present, or null. */
+  changeRefusal(): CofferError | null
+  /** It has what the others have; a learner, what its own member has. */
+  noteCaughtUp(): void
+  /** The others do not answer, or it cannot take what they have: after a while it is not waited for. */
+  noteDelay(): void
+  refuse(refusal: Refusal): void
+  close(): void
+}
+
+export function createStanding({ contact, nowMs, patience, isPartial }: StandingOptions): Standing {
+  const trouble = new Trouble(nowMs)
+  const caughtUp = Promise.withResolvers<void>()
+  const decided = Promise.withResolvers<void>()
+  const beganMs = nowMs()
+  let refusal: Refusal | null = null
+  let isStarting = true
+  let isLearner = false
+  caughtUp.promise.catch(() => {})
+  decided.promise.catch(() => {})
+
+  const isStuck = (): boolean => trouble.lastedMs > patience.barrierMsMax
+
+  return {
+    get state() {
+      if (refusal !== null) return 'refused'
+      if (isStarting) return 'starting'
+      return contact.isThere ? 'following' : 'isolated'
+    },
+    trouble,
+    get refusal() {
+      return refusal
+    },
+    get isStarting() {
+      return isStarting
+    },
+    get isStuck() {
+      return isStuck()
+    },
+    get isLearner() {
+      return isLearner
+    },
+    set isLearner(is) {
+      isLearner = is
+    },
+    caughtUp: caughtUp.promise,
+    decided: decided.promise,
+    changeRefusal() {
+      if (refusal !== null) return new CofferError('storage', refusal.message)
+      if (isLearner)
+        return new CofferError('busy', 'This node has no vote yet: it changes nothing before it is promoted')
+      if (isStuck()) return trouble.refusal
+      if (isStarting || isPartial()) return notCaughtUp()
+      return contact.isThere ? null : noQuorum()
+    },
+    noteCaughtUp() {
+      trouble.end()
+      decided.resolve()
+      if (isLearner) return
+      isStarting = false
+      caughtUp.resolve()
+    },
+    noteDelay() {
+      if (nowMs() - beganMs >= patience.openingMsMax) decided.resolve()
+    },
+    refuse(found) {
+      refusal = found
+      caughtUp.reject(found)
+      decided.resolve()
+    },
+    close() {
+      caughtUp.reject(unavailable())
+      decided.reject(unavailable())
+    },
+  }
+}
+
+export const notCaughtUp = (): CofferError =>
+  new CofferError('busy', 'This node has not got yet what the others have, try again')
+
+export const noQuorum = (): CofferError =>
+  new CofferError('busy', 'The cluster does not answer: nothing can be changed at present')
