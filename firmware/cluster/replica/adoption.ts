@@ -33,6 +33,8 @@ export interface Adoption {
   readonly n: number
   /** Of all that is to be replaced, some was. */
   readonly isPartial: boolean
+  /** What lies here is what the head of its last change says. What is decided on anything else no node could adopt. */
+  readonly isWhole: boolean
   /** What was missed cannot be told any more. */
   mustReadAll(): void
   /**
@@ -51,6 +53,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   let isPartial = false
   let isIncomplete = false // of what came since
 
+  const isWhole = (): boolean => !isPartial && !copy.isDamaged
+
   /** Throws Refusal where this node has what the cluster has not. */
   function needsAll(entry: Entry, { head, generation, id }: ClusterHead): boolean {
     const own = copy.head()
@@ -60,7 +64,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     expectNotOlder(entry, position.revision)
     if (head.n === own.n && position.id !== id)
       throw new Refusal('its newest change is another than the one that this node has')
-    return isIncomplete || isPartial || copy.isDamaged
+    return isIncomplete || !isWhole()
   }
 
   /** False when it ended early, since it was not wanted any more. */
@@ -103,6 +107,9 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     },
     get isPartial() {
       return isPartial
+    },
+    get isWhole() {
+      return isWhole()
     },
     mustReadAll() {
       isIncomplete = true

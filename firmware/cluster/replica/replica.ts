@@ -106,7 +106,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const pause = (ms: number): Promise<void> => wait(ms, undefined, { signal: closing.signal }).catch(() => {})
 
   const copy = options.replicate((decide) => proposals.add(decide))
-  const standing = createStanding({ contact, nowMs, patience, isPartial: () => adoption.isPartial })
+  const standing = createStanding({ contact, nowMs, patience, isWhole: () => adoption.isWhole })
   const barrier = createBarrier({ etcd, timeoutMs: patience.barrierMsMax, revision, isRunning })
   const proposals = createProposals({
     ...{ etcd, random, nowMs, patience, copy },

@@ -19,8 +19,8 @@ export interface StandingOptions {
   contact: Contact
   nowMs: () => number
   patience: Patience
-  /** Of all that is to be replaced, some was. */
-  isPartial: () => boolean
+  /** What lies here is what the head of its last change says. */
+  isWhole: () => boolean
 }
 
 export interface Standing {
@@ -47,7 +47,7 @@ export interface Standing {
   close(): void
 }
 
-export function createStanding({ contact, nowMs, patience, isPartial }: StandingOptions): Standing {
+export function createStanding({ contact, nowMs, patience, isWhole }: StandingOptions): Standing {
   const trouble = new Trouble(nowMs)
   const caughtUp = Promise.withResolvers<void>()
   const decided = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ export function createStanding({ contact, nowMs, patience, isPartial }: Standing
       if (isLearner)
         return new CofferError('busy', 'This node has no vote yet: it changes nothing before it is promoted')
       if (isStuck()) return trouble.refusal
-      if (isStarting || isPartial()) return notCaughtUp()
+      if (isStarting || !isWhole()) return notCaughtUp()
       return contact.isThere ? null : noQuorum()
     },
     noteCaughtUp() {
