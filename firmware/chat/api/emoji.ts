@@ -49,18 +49,18 @@ export const emojiDeclarations: readonly AnyDeclaration[] = [
 ]
 
 /** Clients fetch them without credentials: the name of the file is what they know. */
-export const emojiFileDeclarations: readonly AnyDeclaration[] = [
+export const emojiFileDeclarations: readonly AnyDeclaration[] = ['', 'still/'].map((folder) =>
   declareOpen({
     row: 'E115',
     method: 'GET',
-    path: '/user_avatars/:realm_id/emoji/images/:file',
+    path: `/user_avatars/:realm_id/emoji/images/${folder}:file`,
     who: 'nobody',
     isMedia: true,
     segments: { realm_id: integer(), file: text() },
     handle: ({ realm, path }) => {
-      const bytes = path.realm_id === REALM_ID ? emojiPicture(realm, path.file) : undefined
+      const bytes = path.realm_id === REALM_ID ? emojiPicture(realm, path.file, folder !== '') : undefined
       if (bytes === undefined) throw new ChatError('NOT_FOUND', 'No such picture')
       return raw(bodyReply(200, Uint8Array.from(bytes), `image/${imageHeader(bytes)?.type ?? 'png'}`, PICTURE_HEADERS))
     },
   }),
-]
+)

@@ -7,11 +7,13 @@ import { mayInRealm } from './groups/rights.ts'
 import type { Realm } from './realm.ts'
 import { REALM_ID, type User } from './records.ts'
 import { atLeast, ROLES } from './roles.ts'
+import { stillOf } from './stills.ts'
 import type { Turn } from './turn.ts'
 
 export const EMOJI_BYTES_MAX = 5 * 1024 * 1024 // contract section 9
 const EMOJI_MAX = 1000 // those out of use included, whose pictures old messages show; all are in the answer to a register
 const NAME = /^[0-9a-z._-]{1,100}$/
+const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
 const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
 
 /** Before its picture is read, and again when it is there. Throws `BAD_REQUEST`. */
@@ -35,14 +37,16 @@ export function addEmoji(realm: Realm, me: User, given: string, bytes: Uint8Arra
   realm.change((turn) => {
     const name = expectMayAddEmoji(realm, me, given)
     const token = Buffer.from(realm.random(16)).toString('hex')
+    const still = stillOf(bytes)
     realm.store.files.putPicture(fileName(token), bytes)
+    if (still !== null) realm.store.files.putPicture(stillName(token), still)
     turn.put('realmEmoji', {
       id: turn.nextId('realmEmoji'),
       name,
       authorId: me.id,
       isDeactivated: false,
-      sourceUrl: `/user_avatars/${REALM_ID}/emoji/images/${token}.png`,
-      stillUrl: null, // nothing of a picture is decoded here: clients show it as it moves
+      sourceUrl: `${PATH}${token}.png`,
+      stillUrl: still && `${PATH}still/${token}.png`,
     })
     publish(realm, turn)
   })
@@ -61,12 +65,13 @@ export function deactivateEmoji(realm: Realm, me: User, name: string): void {
 }
 
 /** By the name of its file, which nobody can guess. */
-export function emojiPicture(realm: Realm, file: string): Uint8Array | undefined {
+export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint8Array | undefined {
   const token = /^([0-9a-f]{32})\.png$/.exec(file)?.[1]
-  return token === undefined ? undefined : realm.store.files.picture(fileName(token))
+  return token === undefined ? undefined : realm.store.files.picture((isStill ? stillName : fileName)(token))
 }
 
 const fileName = (token: string): string => `emoji ${token}`
+const stillName = (token: string): string => `still ${token}`
 
 function publish(realm: Realm, turn: Turn): void {
   const realm_emoji = emojiObjects(realm)

@@ -55,6 +55,20 @@ test('E115, E114: one is made, told, fetched without credentials, used in messag
   assert.equal((await fetched(String(source_url))).status, 200)
 })
 
+test('E115: one that moves has a still as well, its first frame; the type is that of the file', async () => {
+  const frame = '2c000000000100010000 02024401 00'
+  const gif = (frames: string) => Buffer.from(`474946383961 01000100000000 ${frames} 3b`.replaceAll(' ', ''), 'hex')
+  await add(hamlet, 'spins', gif(frame + frame))
+  const [{ source_url, still_url }] = Object.values((await hamlet.get('/realm/emoji')).emoji) as [
+    Record<string, string>,
+  ]
+  assert.deepEqual((await fetched(source_url!)).bytes, new Uint8Array(gif(frame + frame)))
+  const still = await fetched(still_url!)
+  assert.deepEqual([still.status, still.headers.get('content-type')], [200, 'image/gif'])
+  assert.deepEqual(still.bytes, new Uint8Array(gif(frame)))
+  assert.equal((await fetched(still_url!.replace('still/', ''))).status, 200, 'the moving one')
+})
+
 test('E116: its author and administrators put it out of use; messages go on showing it', async () => {
   await add(hamlet, 'yorick')
   const { source_url } = Object.values((await admin.get('/realm/emoji')).emoji)[0] as { source_url: string }
