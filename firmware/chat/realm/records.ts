@@ -302,7 +302,7 @@ export interface Reminder {
   readonly userId: number
   readonly messageId: number
   readonly note: string
-  /** What was to be said when it was asked for. */
+  /** What was to be said when it was asked for; empty once the message is deleted. */
   readonly content: string
   readonly html: string
   readonly time: number

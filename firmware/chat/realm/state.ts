@@ -78,6 +78,8 @@ export interface State extends Collections {
   readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
   readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
   readonly remindersOf: GroupIndex<number, number, Reminder>
+  /** By id, of a message. */
+  readonly remindersAbout: GroupIndex<number, number, Reminder>
   /** When the first of what waits for its time is due, in seconds; infinite when nothing waits. */
   readonly nextDue: () => number
   /** By fragment. */
@@ -184,6 +186,11 @@ function createIndexes(collections: MutableCollections) {
     remindersOf: groupBy(
       reminder,
       ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    remindersAbout: groupBy(
+      reminder,
+      ({ messageId }) => messageId,
       ({ id }) => id,
     ),
     nextDue: indexDue(scheduledMessage, reminder),

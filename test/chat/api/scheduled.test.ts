@@ -262,7 +262,13 @@ describe('E33 to E35: reminders', () => {
     for (const message_id of ids)
       await hamlet.post('/reminders', { message_id, scheduled_delivery_timestamp: seconds() + 30 })
     await chat.owner.delete(`/messages/${ids[0]}`).catch(() => ophelia.delete(`/messages/${ids[0]}`))
+    const secrets = () => JSON.stringify([...chat.chat.realm.state.reminder.all()]).match(/the \w+ secret/g)
+    assert.deepEqual([...new Set(secrets())], ['the second secret'], 'what was deleted is kept nowhere')
     await hamlet.delete('/users/me/subscriptions', { subscriptions: ['closet'] })
+    for (const { content, rendered_content } of (await hamlet.get('/reminders')).reminders) {
+      assert.match(rendered_content, /no longer there/)
+      assert.doesNotMatch(content + rendered_content, /secret/)
+    }
     await pass(30)
     const last = (await noticesTo(hamlet)).slice(-2)
     for (const text of last) {

@@ -64,12 +64,19 @@ export function removeMessages(realm: Realm, turn: Turn, rows: readonly PlacedRo
     store.messages.remove(id)
     store.flags.removeMessage(id)
     releaseUploads(realm, turn, id)
+    forgetInReminders(realm, turn, id)
   }
   if (place.kind === 'conversation') return
   tidyTopic(realm, first.topic)
   const { channel } = place
   if (channel.firstMessageId !== null && rows.some(({ id }) => id === channel.firstMessageId))
     setFirstMessage(realm, turn, channel, store.messages.oldestOf(channel.recipientId) ?? null)
+}
+
+/** Nothing that it said stays in what is to remind of it: see reminders.ts. */
+function forgetInReminders({ state }: Realm, turn: Turn, messageId: number): void {
+  for (const reminder of state.remindersAbout.get(messageId).values())
+    turn.put('reminder', { ...reminder, content: '', html: '' })
 }
 
 /** A topic without messages has no row. */

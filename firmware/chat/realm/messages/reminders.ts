@@ -15,9 +15,17 @@ import { expectFuture } from './scheduled.ts'
 const REMINDERS_MAX = 1000 // of one account: all of them are in the answer to a register
 export const NOTE_CHARACTERS_MAX = 500
 
-/** By their time. */
+/** By their time; of a message that he may not read any more they tell no more than what is delivered. */
 export const remindersOf = (realm: Realm, me: User) =>
-  [...realm.state.remindersOf.get(me.id).values()].sort((a, b) => a.time - b.time || a.id - b.id).map(form)
+  [...realm.state.remindersOf.get(me.id).values()]
+    .sort((a, b) => a.time - b.time || a.id - b.id)
+    .map((reminder) =>
+      form(
+        readable(realm, me, reminder.messageId) === null
+          ? { ...reminder, ...said(realm, null, reminder.note) }
+          : reminder,
+      ),
+    )
 
 /** Its id. Throws `BAD_REQUEST` for a message that the caller may not read, and for a time that has been. */
 export function remind(realm: Realm, me: User, messageId: number, time: number, note: string): number {
@@ -28,9 +36,8 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
     if (realm.state.remindersOf.get(me.id).size >= REMINDERS_MAX)
       throw badRequest(`More than ${REMINDERS_MAX} reminders`)
     expectFuture(realm, time)
-    const content = contentOf(realm, message, note)
-    const { html } = renderFor(realm, notificationBot(realm), content)
-    const reminder = { id: turn.nextId('scheduledMessage'), userId: me.id, messageId, note, content, html, time }
+    const id = turn.nextId('scheduledMessage')
+    const reminder = { id, userId: me.id, messageId, note, ...said(realm, message, note), time }
     turn.put('reminder', reminder)
     publishOwn(turn, me, 'reminders', 'add', { reminders: [form(reminder)] })
     return reminder.id
@@ -65,6 +72,11 @@ function readable(realm: Realm, me: User, messageId: number): MessageRow | null 
     if (error instanceof ChatError) return null
     throw error
   }
+}
+
+function said(realm: Realm, message: MessageRow | null, note: string): Pick<Reminder, 'content' | 'html'> {
+  const content = contentOf(realm, message, note)
+  return { content, html: renderFor(realm, notificationBot(realm), content).html }
 }
 
 function contentOf(realm: Realm, message: MessageRow | null, note: string): string {
