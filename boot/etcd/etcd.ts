@@ -5,13 +5,13 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, rmSync } from 'node:fs'
+import { closeSync, rmSync, statfsSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '../../firmware/channel/protocol.ts'
 import { keepRunning, type RestartPatience } from '../supervisor/keep-running.ts'
 import { createEtcdLines } from './lines.ts'
-import { ETCD_ENVIRONMENT, etcdParameters, readVersion, type Version } from './parameters.ts'
+import { ETCD_ENVIRONMENT, etcdParameters, quotaFor, readVersion, type Version } from './parameters.ts'
 import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
 
 export interface EtcdOptions {
@@ -60,6 +60,7 @@ class EtcdProblem extends Error {
 interface Run {
   launch: EtcdLaunch
   version: Version
+  quotaBytes: number
   identity: number | null
   authority: number | null
   digest: string
@@ -136,12 +137,14 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     await stop()
     const version = await versionOf(runner)
     runner.makeDirectory()
+    const { blocks, bsize } = statfsSync(directory)
     const { tls } = launch
     const identity = tls && identityOf(tls)
     try {
       run = {
         launch: { ...launch, tls: tls && { ...tls, key: new Uint8Array(0) } },
         version,
+        quotaBytes: quotaFor(blocks * bsize),
         identity: identity && runner.openFile(identity),
         authority: null,
         digest,
@@ -215,8 +218,9 @@ function removeSocket(directory: string): void {
 }
 
 function launchEtcd({ launcher, program, directory, listenUrl }: EtcdRunner, run: Run, lock: number | null) {
-  const { launch, version, identity, authority } = run
-  const [file, ...parameters] = [...launcher, program, ...etcdParameters(launch, listenUrl(launch.peerUrl), version)]
+  const { launch, version, quotaBytes, identity, authority } = run
+  const told = etcdParameters(launch, listenUrl(launch.peerUrl), version, quotaBytes)
+  const [file, ...parameters] = [...launcher, program, ...told]
   const child = spawn(file!, parameters, {
     cwd: directory,
     env: ETCD_ENVIRONMENT,

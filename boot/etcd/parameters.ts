@@ -18,7 +18,12 @@ const REVISIONS_KEPT = 10_000 // what a watch can still begin at
 const SNAPSHOT_ENTRIES = 1000
 const CATCHUP_ENTRIES = 500
 const WALS_MAX = 2
-const QUOTA_BYTES = 2 * 1024 ** 3
+const MEBIBYTE = 1024 ** 2
+const QUOTA_BYTES_MAX = 2048 * MEBIBYTE // etcd's own; a cluster of a million keys has room in it
+const QUOTA_BYTES_MIN = 64 * MEBIBYTE
+const LOG_BYTES = 256 * MEBIBYTE // segments of 64 MB: those that are kept, the one that is written, and the next
+/** Of the disk: the database, the copy of it while it is defragmented, the node's own store, and a rest. */
+const QUOTA_SHARE = 4
 const SLOW = '1s' // a request that is worth a line of the log
 
 /** Nothing of ours. Beyond this much memory Go's collector works harder; with less it would have no room to read its log. */
@@ -35,7 +40,11 @@ export function readVersion(printed: string): Version | null {
   return major === undefined ? null : { major: Number(major), minor: Number(minor) }
 }
 
-export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: Version): string[] {
+/** Of the database, so that it is full before the disk is; `diskBytes`: of the whole file system. */
+export const quotaFor = (diskBytes: number): number =>
+  Math.floor(Math.min(QUOTA_BYTES_MAX, Math.max(QUOTA_BYTES_MIN, (diskBytes - LOG_BYTES) / QUOTA_SHARE)))
+
+export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: Version, quotaBytes: number): string[] {
   const { how, name, peerUrl, members, token, tls } = launch
   const self = [{ name, urls: [peerUrl] }]
   const initial = how === 'join' ? members : self
@@ -49,7 +58,7 @@ export function etcdParameters(launch: EtcdLaunch, listenUrl: string, version: V
     `--max-txn-ops=${WRITES_MAX}`,
     ...['--auto-compaction-mode=revision', `--auto-compaction-retention=${REVISIONS_KEPT}`],
     ...[`--snapshot-count=${SNAPSHOT_ENTRIES}`, ...catchup(version)],
-    ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${QUOTA_BYTES}`],
+    ...[`--max-wals=${WALS_MAX}`, `--quota-backend-bytes=${quotaBytes}`],
     '--pre-vote=true', // one that comes back does not unseat a leader: by default only since 3.5
     ...['--logger=zap', '--log-outputs=stderr', '--log-level=warn', ...patience(version)],
   ]

@@ -23,6 +23,7 @@ import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import { ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
+import { freeBytesBeside } from '../store/free-space.ts'
 import { UNLOCK_COST } from '../store/key-slots.ts'
 import { holdsRecords } from '../store/vault.ts'
 import { type Clustering, createClustering, REMOVED, wasRemoved } from './clustering.ts'
@@ -142,6 +143,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
     this.members = createClustering({
       ...{ etcd: options.etcd, nowMs: options.nowMs ?? (() => performance.now()) },
+      freeBytes: () => freeBytesBeside(dataDirectory),
       ...{ store: this.#store, configuration: this.configuration, random, pool, log, cost, slot },
       deviceId: this.deviceId,
       collections: options.collections ?? COLLECTION_NAMES,

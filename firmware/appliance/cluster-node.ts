@@ -9,6 +9,7 @@ import { CofferError, describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
+import { createUpkeep, type Upkeep } from '../cluster/etcd/upkeep.ts'
 import { type Membership, openMembership } from '../cluster/membership/record.ts'
 import { Contact, newestHead } from '../cluster/replica/contact.ts'
 import type { Configuration } from '../configuration/configuration.ts'
@@ -25,6 +26,8 @@ export interface ClusterNodeOptions {
   log: Log
   /** Must never jump. */
   nowMs: () => number
+  /** Of the disk of this node. Throws an error of the file system. */
+  freeBytes: () => number
   /** The others have removed this node. */
   onRemoved: () => void
 }
@@ -38,6 +41,8 @@ export interface ClusterNode {
   readonly client: Etcd
   /** Since the cluster answered last, or this process began to ask; 0 while it answers. */
   readonly lostMs: number
+  /** Why no member can change anything, for want of room in its etcd; null for nothing. */
+  readonly spaceProblem: string | null
   /** At a start, and once it has become a member: its etcd is made to run, where it does not yet, and is watched. */
   begin(isRunning?: boolean): void
   /** Where the others find it now, as the members say. */
@@ -50,11 +55,11 @@ export interface ClusterNode {
 }
 
 export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
-  const { store, configuration, log, nowMs } = options
+  const { store, configuration, log, nowMs, freeBytes } = options
   const service = options.etcd?.available ? options.etcd : null
   let isChanging = false
   let attempts = new AbortController()
-  let watch: { contact: Contact; client: Etcd; stop: AbortController } | null = null
+  let watch: { contact: Contact; client: Etcd; upkeep: Upkeep; stop: AbortController } | null = null
 
   const membership = (): Membership | null => {
     const held = store.records.read('reading what is known of the cluster', openMembershipOf)
@@ -126,14 +131,24 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     get lostMs() {
       return watch?.contact.lostMs ?? 0
     },
+    get spaceProblem() {
+      return watch?.upkeep.problem ?? null
+    },
     begin(isRunning = false) {
       const held = membership()
       if (service === null || watch !== null || held?.stage !== 'member') return
       configuration.tls.peerHost = hostOf(held.peerUrl)
       const stop = new AbortController()
-      watch = { contact: new Contact(nowMs), client: connectToEtcd(service.socket), stop }
-      const { contact, client } = watch
+      const client = connectToEtcd(service.socket)
+      const upkeep = createUpkeep({
+        ...{ etcd: client, nowMs, freeBytes },
+        onProblem: (what) => log.error('cluster', what),
+        onDone: (what) => log.info('cluster', what),
+      })
+      watch = { contact: new Contact(nowMs), client, upkeep, stop }
+      const { contact } = watch
       void actAlone(() => look(contact, client, stop.signal))
+      void actAlone(() => upkeep.run(stop.signal))
       if (!isRunning) runAgain()
     },
     noteUrl(members) {

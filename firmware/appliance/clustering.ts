@@ -15,6 +15,8 @@ export interface Clustering extends Members {
   readonly isAvailable: boolean
   /** Whether it is in a cluster. */
   readonly isMember: boolean
+  /** Why no member can change anything, for want of room in its etcd; null for nothing. */
+  readonly spaceProblem: string | null
   /** Ends Locked, with the records of the cluster to come. Throws `invalid`, `conflict`, `unavailable`, `busy`; then nothing has changed. */
   join(request: JoinRequest): Promise<void>
   /** Throws `forbidden` when the unlock passphrase is wrong, `unavailable` while the cluster answers, or where there is none. */
@@ -65,6 +67,9 @@ export function createClustering(options: ClusteringOptions): Clustering {
     },
     get isMember() {
       return node.membership !== null
+    },
+    get spaceProblem() {
+      return node.spaceProblem
     },
     join,
     forceNew: leaving.forceNew,

@@ -2,10 +2,9 @@
  * Backups on their way in. Several at a time: whoever sends his slowly, or none, keeps nobody from restoring another one.
  */
 
-import { statfsSync } from 'node:fs'
 import { CofferError } from '../base/error.ts'
 import { onDisk } from '../store/failure.ts'
-import { storePath } from '../store/store.ts'
+import { freeBytesBeside } from '../store/free-space.ts'
 import { createSpool, type Spool } from './spool.ts'
 
 /** One more takes the place of the slowest. */
@@ -29,9 +28,9 @@ export function createUploads(dataDirectory: string): Uploads {
   const running = new Set<Running>()
 
   function makeRoom(bytes: number): void {
-    const { bavail, bsize } = onDisk(() => statfsSync(storePath(dataDirectory)))
+    const free = onDisk(() => freeBytesBeside(dataDirectory))
     const taken = running.values().reduce((sum, { spool }) => sum + spool.length, 0)
-    if (taken + bytes > (bavail * bsize + taken) * DISK_SHARE)
+    if (taken + bytes > (free + taken) * DISK_SHARE)
       throw new CofferError('tooLarge', 'The disk is full: this backup would leave too little room')
   }
 

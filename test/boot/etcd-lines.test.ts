@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createEtcdLines } from '../../boot/etcd/lines.ts'
-import { etcdParameters, listenUrlAt, readVersion } from '../../boot/etcd/parameters.ts'
+import { etcdParameters, listenUrlAt, quotaFor, readVersion } from '../../boot/etcd/parameters.ts'
 
 const read = (line: string): string => createEtcdLines(() => 0)([line]).join('\n')
 
@@ -43,11 +43,21 @@ test('each version is told what it knows', () => {
     tls: null,
   } as const
   const catchup = (printed: string) =>
-    etcdParameters(launch, launch.peerUrl, readVersion(printed)!).filter((parameter) => parameter.includes('catchup'))
+    etcdParameters(launch, launch.peerUrl, readVersion(printed)!, quotaFor(0)).filter((parameter) =>
+      parameter.includes('catchup'),
+    )
   assert.deepEqual(catchup('etcd Version: 3.4.23\nGit SHA: x'), [])
   assert.deepEqual(catchup('etcd Version: 3.5.16\n'), ['--experimental-snapshot-catchup-entries=500'])
   assert.deepEqual(catchup('etcd Version: 3.6.1\n'), ['--snapshot-catchup-entries=500'])
   assert.equal(readVersion('another program'), null)
+})
+
+test('its database is full before the disk is, which also holds its log, a copy of it and the store', () => {
+  const GIB = 1024 ** 3
+  assert.equal(quotaFor(GIB / 2), GIB / 16)
+  assert.equal(quotaFor(4 * GIB), 0.9375 * GIB)
+  assert.equal(quotaFor(100 * GIB), 2 * GIB)
+  for (const disk of [GIB / 2, GIB, 2 * GIB, 8 * GIB]) assert.ok(3 * quotaFor(disk) + GIB / 4 < disk)
 })
 
 test('it listens where the firmware does, with the port of its address', () => {

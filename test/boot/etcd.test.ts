@@ -253,6 +253,7 @@ test('what a killed one leaves does not hinder the next', async (t) => {
     await answers(client(t, etcd))
   }
   await etcd.service.stop()
+  rmSync(etcd.service.socket, { force: true }) // where it had to be killed
   writeFileSync(etcd.service.socket, '')
   await etcd.service.run(plain(etcd, 'run'))
   await answers(client(t, etcd))

@@ -23,6 +23,8 @@ export interface EtcdMember {
   /** As the others find it. */
   readonly peerUrl: string
   readonly dataDirectory: string
+  /** For clients. */
+  readonly socket: string
   /** A new client, closed with the test. */
   connect(): Etcd
   /** SIGKILL; resolves when it is gone. */
@@ -44,6 +46,10 @@ export interface EtcdCluster {
 
 export const startEtcd = (t: TestContext, ...names: string[]): Promise<EtcdCluster> => startMembers(t, names, null)
 
+/** Whose databases may have this many bytes. */
+export const startSmallEtcd = (t: TestContext, quotaBytes: number, ...names: string[]): Promise<EtcdCluster> =>
+  startMembers(t, names, null, [`--quota-backend-bytes=${quotaBytes}`])
+
 /** With something between them that can keep them from each other. */
 export async function startEtcdApart(
   t: TestContext,
@@ -56,7 +62,12 @@ export async function startEtcdApart(
   return { ...cluster, partition }
 }
 
-async function startMembers(t: TestContext, names: string[], partition: Partition | null): Promise<EtcdCluster> {
+async function startMembers(
+  t: TestContext,
+  names: string[],
+  partition: Partition | null,
+  parameters: readonly string[] = [],
+): Promise<EtcdCluster> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-etcd-'))
   const members: EtcdMember[] = []
   t.after(async () => {
@@ -72,6 +83,7 @@ async function startMembers(t: TestContext, names: string[], partition: Partitio
     const member = createMember(t, directory, name, listensAt, [
       ...['--initial-cluster', all.map((name) => `${name}=${peerUrlOf(name)}`).join(',')],
       ...['--initial-cluster-state', state],
+      ...parameters,
     ])
     members.push(member)
     member.start()
@@ -95,10 +107,11 @@ function createMember(
 ): EtcdMember {
   const dataDirectory = join(directory, name)
   const urlOf = (what: string): string => `unix://${name}.${what}:0`
+  const socket = join(directory, `${name}.client:0`)
   let child: ChildProcess | null = null
 
   const connect = (): Etcd => {
-    const etcd = connectToEtcd(join(directory, `${name}.client:0`))
+    const etcd = connectToEtcd(socket)
     t.after(() => etcd.close())
     return etcd
   }
@@ -107,6 +120,7 @@ function createMember(
     name,
     peerUrl: urlOf('peer'),
     dataDirectory,
+    socket,
     connect,
     start() {
       for (const what of ['client', listensAt]) rmSync(join(directory, `${name}.${what}:0`), { force: true }) // as a killed one left it

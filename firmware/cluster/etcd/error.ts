@@ -8,7 +8,7 @@ export type EtcdErrorCode =
   | 'precondition' // not with the members there are
   | 'unhealthy' // not while a member was not reached for five seconds
   | 'learner' // not of a member without a vote
-  | 'full'
+  | 'full' // until its alarm NOSPACE is taken back
   | 'tooLarge' // the answer, or what was asked for
   | 'malformed' // no answer of etcd
   | 'refused' // for any other reason
@@ -36,6 +36,7 @@ const TEXTS: [RegExp, EtcdErrorCode][] = [
   [/required revision has been compacted/, 'compacted'],
   [/required revision is a future revision/, 'future'],
   [/request is too large/, 'tooLarge'],
+  [/too many requests/, 'unavailable'],
   [/unhealthy cluster/, 'unhealthy'],
   [/not supported for learner/, 'learner'],
 ]

@@ -6,7 +6,18 @@
 import { encodeBase64 } from '../../base/base64.ts'
 import { EtcdError } from './error.ts'
 import { createGateway } from './gateway.ts'
-import { added, answered, encodeKey, listed, type Member, ranged, statusTold, transacted, watched } from './messages.ts'
+import {
+  added,
+  answered,
+  encodeKey,
+  listed,
+  type Member,
+  ranged,
+  statusTold,
+  transacted,
+  unsaid,
+  watched,
+} from './messages.ts'
 
 export { WRITES_MAX } from './limits.ts'
 export type { Member } from './messages.ts'
@@ -14,6 +25,8 @@ export type { Member } from './messages.ts'
 /** What a call may take that says nothing else: etcd itself gives up on a proposal after seven seconds. */
 const TIMEOUT_MS = 10_000
 const PAGE_MAX = 256 // records
+/** As protobuf writes one in text. */
+const SPACE_ALARM = /^memberID:(\d{1,20}) +alarm:NOSPACE\b/
 
 export interface Entry {
   key: string
@@ -49,10 +62,16 @@ export interface Status {
   memberId: string
   databaseBytes: number
   databaseBytesInUse: number
+  /** What the database may come to; before 3.6 it does not say, and this is without end. */
+  quotaBytes: number
+  /** That this member has. */
+  revision: number
   raftIndex: number
   raftAppliedIndex: number
   isLearner: boolean
   errors: string[]
+  /** Ids of members that have raised the alarm NOSPACE: while there is one, whatever would write throws `full` on all. */
+  spaceAlarms: string[]
 }
 
 export interface ReadOptions {
@@ -86,8 +105,14 @@ export interface Etcd {
    * `unavailable`; says nothing while the etcd is stopped, or the revision has yet to come.
    */
   watch(prefix: string, revision: number, signal: AbortSignal): AsyncGenerator<Revision>
-  /** Revisions below this one cannot be read or watched any more. */
+  /** Revisions below this one cannot be read or watched any more. Ends when what they took is free on this member. */
   compact(revision: number): Promise<void>
+  /** Of this member: its file is written anew, without what is free in it. Meanwhile it does not answer. */
+  defragment(timeoutMs: number): Promise<void>
+  /** Only this member can hand the lead over, while it has it. */
+  moveLeader(to: string): Promise<void>
+  /** Takes back the alarm NOSPACE of a member, whoever has raised it. */
+  disarmSpace(id: string): Promise<void>
   members(timeoutMs?: number): Promise<Member[]>
   /** Throws `precondition` while there is a learner, or one that was never started. */
   addLearner(urls: readonly string[]): Promise<{ member: Member; members: Member[] }>
@@ -188,7 +213,21 @@ export function connectToEtcd(socketPath: string): Etcd {
     putAll: (writes, timeoutMs) => change('kv/txn', { success: writes.map(operationOf) }, timeoutMs),
     put: (key, value, timeoutMs) => change('kv/put', { key: encodeKey(key), value: encodeBase64(value) }, timeoutMs),
     watch,
-    compact: (revision) => change('kv/compaction', { revision }),
+    compact: (revision) => change('kv/compaction', { revision, physical: true }),
+    async defragment(timeoutMs) {
+      await gateway.call('maintenance/defragment', {}, unsaid, timeoutMs)
+    },
+    async moveLeader(to) {
+      await gateway.call('maintenance/transfer-leadership', { targetID: idOf(to) }, unsaid, TIMEOUT_MS)
+    },
+    async disarmSpace(id) {
+      await gateway.call(
+        'maintenance/alarm',
+        { action: 'DEACTIVATE', memberID: idOf(id), alarm: 'NOSPACE' },
+        unsaid,
+        TIMEOUT_MS,
+      )
+    },
     async members(timeoutMs = TIMEOUT_MS) {
       return (await gateway.call('cluster/member/list', {}, listed, timeoutMs)).members
     },
@@ -209,10 +248,16 @@ export function connectToEtcd(socketPath: string): Etcd {
         memberId: told.header.member_id,
         databaseBytes: told.dbSize,
         databaseBytesInUse: told.dbSizeInUse,
+        quotaBytes: told.dbSizeQuota || Number.POSITIVE_INFINITY,
+        revision: told.header.revision,
         raftIndex,
         raftAppliedIndex,
         isLearner,
         errors,
+        spaceAlarms: errors.flatMap((text) => {
+          const [, id] = SPACE_ALARM.exec(text) ?? []
+          return id === undefined ? [] : [BigInt(id).toString(16)]
+        }),
       }
     },
     close: gateway.close,

@@ -48,6 +48,9 @@ export const streamed = z.object({
 
 export const answered = z.object({ header })
 
+/** Of calls that answer that they are done, and no more. */
+export const unsaid = z.object({})
+
 export const ranged = z.object({ header, kvs: z.array(entry).default([]), more: z.boolean().default(false) })
 
 export const transacted = z.object({ header, succeeded: z.boolean().default(false) })
@@ -81,6 +84,7 @@ export const statusTold = z.object({
   version: z.string(),
   dbSize: int64,
   dbSizeInUse: int64,
+  dbSizeQuota: int64,
   leader: id,
   raftIndex: int64,
   raftAppliedIndex: int64,

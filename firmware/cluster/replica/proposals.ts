@@ -256,7 +256,8 @@ const isRefusal = (error: unknown): boolean =>
 
 function storageError(error: unknown): unknown {
   if (!(error instanceof EtcdError)) return error
-  if (error.code === 'full') return new CofferError('storage', 'The disk of the cluster is full', error)
+  if (error.code === 'full')
+    return new CofferError('busy', 'The database of the cluster is full: nothing can be changed until there is room')
   return new CofferError('storage', 'The cluster refused the change', error)
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { STATES } from '../../base/states.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Replica } from '../../cluster/replica/replica.ts'
-import { declare } from './services.ts'
+import { declare, type Services } from './services.ts'
 
 const info = z.object({ vendor: z.string(), product: z.string() }).meta({ id: 'Info' })
 const healthState = z.object({ state: z.enum(STATES) }).meta({ id: 'HealthState' })
@@ -17,9 +17,14 @@ const diagnose = z
 
 type Line = { level: string; msg: string }
 
-function clusterLines(replica: Replica | null, etcd: EtcdService | undefined): Line[] {
+function clusterLines({ replica, members }: Services['appliance'], etcd: EtcdService | undefined): Line[] {
+  const { spaceProblem } = members
   const warnings = (etcd?.warnings() ?? []).map((msg) => ({ level: 'warning', msg }))
-  return [stateLine(replica, etcd?.state.running ?? false), ...warnings]
+  return [
+    stateLine(replica, etcd?.state.running ?? false),
+    ...(spaceProblem === null ? [] : [{ level: 'error', msg: spaceProblem }]),
+    ...warnings,
+  ]
 }
 
 function stateLine(replica: Replica | null, isRunning: boolean): Line {
@@ -87,7 +92,7 @@ export const infoDeclarations = [
       status: 200,
       json: {
         clusterLogs: [
-          ...clusterLines(appliance.replica, etcd),
+          ...clusterLines(appliance, etcd),
           ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
         ],
         clusterState: etcd?.state ?? { running: false },

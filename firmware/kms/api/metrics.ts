@@ -36,6 +36,7 @@ const CLUSTER_BEHIND = family(
 )
 const CLUSTER_CONFLICTS = family('cluster_conflicts_total', 'counter', 'Changes that another node came before.')
 const CLUSTER_REFUSED = family('cluster_refused_total', 'counter', 'Whether what the cluster holds was refused.')
+const CLUSTER_FULL = family('cluster_full', 'gauge', 'Whether nothing can be changed for want of room in etcd.')
 const CLUSTER_BYTES = family('cluster_etcd_bytes', 'gauge', "Size of the database of this node's etcd.")
 const DURATIONS = family('http_response_duration_seconds', 'histogram', 'Times of responses.')
 
@@ -86,7 +87,7 @@ function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Met
 
 /** Nothing of a node that is alone, and nothing to users of a namespace. */
 async function clusterFigures({ appliance }: Services, { namespace }: Caller): Promise<Metric[]> {
-  const { replica } = appliance
+  const { replica, members } = appliance
   if (replica === null || namespace !== '') return []
   const told = await replica.figures()
   return [
@@ -95,6 +96,7 @@ async function clusterFigures({ appliance }: Services, { namespace }: Caller): P
     { value: replica.behindMs / 1000, family: CLUSTER_BEHIND },
     { value: replica.conflicts, family: CLUSTER_CONFLICTS },
     { value: Number(replica.refusal !== null), family: CLUSTER_REFUSED },
+    { value: Number(members.spaceProblem !== null), family: CLUSTER_FULL },
     ...(told === null
       ? []
       : [
