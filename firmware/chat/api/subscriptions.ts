@@ -8,7 +8,7 @@ import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
 import { isSubscribed } from '../realm/channels/rights.ts'
 import type { Pair } from '../realm/channels/subscribe.ts'
-import { type Subscribed, subscribeTo, unsubscribeFrom } from '../realm/channels/subscriptions.ts'
+import { readBeforeLeaving, type Subscribed, subscribeTo, unsubscribeFrom } from '../realm/channels/subscriptions.ts'
 import { type IncludeSubscribers, subscriptionView } from '../realm/channels/view.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -81,10 +81,13 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       ).default([]),
       delete: channelNames().default([]),
     },
-    handle: ({ realm, me, given }) => {
+    handle: async (request) => {
+      const { realm, given } = request
       if (given.add.length === 0 && given.delete.length === 0)
         throw badRequest('Nothing to do. Specify at least one of "add" or "delete".')
+      await readBeforeLeaving(realm, request.me, given.delete, undefined)
       return realm.change((turn) => {
+        const { me } = request
         const options = { principals: undefined, isFatal: true, settings: ORDINARY }
         const done = subscribeTo(realm, turn, me, given.add, options)
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
@@ -98,11 +101,15 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/subscriptions',
     who: 'account',
     parameters: { subscriptions: channelNames(), principals: principals() },
-    handle: ({ realm, me, given }) =>
-      realm.change((turn) => {
-        const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.subscriptions, given.principals)
+    handle: async (request) => {
+      const { realm, given } = request
+      const { subscriptions, principals } = given
+      await readBeforeLeaving(realm, request.me, subscriptions, principals)
+      return realm.change((turn) => {
+        const { removed, notRemoved } = unsubscribeFrom(realm, turn, request.me, subscriptions, principals)
         return { removed, not_removed: notRemoved }
-      }),
+      })
+    },
   }),
   declare({
     row: 'E55',

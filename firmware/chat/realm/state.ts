@@ -65,6 +65,8 @@ export interface State extends Collections {
   /** By recipient id. */
   readonly conversationsOf: (userId: number) => Iterable<Conversation>
   readonly userTopicsOf: GroupIndex<number, string, UserTopic>
+  /** By user, of a channel's topic: see `topicKey`. */
+  readonly userTopicsIn: GroupIndex<string, number, UserTopic>
   /** Everybody's alert words; made when it is asked for after a change. */
   readonly alertWordIndex: () => AlertWords
   /** The organisation's, in their order; made when they are asked for after a change. */
@@ -166,7 +168,12 @@ function createIndexes(collections: MutableCollections) {
     userTopicsOf: groupBy(
       userTopic,
       ({ userId }) => userId,
-      ({ channelId, topicName }) => `${channelId}:${fold(topicName)}`,
+      ({ channelId, topicName }) => topicKey(channelId, topicName),
+    ),
+    userTopicsIn: groupBy(
+      userTopic,
+      ({ channelId, topicName }) => topicKey(channelId, topicName),
+      ({ userId }) => userId,
     ),
     draftsOf: groupBy(
       draft,
@@ -211,6 +218,9 @@ function createIndexes(collections: MutableCollections) {
     ),
   }
 }
+
+/** Names of topics are compared folded: see names.ts. */
+export const topicKey = (channelId: number, topic: string): string => `${channelId}:${fold(topic)}`
 
 /** A conversation is in the list of each of its users. */
 function indexConversations(collection: MutableCollection<Conversation>): State['conversationsOf'] {

@@ -5,12 +5,13 @@ import { after, before, describe, it } from 'node:test'
 import { threadMs } from '../../../firmware/base/step-size.ts'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { hasOrdinal } from '../../../firmware/chat/realm/runs.ts'
+import { gaps, hasOrdinal } from '../../../firmware/chat/realm/runs.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 
 const MESSAGES = process.env.COFFER_SLOW === undefined ? 6000 : 100_000
 const WAIT_MAX_MS = 50
+const MESSAGES_A_TURN_MAX = 2000 // contract row E20
 
 let rig: TestChat
 let hamlet: Client
@@ -88,6 +89,18 @@ function unreadOf({ user }: Client): number[] {
       return rows.filter(({ ordinal }) => !hasOrdinal(read, ordinal)).map(({ id }) => id)
     })
     .sort((a, b) => a - b)
+}
+
+function unreadIn(userId: number, { recipientId }: Channel): number {
+  const { state, store } = rig.chat.realm
+  const newest = store.messages.maxOrdinal(recipientId)
+  const subscription = [...state.subscriptionsOf.get(userId).values()].find(
+    ({ channelId }) => state.channel.get(channelId)!.recipientId === recipientId,
+  )
+  const read = store.flags.runs(userId, recipientId, 'read')
+  return (subscription?.intervals ?? [])
+    .flatMap(([from, to]) => gaps(read, from, to ?? newest))
+    .reduce((sum, [from, to]) => sum + to - from + 1, 0)
 }
 
 /** Lets the clock jump over the budget once something is done. */
@@ -232,5 +245,46 @@ describe('Long work', () => {
     await rig.owner.delete(`/streams/${secret.id}`)
     const archived = await rig.owner.refused('BAD_REQUEST', 'POST', path, { topic_name: 'plans' })
     assert.equal(archived.body.msg, unknown.body.msg.replace('unknown', 'plans'), 'as if there were none')
+  })
+
+  it(`marks what lies unread in a channel as read, some in a turn, before people leave it (E53, E54)`, async () => {
+    const people = [hamlet, cordelia]
+    const unread = (): number => people.reduce((sum, { user }) => sum + unreadIn(user.id, channel), 0)
+    const leave = async (act: () => Promise<unknown>): Promise<void> => {
+      let isOver = false
+      const acting = act().finally(() => {
+        isOver = true
+      })
+      let [before, most] = [unread(), 0]
+      while (!isOver) {
+        await new Promise((resolve) => setImmediate(resolve))
+        const left = unread()
+        most = Math.max(most, before - left)
+        before = left
+      }
+      await acting
+      assert.ok(most > 0 && most <= MESSAGES_A_TURN_MAX, `${most} in one turn`)
+    }
+
+    fill(MESSAGES)
+    const elsewhere = unreadIn(hamlet.user.id, aside)
+    const queue = await hamlet.register({ event_types: ['update_message_flags', 'subscription'] })
+    const principals = people.map(({ user }) => user.id)
+    await leave(() => rig.owner.delete('/users/me/subscriptions', { subscriptions: ['verona'], principals }))
+    const events = await queue.events()
+    const kinds = events.map(({ type, op }) => `${type} ${op}`)
+    assert.ok(kinds.indexOf('subscription remove') > kinds.lastIndexOf('update_message_flags add'))
+    assert.equal(events.flatMap(({ messages }) => messages ?? []).length, (MESSAGES / 4) * 3)
+    assert.equal(unreadIn(hamlet.user.id, aside), elsewhere)
+
+    await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'verona' }] })
+    fill(MESSAGES)
+    await leave(() => hamlet.patch('/users/me/subscriptions', { delete: ['verona'] }))
+
+    await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'verona' }] })
+    fill(8)
+    const refused = { subscriptions: ['verona'], principals: [hamlet.user.id] }
+    await cordelia.refused('BAD_REQUEST', 'DELETE', '/users/me/subscriptions', refused)
+    assert.equal(unread(), 6, 'of whom nobody may remove nothing is marked')
   })
 })

@@ -1,6 +1,7 @@
 /** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54, E60; contract 7.1. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { markChannelsRead } from '../messages/mark-read.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
@@ -120,6 +121,20 @@ export interface Unsubscribed {
   notRemoved: readonly string[]
 }
 
+/**
+ * Before `unsubscribeFrom`, for what that would have to do in one turn: what lies unread in the channels is marked as read, in
+ * short ones. Throws the same.
+ */
+export async function readBeforeLeaving(
+  realm: Realm,
+  me: User,
+  names: readonly string[],
+  principals: Principals,
+): Promise<void> {
+  const { users, channels } = leaving(realm, me, names, principals)
+  await markChannelsRead(realm, users, channels)
+}
+
 /** Within a change. Throws `STREAM_DOES_NOT_EXIST`, and `BAD_REQUEST` for whom the caller may not remove. */
 export function unsubscribeFrom(
   realm: Realm,
@@ -128,6 +143,19 @@ export function unsubscribeFrom(
   names: readonly string[],
   principals: Principals,
 ): Unsubscribed {
+  const { users, channels } = leaving(realm, me, names, principals)
+  const pairs = channels.flatMap((channel) => users.map((user) => ({ user, channel })))
+  const removed = new Set(unsubscribe(realm, turn, pairs).map(({ channel }) => channel.name))
+  const notRemoved = channels.map(({ name }) => name).filter((name) => !removed.has(name))
+  return { removed: [...removed], notRemoved }
+}
+
+function leaving(
+  realm: Realm,
+  me: User,
+  names: readonly string[],
+  principals: Principals,
+): { users: User[]; channels: Channel[] } {
   const users = findPrincipals(realm, me, principals)
   const channels = [...new Set(names.map((name) => findChannelByName(realm, me, name)))]
   if (users.length * channels.length > PAIRS_MAX) throw badRequest('Too many subscriptions at once')
@@ -135,10 +163,7 @@ export function unsubscribeFrom(
     const isAllowed = (user: User): boolean => user === me || user.bot?.ownerId === me.id
     if (!users.every(isAllowed) && !canRemoveSubscribers(realm, me, channel)) throw forbidden('Insufficient permission')
   }
-  const pairs = channels.flatMap((channel) => users.map((user) => ({ user, channel })))
-  const removed = new Set(unsubscribe(realm, turn, pairs).map(({ channel }) => channel.name))
-  const notRemoved = channels.map(({ name }) => name).filter((name) => !removed.has(name))
-  return { removed: [...removed], notRemoved }
+  return { users, channels }
 }
 
 /** The caller where none are named. Throws `BAD_REQUEST` for those that there are not, or not any more. */

@@ -1,9 +1,9 @@
 /** Topics that users have muted, unmuted or followed. Rows E56, E57; contract 2.5, V15, V60. */
 
 import { KINDS } from '../kinds.ts'
-import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User, UserTopic } from '../records.ts'
+import { topicKey } from '../state.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { canSee } from './rights.ts'
@@ -88,14 +88,12 @@ export const mutedTopics = (realm: Realm, user: User, emptyTopic: boolean): [str
     .map(({ channel, topic }) => [channel.name, topicName(topic.topicName, emptyTopic), topic.lastUpdated])
 
 const find = ({ state }: Realm, userId: number, channel: Channel, topic: string): UserTopic | undefined =>
-  state.userTopicsOf.get(userId).get(`${channel.id}:${fold(topic)}`)
+  state.userTopicsOf.get(userId).get(topicKey(channel.id, topic))
 
 /** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
 export function moveUserTopics(realm: Realm, turn: Turn, from: Place, to: Place): void {
-  const moved = [...realm.state.userTopic.all()].filter(
-    ({ channelId, topicName }) => channelId === from.channel.id && fold(topicName) === fold(from.topic),
-  )
-  for (const { userId, policy } of moved) {
+  const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
+  for (const { userId, policy } of [...moved.values()]) {
     setUserTopic(realm, turn, userId, from.channel, from.topic, 0)
     const sees = canSee(realm, realm.state.user.get(userId)!, to.channel)
     if (sees && policy > policyOf(realm, userId, to.channel, to.topic))

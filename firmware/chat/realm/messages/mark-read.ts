@@ -3,8 +3,10 @@
 import { badRequest } from '../../error.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import { findReadableChannel } from '../channels/find.ts'
+import { isSubscribed } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Channel, User } from '../records.ts'
+import type { Turn } from '../turn.ts'
 import { changeFlag, publishFlag, readerOf } from './flags.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
@@ -29,6 +31,45 @@ export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
 export async function markChannelRead(realm: Realm, me: User, channelId: number): Promise<boolean> {
   const { recipientId } = findReadableChannel(realm, me, channelId)
   return markRead(realm, me, newestUnread(realm, me, [recipientId]), () => findReadableChannel(realm, me, channelId))
+}
+
+/** The same in several, of each of these users who is subscribed there; however long it takes, for they are about to leave. */
+export async function markChannelsRead(
+  realm: Realm,
+  users: readonly User[],
+  channels: readonly Channel[],
+): Promise<void> {
+  const unread = unreadOfEach(realm, users, channels)
+  const act = (turn: Turn, count: number): boolean => {
+    const some = [...take(unread, count)]
+    for (const [user, of] of Map.groupBy(some, ({ user }) => user))
+      changeFlag(
+        realm,
+        turn,
+        user,
+        'read',
+        'add',
+        of.flatMap(({ row }) => row ?? []),
+      )
+    return some.length < count
+  }
+  while (!(await inTurns(realm, act))) {
+    // Other requests have gone on meanwhile.
+  }
+}
+
+/** To look whether there is something costs as much as a message: it is one without a row. */
+function* unreadOfEach(
+  realm: Realm,
+  users: readonly User[],
+  channels: readonly Channel[],
+): Generator<{ user: User; row: PlacedRow | null }> {
+  for (const user of users) {
+    const own = channels.filter((channel) => isSubscribed(realm, user, channel))
+    yield { user, row: null }
+    const recipients = own.map(({ recipientId }) => recipientId)
+    for (const row of newestUnread(realm, user, recipients)) yield { user, row }
+  }
 }
 
 /** The same in one topic: it is gone through, which is less than all that may be unread in its channel. */
