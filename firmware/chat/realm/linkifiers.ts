@@ -9,7 +9,7 @@ import type { Turn } from './turn.ts'
 
 const LINKIFIERS_MAX = 100 // each looks through each message
 const PATTERN_CHARACTERS_MAX = 500
-const PATTERN_SIZE_MAX = 200 // instructions: at worst, the longest message takes half a second
+const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
 const TEMPLATE_CHARACTERS_MAX = 1000
 
 export interface GivenLinkifier {

@@ -1,6 +1,6 @@
 /**
- * Linkifiers: patterns of an organisation that become links. Contract 2.5, 6.2. Patterns are RE2's, which take linear
- * time for every text; addresses are templates by RFC 6570.
+ * Linkifiers: patterns of an organisation that become links. Contract 2.5, 6.2. Patterns are RE2's, which find one match in
+ * linear time in every text; addresses are templates by RFC 6570.
  */
 
 import { RE2JS } from 're2js'
@@ -40,39 +40,69 @@ export function readPattern(pattern: string): KnownPattern {
 /** The linkifiers of an organisation in their order. */
 export type Linkifiers = readonly CompiledLinkifier[]
 
+/**
+ * In instructions times characters, for all linkifiers and one message: some half a second. To find a match may take a look at
+ * all that is left of its line, also where the match is a single character, so many of them take the square of it.
+ */
+const WORK_MAX = 20_000_000
+const CHARACTERS_A_FIND = 8 // what it takes to begin
+
+export class LinkifierWork {
+  #left = WORK_MAX
+
+  /** False: it would be too much, and what is left stays text. */
+  take(instructions: number, characters: number): boolean {
+    this.#left -= instructions * (characters + CHARACTERS_A_FIND)
+    return this.#left >= 0
+  }
+}
+
 export class CompiledLinkifier {
   readonly #expression: RE2JS
+  readonly #size: number
   readonly #names: string[]
   readonly #template: Template
 
   /** @throws what says why a pattern or a template cannot be read. */
   constructor({ pattern, urlTemplate }: Linkifier) {
     this.#expression = RE2JS.compile(`${BEFORE}(${pattern})${AFTER}`)
+    this.#size = this.#expression.programSize()
     this.#names = Object.keys(this.#expression.namedGroups())
     this.#template = parseTemplate(urlTemplate)
   }
 
-  matches(text: string): LinkifierMatch[] {
+  /** In order; none goes on in another line. */
+  matches(text: string, work = new LinkifierWork()): LinkifierMatch[] {
     const found: LinkifierMatch[] = []
-    const matcher = this.#expression.matcher(text)
-    let from = 0
-    while (from <= text.length && matcher.find(from)) {
-      // The package's types call these strings; they are numbers.
-      const [start, end] = [Number(matcher.start(2)), Number(matcher.end(2))]
-      const values = Object.fromEntries(this.#names.map((name) => [name, matcher.group(name) ?? '']))
-      if (end > start) found.push({ start, end, text: text.slice(start, end), url: this.#template.expand(values) })
-      // What ended one match may begin the next.
-      from = Math.max(end, Number(matcher.start(0)) + 1)
+    if (!work.take(this.#size, text.length) || !this.#expression.matcher(text).find()) return found
+    let at = 0
+    for (const line of text.split('\n')) {
+      this.#matchesIn(line, at, work, found)
+      at += line.length + 1
     }
     return found
   }
+
+  #matchesIn(line: string, at: number, work: LinkifierWork, found: LinkifierMatch[]): void {
+    const matcher = this.#expression.matcher(line)
+    let from = 0
+    while (from < line.length && work.take(this.#size, line.length - from) && matcher.find(from)) {
+      // The package's types call these strings; they are numbers.
+      const [start, end] = [Number(matcher.start(2)), Number(matcher.end(2))]
+      const values = Object.fromEntries(this.#names.map((name) => [name, matcher.group(name) ?? '']))
+      const url = this.#template.expand(values)
+      if (end > start) found.push({ start: at + start, end: at + end, text: line.slice(start, end), url })
+      // What ended one match may begin the next.
+      from = Math.max(end, Number(matcher.start(0)) + 1)
+    }
+  }
 }
 
-export function linkified(linkifier: CompiledLinkifier, realmUrl: string): Pattern {
+export function linkified(linkifier: CompiledLinkifier, realmUrl: string, work: LinkifierWork): Pattern {
   return (source, found) => {
     let result = ''
     let end = 0
-    for (const match of linkifier.matches(source)) {
+    for (const match of linkifier.matches(source, work)) {
       const address = linkAddress(match.url)
       if (address === null) continue
       const link = element('a', { href: relativeAddress(address, realmUrl) }, match.text)

@@ -12,7 +12,7 @@ import { emphasis } from './emphasis.ts'
 import { layOut, serialize } from './html.ts'
 import { around, Found, type Pattern, pattern } from './inline.ts'
 import { splitLines } from './lines.ts'
-import { linkified } from './linkifiers.ts'
+import { LinkifierWork, linkified } from './linkifiers.ts'
 import { links } from './links.ts'
 import { Formulas, formulas } from './math.ts'
 import { addMedia, imageOf, type Media } from './media.ts'
@@ -49,6 +49,7 @@ function patternsOf(
   mentions: Mentions,
   formulasLeft: Formulas,
 ): readonly Pattern[] {
+  const work = new LinkifierWork()
   return [
     codeSpans,
     pattern(/\*\*\*(?!\s)([^*^\n]+)(?<!\s)\*\*\*/g, '***', ([, inner], found) => {
@@ -65,7 +66,7 @@ function patternsOf(
     groupMentions(names, mentions),
     links(settings, imageOf(names, settings)),
     bareLinks(settings),
-    ...settings.linkifiers.map((linkifier) => linkified(linkifier, settings.realmUrl)),
+    ...settings.linkifiers.map((linkifier) => linkified(linkifier, settings.realmUrl, work)),
     pattern(/\*\*([^\n]+?)\*\*/g, '**', around('strong')),
     emphasis,
     pattern(/(?<!~)~~([^~\n]+)~~(?!~)/g, '~~', around('del')),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { HTML_CHARACTERS_MAX, RenderedTooLong } from '../../../firmware/chat/render/html.ts'
+import { CompiledLinkifier } from '../../../firmware/chat/render/linkifiers.ts'
 import { html, settings, upstreamCases } from './support.ts'
 
 const RUNS = process.env.COFFER_SLOW === undefined ? 3000 : 1_000_000
@@ -160,6 +161,29 @@ test('no repeated piece holds up the renderer', { timeout: 600_000 }, () => {
       } catch (error) {
         assert.ok(error instanceof RenderedTooLong, `${JSON.stringify(piece)}: ${(error as Error).stack}`)
       }
+})
+
+/** Each match of it looks for a `b` up to the end of the line. */
+const LOOKS_FAR = new CompiledLinkifier({ pattern: '(?P<id>a.*b|a)', urlTemplate: 'https://x.example/{id}' })
+const linksOf = (output: string): number => output.match(/<a /g)?.length ?? 0
+
+test('linkifiers find what is in lines as people write them, and in longer ones as much as half a second allows for all', () => {
+  const lines = `${'a '.repeat(50)}\n`.repeat(30)
+  assert.equal(linksOf(html(lines, { linkifiers: [LOOKS_FAR] })), 1500)
+  const line = 'a '.repeat(5000)
+  const once = linksOf(html(line, { linkifiers: [LOOKS_FAR] }))
+  assert.ok(once > 50 && once < 500, `${once} links`)
+  const all = linksOf(html(line, { linkifiers: Array(100).fill(LOOKS_FAR) }))
+  assert.ok(all <= once, `${all} links of a hundred linkifiers`)
+})
+
+test('no match of a linkifier goes on in another line', () => {
+  const acrossLines = new CompiledLinkifier({ pattern: 'x(?P<id>[^z]*)y', urlTemplate: 'https://x.example/{id}' })
+  const output = html('x1y and x2\ny, x3y\nx4y', { linkifiers: [acrossLines] })
+  assert.deepEqual(
+    [...output.matchAll(/example\/(\d)"/g)].map(([, id]) => id),
+    ['1', '3', '4'],
+  )
 })
 
 test('nothing of a formula gets to the console, whatever KaTeX thinks of its characters', (context) => {
