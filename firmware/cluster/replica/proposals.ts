@@ -81,13 +81,15 @@ export function createProposals(options: ProposalsOptions): Proposals {
   let conflicts = 0
   let losses = 0
 
+  const whyNot = (): CofferError | null => (isOpen ? refusal() : unavailable())
+
   async function run(): Promise<void> {
     if (isRunning) return
     isRunning = true
     try {
-      while (waiting.length > 0 && isOpen) {
+      while (waiting.length > 0) {
         await nextTurn()
-        const why = refusal()
+        const why = whyNot()
         if (why === null) await makeNext()
         else refuse(why)
       }
@@ -202,7 +204,7 @@ export function createProposals(options: ProposalsOptions): Proposals {
 
   return {
     add<T>(decide: () => Decision<T>): Promise<T> {
-      const why = isOpen ? refusal() : unavailable()
+      const why = whyNot()
       if (why !== null) return Promise.reject(why)
       const { waiting: entry, promise } = waitingFor(decide)
       const timer = setTimeout(endWaiting, patience.outcomeMsMax, entry)

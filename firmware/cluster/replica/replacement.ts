@@ -112,11 +112,11 @@ export async function removeObsolete(etcd: Etcd, current: () => string): Promise
     const others = new Set(members.map(({ id }) => id).filter((id) => id !== memberId))
     for await (const page of etcd.pages(OBSOLETE, revision))
       for (const { key, value, revision: writtenAt } of page) {
-        if (others.has(new TextDecoder().decode(value))) continue
+        const generation = key.slice(OBSOLETE.length)
+        if (generation === current() || others.has(new TextDecoder().decode(value))) continue
         const { isDone } = await etcd.changeIf(key, writtenAt, [{ key, value: new Uint8Array() }])
         if (!isDone) continue // it has become the cluster's, or another node is at it
-        const generation = key.slice(OBSOLETE.length)
-        if (generation !== current()) await removeGeneration(etcd, generation, revision)
+        await removeGeneration(etcd, generation, revision)
         await etcd.putAll([{ key, value: null }])
       }
   } catch (error) {

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../../base/admission.ts'
+import { actAlone, assertAdmitted } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { Head } from '../../store/head.ts'
@@ -85,7 +85,8 @@ export interface Replica {
   repair(): void
   /**
    * Puts these records in the place of all, on every node: replacement.ts. Ends when this node has them. Throws `unavailable` where
-   * another domain key has sealed them, `invalid` for damaged ones, `busy`; only with the last it is not known whether it was done.
+   * another domain key has sealed them, `invalid` for damaged ones, `busy`; only with the last it is not known whether it was done. While
+   * they are written, who asks for it may lose the right to: then it throws what he is refused with.
    */
   replaceAll(rows: Iterable<{ collection: string; row: Row }>): Promise<void>
   close(): void
@@ -97,13 +98,15 @@ export function startReplica(options: ReplicaOptions): Replica {
   const contact = options.contact ?? new Contact(nowMs)
   const heads = createHeadSealer(domainKey, random)
   const closing = new AbortController()
-  /** Ends the watch, to begin it anew. */
+  /** Ends the watch, or the rest of a learner, to begin it anew. */
   let watching = new AbortController()
   let behindSinceMs: number | null = null
+  let clearing = Promise.resolve()
+  let isReplacing = false
 
   const isRunning = (): boolean => !closing.signal.aborted && standing.refusal === null
   const revision = (): number => adoption.position?.revision ?? 0
-  const pause = (ms: number): Promise<void> => wait(ms, undefined, { signal: closing.signal }).catch(() => {})
+  const pause = (ms: number, { signal } = closing): Promise<void> => wait(ms, undefined, { signal }).catch(() => {})
 
   const copy = options.replicate((decide) => proposals.add(decide))
   const standing = createStanding({ contact, nowMs, patience, isWhole: () => adoption.isWhole })
@@ -148,10 +151,12 @@ export function startReplica(options: ReplicaOptions): Replica {
     const beganMs = nowMs()
     await adoption.catchUp(entry, found.revision, isLearner)
     if (!isRunning()) return
-    if (isLearner) standing.noteCaughtUp()
-    if (isLearner) return pause(LEARNER_REST * (nowMs() - beganMs))
-    if (revision() >= entry.revision) start()
     watching = new AbortController()
+    if (isLearner) {
+      standing.noteCaughtUp()
+      return pause(LEARNER_REST * (nowMs() - beganMs), watching)
+    }
+    if (revision() >= entry.revision) start()
     for await (const came of etcd.watch(PREFIX, revision() + 1, watching.signal)) {
       if (!isRunning()) return
       adoption.adopt(came)
@@ -169,10 +174,10 @@ export function startReplica(options: ReplicaOptions): Replica {
     while (isRunning()) {
       try {
         const known = revision()
-        const { entry } = await newestHead(etcd, patience.heartbeatMsMax)
+        const { entry, isLearner } = await newestHead(etcd, patience.heartbeatMsMax)
         contact.note(true)
-        if (!standing.isStarting) expectNotOlder(entry, known)
-        noteStall(entry)
+        // Of a member that was killed, and does not know yet that it has a vote, it is what that had before.
+        if (!isLearner) judge(entry, known)
       } catch (error) {
         if (!isRunning()) return
         if (error instanceof EtcdError) lose()
@@ -181,6 +186,12 @@ export function startReplica(options: ReplicaOptions): Replica {
       if (isRunning()) options.onBeat?.()
       await pause(patience.heartbeatMs)
     }
+  }
+
+  function judge(entry: Entry | null, known: number): void {
+    if (standing.isLearner) watching.abort() // it was promoted
+    if (!standing.isStarting) expectNotOlder(entry, known)
+    noteStall(entry)
   }
 
   function noteStall(entry: Entry | null): void {
@@ -226,7 +237,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   }
 
   function clearUp(): void {
-    void actAlone(() => removeObsolete(etcd, () => adoption.position!.generation))
+    clearing = actAlone(() => removeObsolete(etcd, () => adoption.position!.generation))
   }
 
   void actAlone(run)
@@ -286,23 +297,30 @@ export function startReplica(options: ReplicaOptions): Replica {
       if (copy.isDamaged) watching.abort()
     },
     async replaceAll(rows) {
-      const why = standing.changeRefusal()
+      const why = isReplacing ? new CofferError('busy', 'All records are being replaced') : standing.changeRefusal()
       if (why !== null) throw why
-      const replacement = await writeReplacement({ etcd, copy, random }, rows).catch((error) => {
+      isReplacing = true
+      try {
+        await clearing // it would take what is written now for what was left behind
+        const replacement = await writeReplacement({ etcd, copy, random }, rows)
+        const { generation, head } = replacement
+        const id = newChangeId(random)
+        const endMs = nowMs() + patience.replacedMsMax
+        let madeOn = 0
+        while (isRunning() && nowMs() < endMs) {
+          if (revision() !== madeOn) assertAdmitted() // on the same it may have been made already
+          madeOn = revision()
+          const next = { n: Math.max(adoption.n, head.n) + 1, sets: head.sets }
+          const value = heads.seal({ generation, id, member, head: next })
+          await makeCurrent(etcd, replacement, value, adoption.position!, patience.resendMs)
+          const newest = await barrier.newest().catch(() => 0)
+          await barrier.adopted(newest, endMs - nowMs())
+          if (adoption.position!.generation === generation) return
+          await pause(patience.retryMs)
+        }
+      } finally {
+        isReplacing = false
         clearUp()
-        throw error
-      })
-      const { generation, head } = replacement
-      const id = newChangeId(random)
-      const endMs = nowMs() + patience.replacedMsMax
-      while (isRunning() && nowMs() < endMs) {
-        const next = { n: Math.max(adoption.n, head.n) + 1, sets: head.sets }
-        const value = heads.seal({ generation, id, member, head: next })
-        await makeCurrent(etcd, replacement, value, adoption.position!, patience.resendMs)
-        const newest = await barrier.newest().catch(() => 0)
-        await barrier.adopted(newest, endMs - nowMs())
-        if (adoption.position!.generation === generation) return clearUp()
-        await pause(patience.retryMs)
       }
       throw new CofferError('busy', 'It is not known whether this was done')
     },
