@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { boolean, integer, integers, json, text } from '../http/parameters.ts'
 import { addField, changeField, fieldObjects, orderFields, removeField } from '../realm/profile/fields.ts'
 import { FIELD_TYPES, type FieldType } from '../realm/profile/types.ts'
-import { changeProfile, givenValues, removeValues } from '../realm/profile/values.ts'
+import { changeProfile, givenValues, removeValues, VALUES_MAX } from '../realm/profile/values.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/realm/profile_fields/:field_id', segments: { field_id: integer() } } as const
@@ -101,7 +101,7 @@ export const profileFieldDeclarations: readonly AnyDeclaration[] = [
     method: 'DELETE',
     path: '/users/me/profile_data',
     who: 'human',
-    parameters: { data: integers() },
+    parameters: { data: integers().where((ids) => ids.length <= VALUES_MAX, `must have at most ${VALUES_MAX} ids`) },
     handle: ({ realm, me, given }) => {
       realm.change((turn) => removeValues(realm, turn, me, given.data))
       return {}

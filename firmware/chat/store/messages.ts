@@ -32,7 +32,7 @@ export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic'
 
 export const MESSAGE_COLUMNS =
   'messages.id, sender, messages.recipient, topic, time, birth, ordinal, bits, client, content, html, extra'
-const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal'
+export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal'
 
 export interface Messages {
   get(id: number): MessageRow | undefined

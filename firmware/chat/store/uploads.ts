@@ -1,6 +1,7 @@
 /** What is known of uploaded files, and which messages show them. Their bytes are in files.ts. */
 
 import type { Database } from 'better-sqlite3'
+import { PLACED_COLUMNS, type PlacedRow } from './messages.ts'
 
 export interface UploadRow {
   id: number
@@ -34,8 +35,13 @@ export interface Uploads {
   remove(id: number): void
   /** Of all there are. */
   totalBytes(): number
-  /** Oldest first. */
-  claimsOf(upload: number): Claim[]
+  /** The newest, oldest first. */
+  claimsOf(upload: number, count: number): Claim[]
+  isClaimed(upload: number): boolean
+  /** Where the messages are that show it: each recipient once. */
+  claimedIn(upload: number): number[]
+  /** Those of them in one place. */
+  claimsIn(upload: number, recipient: number): PlacedRow[]
   ofMessage(message: number): UploadRow[]
   claim(upload: number, message: number): void
   release(upload: number, message: number): void
@@ -57,9 +63,18 @@ export function prepareUploads(database: Database): Uploads {
   const remove = database.prepare('DELETE FROM uploads WHERE id = ?')
   const removeClaims = database.prepare('DELETE FROM claims WHERE upload = ?')
   const totalBytes = database.prepare<[], number>('SELECT coalesce(sum(size), 0) FROM uploads').pluck()
-  const claimsOf = database.prepare<[number], Claim>(
+  const claimsOf = database.prepare<[number, number], Claim>(
     `SELECT message, time FROM claims CROSS JOIN messages ON messages.id = message
-     WHERE upload = ? ORDER BY message`,
+     WHERE upload = ? ORDER BY message DESC LIMIT ?`,
+  )
+  const isClaimed = database.prepare<[number], number>('SELECT 1 FROM claims WHERE upload = ? LIMIT 1').pluck()
+  const claimedIn = database
+    .prepare<[number], number>(
+      'SELECT DISTINCT recipient FROM claims CROSS JOIN messages ON messages.id = message WHERE upload = ?',
+    )
+    .pluck()
+  const claimsIn = database.prepare<[number, number], PlacedRow>(
+    `SELECT ${PLACED_COLUMNS} FROM claims CROSS JOIN messages ON messages.id = message WHERE upload = ? AND recipient = ?`,
   )
   const ofMessage = database.prepare<[number], UploadRow>(
     `SELECT ${COLUMNS} FROM claims CROSS JOIN uploads ON uploads.id = upload WHERE message = ? ORDER BY uploads.id`,
@@ -77,7 +92,10 @@ export function prepareUploads(database: Database): Uploads {
       remove.run(id)
     },
     totalBytes: () => totalBytes.get()!,
-    claimsOf: (upload) => claimsOf.all(upload),
+    claimsOf: (upload, count) => claimsOf.all(upload, count).reverse(),
+    isClaimed: (upload) => isClaimed.get(upload) !== undefined,
+    claimedIn: (upload) => claimedIn.all(upload),
+    claimsIn: (upload, recipient) => claimsIn.all(upload, recipient),
     ofMessage: (message) => ofMessage.all(message),
     claim: (upload, message) => void claim.run(upload, message),
     release: (upload, message) => void release.run(upload, message),

@@ -133,6 +133,13 @@ describe('E117: fields', () => {
 })
 
 describe('E86, E72: values', () => {
+  it('are at most a hundred at once, since everybody hears of each', async () => {
+    const data = Array.from({ length: 101 }, () => ({ id: 1, value: null }))
+    const path = '/users/me/profile_data'
+    await hamlet.refused('REQUEST_VARIABLE_INVALID', 'PATCH', path, { data })
+    await hamlet.refused('REQUEST_VARIABLE_INVALID', 'DELETE', path, { data: data.map(({ id }) => id) })
+  })
+
   const TYPES: [type: number, data: object | undefined, good: unknown, bad: unknown[]][] = [
     [1, undefined, 'x'.repeat(50), ['x'.repeat(51), [1]]],
     [2, undefined, 'x'.repeat(500), ['x'.repeat(501)]],

@@ -62,6 +62,34 @@ const PNG = Buffer.from(
 )
 
 describe('Uploading (E130)', () => {
+  it('lists the newest hundred of the messages that show a file, and opens it for whoever reads any of them', async () => {
+    const ophelia = rig.account('ophelia')
+    const { url } = (await upload(hamlet, 'letter.txt', 'words')).body
+    const content = `[letter](${url}) and again [letter](${url})`
+    const say = async (values: object): Promise<number> => (await hamlet.post('/messages', { content, ...values })).id
+    const opens = async (client: Client) => (await fetchFile(client, url)).status === 200
+    await say({ type: 'direct', to: [cordelia.user.id] })
+    const closet = rig.channel('closet', [rig.owner, hamlet, polonius], {
+      isPrivate: true,
+      historyPublicToSubscribers: false,
+    })
+    await say({ type: 'channel', to: closet.id, topic: 'x' })
+    await rig.owner.post('/users/me/subscriptions', {
+      subscriptions: [{ name: 'closet' }],
+      principals: [ophelia.user.id],
+    })
+    const ids: number[] = []
+    for (let count = 0; count < 101; count++) ids.push(await say({ type: 'direct', to: [hamlet.user.id] }))
+    const [listed] = (await hamlet.get('/attachments')).attachments
+    assert.deepEqual(
+      listed.messages.map(({ id }: { id: number }) => id),
+      ids.slice(1),
+    )
+    assert.deepEqual([await opens(cordelia), await opens(polonius), await opens(ophelia)], [true, true, false])
+    await say({ type: 'channel', to: closet.id, topic: 'x' })
+    assert.equal(await opens(ophelia), true)
+  })
+
   it('answers the path under which the same bytes come back, of any size', async () => {
     for (const size of [0, 1, 65_535, 65_536, 65_537, 1_048_576, 3_000_001]) {
       const bytes = pattern(size)

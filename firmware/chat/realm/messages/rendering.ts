@@ -16,10 +16,10 @@ export interface RenderedMessage extends Omit<Rendered, 'uploads'> {
 /** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
 export function renderFor(realm: Realm, author: User, content: string): RenderedMessage {
   const { uploads, ...rendered } = renderText(realm, author, content)
-  const pathIds = uploads
-    .map((path) => asPathId(decoded(path)))
-    .filter((pathId) => pathId !== null && findUpload(realm, author, pathId) !== undefined) as string[]
-  return { ...rendered, pathIds: [...new Set(pathIds)] }
+  const linked = new Set(uploads.map((path) => asPathId(decoded(path))))
+  linked.delete(null)
+  const pathIds = ([...linked] as string[]).filter((pathId) => findUpload(realm, author, pathId) !== undefined)
+  return { ...rendered, pathIds }
 }
 
 /** Of a topic's name. */

@@ -101,7 +101,7 @@ function remove(realm: Realm, rows: readonly PlacedRow[]): UploadRow[] {
     const shown = new Map(rows.flatMap(({ id }) => uploads.ofMessage(id)).map((upload) => [upload.id, upload]))
     for (const together of Map.groupBy(rows, ({ topic }) => topic).values())
       removeMessages(realm, turn, together, 'retention')
-    const dropped = [...shown.values()].filter(({ id }) => uploads.claimsOf(id).length === 0)
+    const dropped = [...shown.values()].filter(({ id }) => !uploads.isClaimed(id))
     for (const upload of dropped) dropUpload(realm, turn, upload)
     return dropped
   })

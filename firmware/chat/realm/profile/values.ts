@@ -17,7 +17,11 @@ const LONG_TEXT_CHARACTERS_MAX = 500
 const URL_CHARACTERS_MAX = 2048
 const PEOPLE_MAX = 50
 
-export const givenValues = z.array(z.object({ id: z.int(), value: z.union([z.string(), z.null(), z.array(z.int())]) }))
+export const VALUES_MAX = 100 // of one request, each of which everybody hears of: as many as there may be fields
+
+export const givenValues = z
+  .array(z.object({ id: z.int(), value: z.union([z.string(), z.null(), z.array(z.int())]) }))
+  .max(VALUES_MAX)
 type Given = z.output<typeof givenValues>[number]['value']
 
 /** Within a change: all or none. Nothing (null, an empty text or list) removes a value. Throws `BAD_REQUEST`. */

@@ -7,12 +7,16 @@ import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 
+/** What a message shows is told with each further one, and a file may be shown in thousands. */
+const MESSAGES_SHOWN = 100
+
 export interface Attachment {
   id: number
   name: string
   path_id: string
   size: number
   create_time: number
+  /** The newest, oldest first. */
   messages: { id: number; date_sent: number }[]
 }
 
@@ -22,17 +26,23 @@ export const attachmentView = ({ store }: Realm, upload: UploadRow): Attachment 
   path_id: upload.path,
   size: upload.sizeBytes,
   create_time: upload.time,
-  messages: store.uploads.claimsOf(upload.id).map(({ message, time }) => ({ id: message, date_sent: time })),
+  messages: store.uploads
+    .claimsOf(upload.id, MESSAGES_SHOWN)
+    .map(({ message, time }) => ({ id: message, date_sent: time })),
 })
 
 /** Its owner, and whoever may read a message that shows it. `user` is null for spectators. */
 export function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
   if (user?.id === upload.owner) return true
-  const sight = sightOf(realm, user)
-  return realm.store.uploads.claimsOf(upload.id).some(({ message }) => {
-    const row = realm.store.messages.get(message)
-    return row !== undefined && sight.canRead(row)
-  })
+  const { uploads } = realm.store
+  const { extent, received } = sightOf(realm, user)
+  return uploads
+    .claimedIn(upload.id)
+    .some(
+      (recipient) =>
+        extent(recipient) === 'all' ||
+        (extent(recipient) === 'received' && uploads.claimsIn(upload.id, recipient).some(received)),
+    )
 }
 
 /** Undefined also for one that the user may not read. */
