@@ -5,13 +5,14 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Architecture, type Firmware, missingPackages } from '../../tools/qemu/arguments.ts'
+import { type Architecture, type Firmware, type Kernel, missingPackages } from '../../tools/qemu/arguments.ts'
 import { type Machine, type MachineOptions, startMachine } from '../../tools/qemu/machine.ts'
 import { PATIENCE_MS } from '../../tools/qemu/serial-console.ts'
 import type { Image } from '../image/images.ts'
 import { type Client, stateOf } from './appliance.ts'
 import { type Call, request, targetOf } from './client.ts'
 import { packagesMissing, unlessMissing } from './tools.ts'
+import { unpackedKernel } from './unpacked-kernel.ts'
 
 const LOGS = join(import.meta.dirname, '../../dist/test-image/logs')
 const TEST_MS_MAX = 3_600_000 // some do in a minute what takes many on a busy computer
@@ -26,7 +27,7 @@ export function onMachines(architecture: Architecture = 'x64'): { timeout: numbe
 /** What builds images, and what looks into disks. */
 const TOOLS = [
   ...(['e2fsck', 'mcopy', 'mkfs.vfat', 'mksquashfs', 'qemu-io', 'sbsign', 'sfdisk', 'sgdisk', 'tpm2_getcap'] as const),
-  'veritysetup',
+  ...(['veritysetup', 'xz'] as const),
 ] as const
 
 export interface Appliance extends Machine, Client {
@@ -48,12 +49,13 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
  */
 export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
   const { disk, firmware = 'direct', ...rest } = options
+  const kernel = firmware === 'direct' ? await kernelFor(image, rest) : undefined
   const switchedOn = performance.now()
   const machine = await startMachine({
     exitOnRestart: true,
     ...rest,
     firmware,
-    kernel: firmware === 'direct' ? image.kernel : undefined,
+    kernel,
     disk: disk ?? image.disk,
     snapshot: rest.snapshot ?? disk === undefined,
     unsafe: true,
@@ -80,6 +82,9 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
     },
   }
 }
+
+const kernelFor = async ({ kernel }: Image, { tpm }: BootOptions): Promise<Kernel> =>
+  tpm === undefined ? { ...kernel, image: await unpackedKernel(kernel.image) } : kernel
 
 /** Asks one request at a time, and none before `mayAsk`. Fails at once when the machine ends. */
 export async function untilAlive(

@@ -50,6 +50,7 @@ const PACKAGES = {
   tpm2_getcap: 'tpm2-tools',
   umoci: 'umoci',
   veritysetup: 'cryptsetup-bin',
+  xz: 'xz-utils',
   zsh: 'zsh',
 } as const
 
