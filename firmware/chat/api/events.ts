@@ -4,12 +4,25 @@ import { z } from 'zod'
 import { ChatError } from '../error.ts'
 import { CAPABILITIES, type Capability } from '../events/shapes.ts'
 import { withText } from '../http/envelope.ts'
-import { boolean, integer, json, naturalNumber, nullable, oneOf, text, texts } from '../http/parameters.ts'
+import { boolean, integer, json, naturalNumber, nullable, oneOf, text } from '../http/parameters.ts'
 import { register } from '../register/register.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
 
 const LIFESPAN_S = { default: 600, max: 604_800 } as const
+
+// A queue keeps them, and somebody may have dozens.
+const TYPES_MAX = 500
+const TYPE_CHARACTERS_MAX = 100
+const TERMS_MAX = 100 // each is asked of each message, as in narrows of messages
+const OPERAND_CHARACTERS_MAX = 1000
+
+const types = () => nullable(json(z.array(z.string().max(TYPE_CHARACTERS_MAX)).max(TYPES_MAX)))
+
+const TERM = z.tuple([
+  z.string().max(OPERAND_CHARACTERS_MAX),
+  z.union([z.string().max(OPERAND_CHARACTERS_MAX), z.int(), z.array(z.int()).max(TERMS_MAX)]),
+])
 
 const capabilities = z
   .object(
@@ -27,10 +40,10 @@ export const eventDeclarations: readonly AnyDeclaration[] = [
     path: '/register',
     who: 'anyone',
     parameters: {
-      event_types: nullable(texts()),
-      fetch_event_types: nullable(texts()),
+      event_types: types(),
+      fetch_event_types: types(),
       all_public_streams: boolean().default(false),
-      narrow: json(z.array(z.tuple([z.string(), z.union([z.string(), z.int(), z.array(z.int())])]))).default([]),
+      narrow: json(z.array(TERM).max(TERMS_MAX)).default([]),
       apply_markdown: boolean().default(false),
       client_gravatar: boolean().default(true),
       include_subscribers: oneOf('true', 'false', 'partial').default('false'),

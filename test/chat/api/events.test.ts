@@ -43,6 +43,23 @@ test('E6, E7, E8: a queue is made, polled and ended', async () => {
   assert.equal(body.queue_id, queue_id)
 })
 
+test('E6: what a queue keeps of its registration is bounded', async () => {
+  const { owner } = rig
+  const term = ['topic', 'x']
+  const many = { narrow: Array(100).fill(term), event_types: Array(500).fill('message') }
+  const { queue_id } = await owner.post('/register', many)
+  await owner.delete('/events', { queue_id })
+  for (const values of [
+    { narrow: Array(101).fill(term) },
+    { narrow: [['topic', 'x'.repeat(1001)]] },
+    { narrow: [['topic', Array(101).fill(1)]] },
+    { event_types: Array(501).fill('message') },
+    { event_types: ['x'.repeat(101)] },
+    { fetch_event_types: Array(501).fill('message') },
+  ])
+    await owner.refused('REQUEST_VARIABLE_INVALID', 'POST', '/register', values)
+})
+
 test('a queue of before goes on after a stop, with one restart event', async () => {
   const queue = await rig.owner.register()
   rig.reopen()
