@@ -16,8 +16,8 @@ export type Stream =
   | { readonly by: 'history'; readonly user: number }
   | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
   | { readonly by: 'mention'; readonly user: number; readonly bits: number }
-  /** Messages with words: as matchOf of store/words.ts asks for them. */
-  | { readonly by: 'words'; readonly match: string }
+  /** Messages with words: as matchOf of store/words.ts asks for them. `births`: of those that were sent there. */
+  | { readonly by: 'words'; readonly match: string; readonly births: readonly number[] | null }
 
 export type Lead =
   | { readonly streams: readonly Stream[] }
@@ -46,21 +46,21 @@ export const STREAMS_MAX = 50
 const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, messages.bits, time'
 
 /** Ids that an index of words is asked for at once: of words that are everywhere and never together it reads them all. */
-const WINDOW = 100_000
+export const WINDOW = { least: 50_000, first: 100_000, max: 2_000_000 } as const
 
 /** The last id that readLead looks at beyond `bound`, which is no further than the newest message. */
-export function farthest(lead: Lead, direction: Direction, bound: number): number {
+export function farthest(lead: Lead, direction: Direction, bound: number, window: number): number {
   const hasWords = 'streams' in lead && lead.streams.some(({ by }) => by === 'words')
-  if (direction === 'older') return hasWords ? Math.max(0, bound - WINDOW) : 0
-  return hasWords ? bound + WINDOW : Number.MAX_SAFE_INTEGER
+  if (direction === 'older') return hasWords ? Math.max(0, bound - window) : 0
+  return hasWords ? bound + window : Number.MAX_SAFE_INTEGER
 }
 
-/** At most `count` of the lead's messages beyond `bound` and up to `farthest`, nearest first. */
+/** At most `count` of the lead's messages beyond `bound` and up to `far`, nearest first. */
 export function readLead(
   store: ChatStore,
   lead: Lead,
   direction: Direction,
-  bound: number,
+  { bound, far }: { bound: number; far: number },
   count: number,
   withHtml: boolean,
 ): Candidate[] {
@@ -72,14 +72,13 @@ export function readLead(
   }
   const [only] = lead.streams
   if (only === undefined) return []
-  if (lead.streams.length === 1) {
+  if (lead.streams.length === 1 && only.by !== 'words') {
     const { sql, parameters } = streamQuery(only, direction, columns)
-    return store.select(sql, [...parameters, bound, farthest(lead, direction, bound), count])
+    return store.select(sql, [...parameters, bound, far, count])
   }
   // A message may be in several of them, and is one; of most that they have no more than the id is read.
   const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
-  const far = farthest(lead, direction, bound)
   const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, far, count])
   const ids = `SELECT id FROM (${union} ORDER BY id ${ORDER[direction]} LIMIT ?)`
   const sql = `SELECT ${columns} FROM messages WHERE id IN (${ids}) ORDER BY id ${ORDER[direction]}`
@@ -90,7 +89,7 @@ export function readLead(
 const SMALL = 200
 
 export const isSmall = (store: ChatStore, lead: Lead): boolean =>
-  readLead(store, lead, 'newer', 0, SMALL + 1, false).length <= SMALL
+  readLead(store, lead, 'newer', { bound: 0, far: Number.MAX_SAFE_INTEGER }, SMALL + 1, false).length <= SMALL
 
 const ORDER = { older: 'DESC', newer: 'ASC' } as const
 const BEYOND = { older: '<', newer: '>' } as const
@@ -133,12 +132,17 @@ function streamQuery(
           WHERE mentions.user = ? AND mentions.bits & ? AND ${rest('mentions.message')}`,
         parameters: [stream.user, stream.bits],
       }
-    case 'words':
+    case 'words': {
+      // As an integer: FTS5 goes past every row up to any other number. `+`: one look at the index, not one for each of them.
+      const id = 'CAST(? AS INTEGER)'
+      const isSentThere = 'AND +birth IN (SELECT value FROM json_each(?))'
       return {
-        sql: `SELECT ${columns} FROM words CROSS JOIN messages ON messages.id = words.rowid
-          WHERE words MATCH ? AND ${rest('words.rowid')}`,
-        parameters: [stream.match],
+        sql: `SELECT ${columns} FROM words CROSS JOIN messages INDEXED BY messages_sent_to ON messages.id = words.rowid
+          WHERE words MATCH ? ${stream.births === null ? '' : isSentThere} AND words.rowid ${BEYOND[direction]} ${id}
+          AND words.rowid ${UP_TO[direction]} ${id} ORDER BY words.rowid ${ORDER[direction]} LIMIT ?`,
+        parameters: [stream.match, ...(stream.births === null ? [] : [JSON.stringify(stream.births)])],
       }
+    }
   }
 }
 

@@ -1,14 +1,13 @@
 /** The messages that a search finds, by the index of words. Contract section 5.2, `search`. */
 
 import type { Part } from '../search/search.ts'
-import type { ChatStore } from '../store/store.ts'
 import { matchOf, sentTo, type WordQuery } from '../store/words.ts'
 import type { Condition } from './conditions.ts'
-import { isSmall, type Lead, readLead, type Stream } from './lead.ts'
+import { isSmall, type Lead, type Stream } from './lead.ts'
 import { SCOPE_MAX, scopeOfTopics, TOPICS_MAX } from './scope.ts'
 import type { Viewer } from './viewer.ts'
 
-const PARTS_MAX = 50 // of all searches of a narrow; what more there is, is looked for in what these find
+const PARTS_MAX = 20 // of all searches of a narrow; what more there is, is looked for in what these find
 const WORDS_MAX = 16 // of a phrase; the same
 
 /** Null: the index is of no use. `isShared`: what was not sent to the viewer is meant as well. */
@@ -16,22 +15,25 @@ export function leadOfSearch(viewer: Viewer, conditions: readonly Condition[], i
   if (!viewer.realm.store.words.isComplete) return null
   const parts = conditions.flatMap(({ search }) => search ?? []).slice(0, PARTS_MAX)
   const scopes = conditions.map(({ scope }) => scope?.() ?? null).filter((scope) => scope !== null)
-  const own = isShared ? null : ownOf(viewer)
   const wanted = wantedOf(viewer, parts)
   const match = matchOf({ wanted, scopes })
   if (match === null) return null
-  const lead: Lead = { streams: [{ by: 'words', match }] }
-  // Few messages are looked at faster than the index is asked for each of his channels.
-  if (own === null || isRare(viewer.realm.store, lead)) return lead
-  const ownMatch = matchOf({ wanted, scopes: [...scopes, own.scope] })!
-  return { streams: [{ by: 'words', match: ownMatch }, ...own.others] }
+  const own = isShared ? null : ownOf(viewer)
+  if (own === null) return { streams: [{ by: 'words', match, births: null }] }
+  const { births, others } = own
+  if (births.length > SCOPE_MAX || shareOf(viewer, births) > SPARSE)
+    return { streams: [{ by: 'words', match, births }, ...others] }
+  const ownMatch = matchOf({ wanted, scopes: [...scopes, births.map(sentTo)] })!
+  return { streams: [{ by: 'words', match: ownMatch, births: null }, ...others] }
 }
 
-/** As far as the newest messages tell. */
-const isRare = (store: ChatStore, lead: Lead): boolean =>
-  readLead(store, lead, 'older', store.messages.maxId() + 1, RARE + 1, false).length <= RARE
+/** Where less than this share of all messages is sent, the index finds these among others faster than they are looked up. */
+const SPARSE = 1 / 50
 
-const RARE = 200 // messages of a window
+function shareOf({ realm: { store } }: Viewer, births: readonly number[]): number {
+  const sent = births.reduce((sum, birth) => sum + store.messages.maxOrdinal(birth), 0)
+  return sent / Math.max(1, store.messages.maxId())
+}
 
 function wantedOf({ realm: { store } }: Viewer, parts: readonly Part[]): WordQuery['wanted'] {
   let room = TOPICS_MAX
@@ -45,13 +47,11 @@ function wantedOf({ realm: { store } }: Viewer, parts: readonly Part[]): WordQue
 }
 
 /** Where his own history was sent to, and what else is his; null where that is much. */
-function ownOf(viewer: Viewer): { scope: string[]; others: Stream[] } | null {
+function ownOf(viewer: Viewer): { births: number[]; others: Stream[] } | null {
   const { realm, user } = viewer
   if (user === null) return null
-  const recipients = recipientsOf(viewer)
   const others: Stream[] = [{ by: 'history', user: user.id }]
-  if (recipients.length > SCOPE_MAX || !isSmall(realm.store, { streams: others })) return null
-  return { scope: recipients.map(sentTo), others }
+  return isSmall(realm.store, { streams: others }) ? { births: recipientsOf(viewer), others } : null
 }
 
 /** Channels that he is or was subscribed to, and his conversations. */

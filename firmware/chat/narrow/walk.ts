@@ -2,11 +2,13 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { createFairQueue, type FairQueue } from '../../base/fair-queue.ts'
+import { createStepSize, threadMs } from '../../base/step-size.ts'
 import type { ChatStore } from '../store/store.ts'
-import { type Candidate, type Direction, farthest, type Lead, readLead } from './lead.ts'
+import { type Candidate, type Direction, farthest, type Lead, readLead, WINDOW } from './lead.ts'
 import type { Narrow } from './narrow.ts'
 
 const SLICE = { least: 32, first: 256, max: 1024 } as const // messages looked at in one turn: few milliseconds
+const WINDOW_MS = 10 // of an index of words, in one turn
 const SLICES_FREE = 3 // enough for what is found at once, as nearly all is
 const WAITING_MAX = 200 // walks that go on; more are refused, of whoever has most
 
@@ -43,20 +45,22 @@ export async function walk(
   const end = store.messages.maxId() // what comes later is not looked for
   let from = Math.min(bound, end + 1)
   let size: number = Math.min(Math.max(count, SLICE.least), SLICE.first) // a good lead has nothing else
-
+  const window = createStepSize({ start: WINDOW.first, max: WINDOW.max, targetMs: WINDOW_MS })
   let looked = 0
 
   /** Null: there is more to look at. */
   function look(): Walked | null {
     const { lead, holds, readsText } = narrow()
-    const slice = readLead(store, lead, direction, from, size, readsText)
+    const far = farthest(lead, direction, from, Math.max(window.value, WINDOW.least))
+    const beganMs = threadMs()
+    const slice = readLead(store, lead, direction, { bound: from, far }, size, readsText)
+    window.took(threadMs() - beganMs)
     for (const message of slice) {
       if (!holds(message)) continue
       found.push(message.id)
       if (found.length === count) return { found, isEnd: false }
     }
     const isThrough = slice.length < size
-    const far = farthest(lead, direction, from)
     if (isThrough && (far <= 0 || far > end)) return { found, isEnd: true }
     from = isThrough ? far : slice.at(-1)!.id
     looked += slice.length
@@ -77,6 +81,13 @@ export async function walk(
 export function select(store: ChatStore, narrow: Narrow, ids: readonly number[]): number[] {
   const ascending = [...new Set(ids)].sort((a, b) => a - b)
   const lead: Lead = { ids: ascending }
-  const rows: Candidate[] = readLead(store, lead, 'newer', -1, ascending.length, narrow.readsText)
+  const rows: Candidate[] = readLead(
+    store,
+    lead,
+    'newer',
+    { bound: -1, far: Number.MAX_SAFE_INTEGER },
+    ascending.length,
+    narrow.readsText,
+  )
   return rows.filter(narrow.holds).map(({ id }) => id)
 }

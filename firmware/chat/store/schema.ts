@@ -18,6 +18,9 @@ export const MIGRATIONS: readonly Migration[] = [
     for (const statement of WORDS) database.exec(statement)
   },
   (database) => database.exec(NAMED),
+  (database) => {
+    for (const statement of WORDS_OF_ALL_KINDS) database.exec(statement)
+  },
 ]
 
 const CORE: readonly string[] = [
@@ -92,6 +95,15 @@ const WORDS: readonly string[] = [
 
 /** The name of its topic as the index of words has it, whatever the topic is called since; '' in a conversation. */
 const NAMED = "ALTER TABLE messages ADD COLUMN named TEXT NOT NULL DEFAULT ''"
+
+/** One column: to look for words in one of several, FTS5 reads where each of them stands. */
+const WORDS_OF_ALL_KINDS: readonly string[] = [
+  'DROP TABLE words',
+  `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
+  `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`,
+  // Where what is found was sent to, without its row.
+  'CREATE INDEX messages_sent_to ON messages (id, birth)',
+]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174

@@ -1,6 +1,7 @@
 /** The chat's database as the realm sees it: one transaction at a time, one object of prepared statements per table. */
 
 import { join } from 'node:path'
+import type { Database, Statement } from 'better-sqlite3'
 import { wipe } from '../../base/secret.ts'
 import { createStepSize, threadMs } from '../../base/step-size.ts'
 import { deriveSealKey } from '../../crypto/seal.ts'
@@ -75,6 +76,7 @@ export function openStore(options: StoreOptions): ChatStore {
   const { database, transaction } = chat.sealed
   indexInSlices(chat.sealed, words)
   const things = prepareThings(database)
+  const prepared = preparedOnce(database)
   return {
     things,
     messages: prepareMessages(database, words),
@@ -86,7 +88,7 @@ export function openStore(options: StoreOptions): ChatStore {
     files: prepareFiles(files.sealed),
     transaction,
     clearLog: chat.sealed.clearLog,
-    select: <T>(sql: string, parameters: readonly unknown[]) => database.prepare(sql).all(...parameters) as T[],
+    select: <T>(sql: string, parameters: readonly unknown[]) => prepared(sql).all(...parameters) as T[],
     get commits() {
       return chat.sealed.commits
     },
@@ -103,6 +105,21 @@ export function openStore(options: StoreOptions): ChatStore {
     },
   }
 }
+
+/** Statements of narrows are few that come again and again. */
+function preparedOnce(database: Database): (sql: string) => Statement {
+  const statements = new Map<string, Statement>()
+  return (sql) => {
+    const known = statements.get(sql)
+    if (known !== undefined) return known
+    if (statements.size === STATEMENTS_MAX) statements.clear()
+    const statement = database.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+}
+
+const STATEMENTS_MAX = 100
 
 /** What the index of words lacks, or has under names of before, so that others go on between. */
 function indexInSlices({ database, transaction }: SealedDatabase, words: Words): void {

@@ -1,8 +1,8 @@
 /**
  * Which messages have a word: an index in SQLite's FTS5, which keeps words and no texts. Of a message there are the words of
- * its HTML, those of the name that its topic had when it was sent and, as words of a column of their own, what it keeps for
- * life: whom it was sent by, to which recipient and in which topic. So a move changes nothing here at first: names of topics
- * whose messages may be under others are in an index beside it, until these are under the name of their topic again.
+ * its HTML, those of the name that its topic had when it was sent and, as words that no text has, what it keeps for life:
+ * whom it was sent by, to which recipient and in which topic. So a move changes nothing here at first: names of topics whose
+ * messages may be under others are in an index beside it, until these are under the name of their topic again.
  *
  * Whoever removes a row has to say again what its words were, so all rows are made anew when they would be others: by another
  * version of search/words.ts, or of Unicode. Meanwhile there is no index, but for those who make it.
@@ -12,7 +12,7 @@ import type { Database } from 'better-sqlite3'
 import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
 
 /** To be raised with each change of what words are. */
-const WORDS_VERSION = 2
+const WORDS_VERSION = 3
 const VERSION = WORDS_VERSION * 10_000 + Number(process.versions.unicode?.replace('.', ''))
 
 /** Words that follow each other in a text. */
@@ -23,11 +23,19 @@ export interface Wanted {
 }
 
 /** What a message keeps for life, as a word. */
-export const sentTo = (recipient: number): string => `c${recipient}`
-export const sentIn = (topic: number): string => `t${topic}`
-export const sentBy = (user: number): string => `s${user}`
+export const sentTo = (recipient: number): string => keptAs(0, recipient)
+export const sentIn = (topic: number): string => keptAs(1, topic)
+export const sentBy = (user: number): string => keptAs(2, user)
 /** One of the bits of what its content has: see realm/messages/bits.ts. */
-export const having = (bit: number): string => `b${bit}`
+export const having = (bit: number): string => keptAs(3, bit)
+/** Which no message has. */
+const NOWHERE = keptAs(4, 0)
+
+/** Of two private-use characters, which no word of a text has: too short for the index of beginnings. */
+function keptAs(kind: number, id: number): string {
+  const [from, digit] = [0xf0000 + kind * 0x1000, 0xf000]
+  return String.fromCodePoint(from + Math.floor(id / digit), 0x100000 + (id % digit))
+}
 
 /** Of these bits; what others tell may change while the text stays. */
 const INDEXED_BITS = [1, 2, 4] as const // an attachment, a picture, a link
@@ -66,15 +74,15 @@ export interface Words {
 
 /** To be opened outside of changes. */
 export function prepareWords(database: Database): Words {
-  const addRow = database.prepare('INSERT INTO words (rowid, text, scope) VALUES (?, ?, ?)')
-  const removeRow = database.prepare("INSERT INTO words (words, rowid, text, scope) VALUES ('delete', ?, ?, ?)")
+  const addRow = database.prepare('INSERT INTO words (rowid, text) VALUES (?, ?)')
+  const removeRow = database.prepare("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)")
   const addTopicRow = database.prepare('INSERT INTO topic_words (rowid, text) VALUES (?, ?)')
   const removeTopicRow = database.prepare("INSERT INTO topic_words (topic_words, rowid, text) VALUES ('delete', ?, ?)")
   const hasTopic = database.prepare('SELECT 1 FROM topic_words WHERE rowid = ?').pluck()
   const topicsWith = database
     .prepare<[string, number], number>('SELECT rowid FROM topic_words WHERE topic_words MATCH ? LIMIT ?')
     .pluck()
-  const indexMessage = (message: IndexedMessage): void => void addRow.run(message.id, textOf(message), scopeOf(message))
+  const indexMessage = (message: IndexedMessage): void => void addRow.run(message.id, indexedOf(message))
   const counter = prepareCounter(database)
   const following = database.prepare<[number, number], IndexedMessage>(
     `SELECT messages.id, sender, birth, origin, bits, html, coalesce(name, '') AS named
@@ -100,7 +108,7 @@ export function prepareWords(database: Database): Words {
   }
 
   function remove(message: IndexedMessage): void {
-    if (has(message)) removeRow.run(message.id, textOf(message), scopeOf(message))
+    if (has(message)) removeRow.run(message.id, indexedOf(message))
   }
 
   function complete(messages: number): void {
@@ -185,16 +193,17 @@ function prepareCounter(database: Database) {
   }
 }
 
-const textOf = ({ named, html }: IndexedMessage): string => indexed([...wordsOf(named), ...wordsOfHtml(html)])
+const indexedOf = (message: IndexedMessage): string =>
+  [indexed(wordsOf(message.named)), indexed(wordsOfHtml(message.html)), keptOf(message)].join(' ')
 
-function scopeOf({ sender, birth, origin, bits }: IndexedMessage): string {
+function keptOf({ sender, birth, origin, bits }: IndexedMessage): string {
   const had = INDEXED_BITS.filter((bit) => (bits & bit) !== 0).map(having)
   return [sentTo(birth), sentBy(sender), ...(origin === 0 ? [] : [sentIn(origin)]), ...had].join(' ')
 }
 
 /** Whether the index has the same words for both. */
 export const isIndexedAs = (message: IndexedMessage, other: IndexedMessage): boolean =>
-  message.html === other.html && scopeOf(message) === scopeOf(other)
+  message.html === other.html && keptOf(message) === keptOf(other)
 
 const indexed = (words: readonly Word[]): string => words.map(({ text }) => asToken(text)).join(' ')
 
@@ -204,9 +213,6 @@ const asToken = (word: string): string => word.replace(/[^a-z0-9\u0080-\u{10ffff
 /** In FTS5's language. */
 const expressionOf = ({ words, isPrefix }: Wanted): string => `"${words.map(asToken).join(' ')}"${isPrefix ? ' *' : ''}`
 
-/** Which no message has. */
-const NOWHERE = 'none'
-
 /** All that a message must have: each `wanted` in its text or its topic's name, or one of the `topics`; and one of each scope. */
 export interface WordQuery {
   readonly wanted: readonly (Wanted & { readonly topics: readonly string[] })[]
@@ -215,11 +221,9 @@ export interface WordQuery {
 
 /** What `words MATCH` takes; null where no word is wanted. */
 export function matchOf({ wanted, scopes }: WordQuery): string | null {
-  const inScope = (tokens: readonly string[]): string =>
-    `scope : (${(tokens.length === 0 ? [NOWHERE] : tokens).map((token) => `"${token}"`).join(' OR ')})`
-  const parts = wanted.map((part) => {
-    const inText = `text : ${expressionOf(part)}`
-    return part.topics.length === 0 ? `(${inText})` : `(${inText} OR ${inScope(part.topics)})`
-  })
-  return parts.length === 0 ? null : [...parts, ...scopes.map(inScope)].join(' AND ')
+  if (wanted.length === 0) return null
+  const oneOf = (expressions: readonly string[]): string => `(${expressions.join(' OR ')})`
+  const quoted = (words: readonly string[]): string[] => words.map((word) => `"${word}"`)
+  const parts = wanted.map((part) => oneOf([expressionOf(part), ...quoted(part.topics)]))
+  return [...parts, ...scopes.map((words) => oneOf(quoted(words.length === 0 ? [NOWHERE] : words)))].join(' AND ')
 }

@@ -38,11 +38,11 @@ MIGRATIONS.forEach((_, at) => {
         assert.equal(store.topics.newestMove(4), 1)
         const found = (word: string) => store.select('SELECT rowid FROM words WHERE words MATCH ?', [word])
         while (!store.words.isComplete) await turn()
-        assert.deepEqual(found('text : hello'), [{ rowid: 9 }])
-        assert.deepEqual(found('text : dinner'), [{ rowid: 9 }])
+        assert.deepEqual(found('hello'), [{ rowid: 9 }])
+        assert.deepEqual(found('dinner'), [{ rowid: 9 }])
         assert.deepEqual(store.words.topicsWith({ words: ['dinner'], isPrefix: false }, 2), [])
         store.transaction(() => store.messages.remove(9))
-        assert.deepEqual(found('text : hello'), [])
+        assert.deepEqual(found('hello'), [])
       } finally {
         store.close()
       }
