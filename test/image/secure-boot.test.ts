@@ -37,7 +37,7 @@ interface Device {
 }
 
 const switchOn = (t: TestContext, device: Device, more: { exitOnRestart?: boolean; snapshot?: boolean } = {}) =>
-  boot(t, first, { ...device, firmware: 'ovmf-secure', ...more })
+  boot(t, first, { ...device, firmware: 'ovmf-secure', cores: 1, ...more })
 
 async function start(t: TestContext, device: Device, work: (appliance: Appliance) => Promise<void>): Promise<void> {
   const appliance = await switchOn(t, device)

@@ -29,7 +29,7 @@ async function start(
   tpm: string | undefined,
   work: (device: Appliance) => Promise<void>,
 ) {
-  const device = await boot(t, image, { disk, tpm })
+  const device = await boot(t, image, { disk, tpm, cores: 1 })
   await device.answers()
   await work(device)
   await device.kill()

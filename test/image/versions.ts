@@ -50,10 +50,10 @@ function openProgram(path: string): Program {
   }
 }
 
-/** How the tests of updates switch a machine on: through UEFI, with the variables of this disk. */
+/** How the tests of updates switch a machine on: through UEFI, with the variables of this disk, and one core: see `boot`. */
 export function bootOptions(disk: string) {
   const variables = copyVariables('x64', join(disk, '..'))
-  return { disk, variables, firmware: 'ovmf', exitOnRestart: false } as const
+  return { disk, variables, firmware: 'ovmf', cores: 1, exitOnRestart: false } as const
 }
 
 /** Names and sizes of everything on the ESP of a disk, whose machine may run. */

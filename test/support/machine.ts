@@ -46,6 +46,9 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
 /**
  * Switches a machine on. It is killed with its test; what its console said is in dist/test-image/logs, and when the test
  * failed, what its processors were doing at the end.
+ *
+ * Tests of starts, signatures, the contract, confinement and power cuts have two cores. Where versions, keys and their order
+ * matter there is one, as the smallest devices have: two emulated ones wait for each other for a seventh of the time.
  */
 export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
   const { disk, firmware = 'direct', ...rest } = options

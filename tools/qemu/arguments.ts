@@ -31,6 +31,8 @@ export interface Hardware {
   /** Socket of swtpm. */
   tpmSocket?: string | undefined
   memoryMegabytes: number
+  /** Emulated processors; two when absent. */
+  cores?: number | undefined
   /** `tcg` emulates in software, `kvm` needs /dev/kvm. */
   accelerator: string
   /** A watchdog that resets the machine (i6300esb). */
@@ -91,7 +93,7 @@ export function argumentsOf(hardware: Hardware): string[] {
   return [
     ['-nodefaults', '-no-user-config', '-display', 'none'],
     machine(hardware),
-    ['-smp', CORES, '-m', String(hardware.memoryMegabytes)],
+    ['-smp', String(hardware.cores ?? CORES), '-m', String(hardware.memoryMegabytes)],
     boot(hardware),
     disk(hardware),
     network(hardware),
@@ -103,7 +105,7 @@ export function argumentsOf(hardware: Hardware): string[] {
   ].flat()
 }
 
-const CORES = '2'
+const CORES = 2
 
 /**
  * What can be emulated, without what makes emulation slow: five levels of page tables, each of which is walked in software,
