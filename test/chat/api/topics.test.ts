@@ -56,6 +56,28 @@ describe('Policies of topics', () => {
     assert.deepEqual((await old.events()).map(kind), [{ type: 'muted_topics', muted_topics: [] }])
   })
 
+  it('are at most 20,000 of one account; those that there are can be changed and taken back', async () => {
+    const { realm } = rig.chat
+    const userId = hamlet.user.id
+    const set = (topic: string, visibility_policy: number) => ({ stream_id, topic, visibility_policy })
+    const held = () => realm.state.userTopicsOf.get(userId).size
+    const topics = Array.from({ length: 20_000 - held() }, (_, number) => `many ${number}`)
+    realm.change((turn) => {
+      for (const topicName of topics)
+        turn.put('userTopic', { userId, channelId: stream_id, topicName, lastUpdated: now, policy: 1 })
+    })
+    await hamlet.refused('BAD_REQUEST', 'POST', '/user_topics', set('one more', 3))
+    const muting = { stream_id, topic: 'one more', op: 'add' }
+    await hamlet.refused('BAD_REQUEST', 'PATCH', '/users/me/subscriptions/muted_topics', muting)
+    await hamlet.post('/user_topics', set('MANY 0', 2))
+    await hamlet.post('/user_topics', set('many 1', 0))
+    await hamlet.post('/user_topics', set('one more', 3))
+    realm.change((turn) => {
+      for (const { channelId, topicName } of [...realm.state.userTopicsOf.get(userId).values()])
+        if (topicName.startsWith('many')) turn.remove('userTopic', `${userId}:${channelId}:${topicName}`)
+    })
+  })
+
   it('are refused where the channel is unknown or a value is wrong', async () => {
     const good = { stream_id, topic: 'x', visibility_policy: 1 }
     await hamlet.refused('BAD_REQUEST', 'POST', '/user_topics', { ...good, stream_id: 9999 })
