@@ -16,6 +16,7 @@ import { sightOf } from '../realm/messages/sight.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
 import { senderSightOf } from '../realm/users/access.ts'
+import type { MessageRow } from '../store/messages.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
 
@@ -107,7 +108,7 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       const marking = asMarking(given)
       const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
       const { me } = request
-      const ids = readable(realm, me, found.ids)
+      const ids = readable(realm, me, found.ids).map(({ id }) => id)
       const { changed, ignoredChannels } = markMessages(realm, me, ids, marking)
       return {
         processed_count: ids.length,
@@ -147,11 +148,11 @@ function refuseRange(sent: ReadonlySet<string>): void {
 }
 
 /** Those that are still there and his to read. */
-function readable(realm: Realm, me: User | null, ids: readonly number[]): number[] {
+function readable(realm: Realm, me: User | null, ids: readonly number[]): MessageRow[] {
   const sight = sightOf(realm, me)
-  return ids.filter((id) => {
+  return ids.flatMap((id) => {
     const row = realm.store.messages.get(id)
-    return row !== undefined && sight.canRead(row)
+    return row !== undefined && sight.canRead(row) ? [row] : []
   })
 }
 
@@ -165,12 +166,9 @@ function messagesOf(
   const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
   const senderSight = senderSightOf(realm, me)
-  return readable(realm, me, ids).map((id) => {
-    const row = realm.store.messages.get(id)!
-    return {
-      ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
-      flags: reader?.flags(row) ?? ['read', 'historical'],
-      ...(search !== null && matches(realm, row, search)),
-    }
-  })
+  return readable(realm, me, ids).map((row) => ({
+    ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
+    flags: reader?.flags(row) ?? ['read', 'historical'],
+    ...(search !== null && matches(realm, row, search)),
+  }))
 }

@@ -26,6 +26,18 @@ describe('Words of a text', () => {
   }
 })
 
+describe('A text of ASCII', () => {
+  it('has the words, in the places, that it has beside other characters', () =>
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii', maxLength: 60 }), (text) => {
+        const beside = wordsOf(`${text} é`)
+        assert.deepEqual(beside.pop(), { text: 'é', from: text.length + 1, to: text.length + 2 })
+        assert.deepEqual(wordsOf(text), beside)
+      }),
+      { numRuns: 2000 },
+    ))
+})
+
 describe('A search', () => {
   const html = '<p>The quick <strong>brown</strong> fox &amp; 日本語, <a href="/fence">jumps</a></p>'
   const CASES: readonly [search: string, isFound: boolean][] = [
