@@ -219,7 +219,7 @@ async function checkKeys(appliance: Appliance): Promise<void> {
   }
 }
 
-/** The data partition reaches to the end of the disk, and its file system is in order. */
+/** The data partition reaches to the end of the disk, its file system is in order, and no etcd was ever started: the device is alone. */
 function checkDisk(t: TestContext, disk: string): void {
   const { startBytes, endBytes } = findData(disk)
   assert.ok(endBytes > DISK_BYTES - MEBIBYTE, `ends at ${endBytes}`)
@@ -227,6 +227,9 @@ function checkDisk(t: TestContext, disk: string): void {
   const parameters = [`if=${disk}`, `of=${partition}`, 'bs=1M', `skip=${startBytes / MEBIBYTE}`]
   execFileSync('dd', [...parameters, 'conv=sparse', 'status=none'])
   execFileSync('e2fsck', ['-f', '-n', partition], { stdio: 'pipe' })
+  const names = execFileSync('debugfs', ['-R', 'ls -p /', partition], { encoding: 'utf8', stdio: 'pipe' })
+  assert.match(names, /\/store\//)
+  assert.doesNotMatch(names, /\/etcd\//)
 }
 
 function findData(disk: string): { startBytes: number; endBytes: number } {
