@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-image-lives test-slow build lint attack bench soak ct clean
+.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-image-lives test-slow build lint attack bench soak soak-cluster ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make bench      measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
 	@echo '                BEFORE=commit also compares with that version, side by side'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
+	@echo 'make soak-cluster  the same in a cluster, of which one member is a device in QEMU; as root, MINUTES=60 MEMORY=1024 KEYS=100000'
 	@echo 'make ct         look for timing leaks of RSA and the curves on both engines, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
 
@@ -159,6 +160,12 @@ bench: node_modules/.package-lock.json
 MINUTES ?= 60
 soak: node_modules/.package-lock.json
 	$(NODE) tools/soak.ts --minutes=$(MINUTES)
+
+# A network of its own, which takes root: that of this computer is left alone. MINUTES=60 MEMORY=512 KEYS=20000 for the small one.
+KEYS ?= 100000
+soak-cluster: node_modules/.package-lock.json
+	COFFER_SOAK_MINUTES=$(MINUTES) COFFER_SOAK_MEMORY=$(if $(filter file,$(origin MEMORY)),1024,$(MEMORY)) COFFER_SOAK_KEYS=$(KEYS) \
+	  unshare --net $(NODE) test/image/soak/cluster.ts
 
 ct: node_modules/.package-lock.json
 	rm -f tools/ct/log.txt

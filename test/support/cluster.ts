@@ -62,6 +62,8 @@ export interface ClusterOptions {
   count?: number
   /** Something stands between the etcds, which can keep them from each other. */
   isApart?: boolean
+  /** Of all nodes, instead of some of 127.0.0.0/8. */
+  addresses?: readonly string[]
 }
 
 export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
@@ -85,9 +87,9 @@ export async function startCluster(t: Ending, options: ClusterOptions = {}): Pro
 }
 
 /** Each alone, fit for members, and with a backup passphrase; they open by themselves after a start. */
-export async function startNodes(t: Ending, { count = 3, isApart = false }: ClusterOptions): Promise<Cluster> {
+export async function startNodes(t: Ending, options: ClusterOptions): Promise<Cluster> {
+  const { count = options.addresses?.length ?? 3, isApart = false } = options
   const ca = createClusterCa(t)
-  const network = randomNetwork()
   const program = await buildForTests()
   const passage = makeDataDirectory(t)
   chmodSync(passage, 0o711)
@@ -101,25 +103,31 @@ export async function startNodes(t: Ending, { count = 3, isApart = false }: Clus
     return nodes[pids.indexOf(pid ?? -1)]?.name
   })
   t.after(() => partition.close())
+  const network = randomNetwork()
   for (let n = 1; n <= count; n++) {
-    const address = `${network}.${n}`
+    const address = options.addresses?.[n - 1] ?? `${network}.${n}`
     const found = isApart ? `${network}.${n + FORWARDED}` : address
     nodes.push(createNode(t, { program, address, found, dataDirectory: join(passage, String(n)) }))
     const port = PEER_PORT
     if (isApart) partition.forward(address, { host: found, port }, { host: address, port })
   }
-  await Promise.all(nodes.map((node) => prepare(node, ca)))
+  // Connections to an address of this computer come from that address, but within 127.0.0.0/8.
+  const sources = options.addresses ?? [LOOPBACK]
+  await Promise.all(nodes.map((node) => prepare(node, ca, sources)))
   return { nodes, ca, partition }
 }
 
-async function prepare(node: ClusterNode, ca: ClusterCa): Promise<void> {
+async function prepare(node: ClusterNode, ca: ClusterCa, sources: readonly string[]): Promise<void> {
   await until('answer', () => node.call('GET', '/health/state').catch(() => null))
   await provision(node)
-  await equip(node, ca)
+  await equip(node, ca, sources)
 }
 
-/** What a node needs before it joins: its address, a certificate for it, a backup passphrase. It starts unattended from then on. */
-export async function equip(node: Peer, ca: ClusterCa): Promise<void> {
+/**
+ * What a node needs before it joins: its address, a certificate for it and for those that its connections come from, a backup
+ * passphrase. It starts unattended from then on.
+ */
+export async function equip(node: Peer, ca: ClusterCa, sources: readonly string[] = [LOOPBACK]): Promise<void> {
   const { hostname: ipAddress } = new URL(node.peerUrl)
   const network = { ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' }
   await expect(204, node.call('PUT', '/config/network', { as: ADMIN, json: network }))
@@ -128,7 +136,7 @@ export async function equip(node: Peer, ca: ClusterCa): Promise<void> {
     node.call('POST', '/config/tls/csr.pem', { as: ADMIN, json: { commonName: 'node' } }),
   )
   const type = 'application/x-pem-file'
-  const certificate = ca.sign(wanted.text(), ipAddress, LOOPBACK)
+  const certificate = ca.sign(wanted.text(), ipAddress, ...sources)
   await expect(201, node.call('PUT', '/config/tls/cert.pem', { as: ADMIN, body: certificate, type }))
   await expect(201, node.call('PUT', '/config/tls/cluster-ca.pem', { as: ADMIN, body: ca.certificate, type }))
   const passphrase = { newPassphrase: BACKUP_PASSPHRASE, currentPassphrase: '' }
@@ -145,7 +153,10 @@ export interface Invitation {
 /** Learner, member, Operational. */
 export async function bringIn(member: Peer, node: Peer): Promise<void> {
   const { id, json } = await register(member, node)
-  await expect(204, node.call('POST', '/cluster/join', { as: ADMIN, json }))
+  await until('join', async () => {
+    const reply = await node.call('POST', '/cluster/join', { as: ADMIN, json })
+    return /does not answer/.test(reply.text()) ? null : expect(204, Promise.resolve(reply)) // it goes on where it was
+  })
   await promote(member, id)
   await unlock(node)
   await expect(204, node.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))

@@ -71,16 +71,13 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
     if (processors !== '') t.diagnostic(processors)
   })
 
-  const target = { host: '127.0.0.1', port: machine.apiPort }
-  const call = (method: string, path: string, call?: Call) =>
-    request(target, method, targetOf(path), { timeoutMs: PATIENCE_MS, ...call })
+  const client = clientAt(machine.apiPort)
   return {
     ...machine,
-    call,
-    state: () => stateOf({ call }),
+    ...client,
     answers: async () => {
       // None before the console names the address: early ones hang, many hold up the guest.
-      await untilAlive({ ...machine, call }, () => machine.output().includes('https://'))
+      await untilAlive({ ...machine, ...client }, () => machine.output().includes('https://'))
       return Math.round(performance.now() - switchedOn)
     },
   }
@@ -88,6 +85,14 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
 
 const kernelFor = async ({ kernel }: Image, { tpm }: BootOptions): Promise<Kernel> =>
   tpm === undefined ? { ...kernel, image: await unpackedKernel(kernel.image) } : kernel
+
+/** Of whatever machine this port leads to. */
+export function clientAt(port: number, host = '127.0.0.1'): Pick<Appliance, 'call' | 'state'> {
+  const target = { host, port }
+  const call = (method: string, path: string, call?: Call) =>
+    request(target, method, targetOf(path), { timeoutMs: PATIENCE_MS, ...call })
+  return { call, state: () => stateOf({ call }) }
+}
 
 /** Asks one request at a time, and none before `mayAsk`. Fails at once when the machine ends. */
 export async function untilAlive(

@@ -47,8 +47,8 @@ export interface Hardware {
   forwards: [here: number, guest: number][]
   /** The guest reaches nothing outside. */
   isolated: boolean
-  /** Instead of a network of its own with these forwards: a Unix socket that carries frames. */
-  cable?: { socket: string; macAddress: string } | undefined
+  /** Instead of a network of its own with these forwards: a Unix socket that carries frames, or a tap device of this computer. */
+  cable?: (({ socket: string } | { tap: string }) & { macAddress: string }) | undefined
   extra?: string[] | undefined
 }
 
@@ -153,10 +153,13 @@ function network({ guestAddress, forwards, isolated, cable, physical }: Hardware
   const own = forwards.map(([here, guest]) => ({ here, address: guestAddress, guest }))
   const address = cable === undefined ? '' : `,mac=${cable.macAddress}`
   return [
-    ...['-netdev', cable === undefined ? userNetwork({ forwards: own, isolated }) : `stream,id=net,${endOf(cable)}`],
+    ...['-netdev', cable === undefined ? userNetwork({ forwards: own, isolated }) : cableNetwork(cable)],
     ...['-device', `${physical ? 'e1000e' : 'virtio-net-pci'},netdev=net,romfile=${address}`],
   ]
 }
+
+const cableNetwork = (cable: NonNullable<Hardware['cable']>): string =>
+  'tap' in cable ? `tap,id=net,ifname=${escaped(cable.tap)},script=no,downscript=no` : `stream,id=net,${endOf(cable)}`
 
 /** The end of a cable at a machine: the other one is there already. */
 export const endOf = ({ socket }: { socket: string }): string =>
