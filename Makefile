@@ -164,6 +164,7 @@ soak: node_modules/.package-lock.json
 # A network of its own, which takes root: that of this computer is left alone. MINUTES=60 MEMORY=512 KEYS=20000 for the small one.
 KEYS ?= 100000
 soak-cluster: node_modules/.package-lock.json
+	$(NODE) test/image/soak/image.ts
 	COFFER_SOAK_MINUTES=$(MINUTES) COFFER_SOAK_MEMORY=$(if $(filter file,$(origin MEMORY)),1024,$(MEMORY)) COFFER_SOAK_KEYS=$(KEYS) \
 	  unshare --net $(NODE) test/image/soak/cluster.ts
 

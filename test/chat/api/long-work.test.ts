@@ -282,9 +282,10 @@ describe('Long work', () => {
     await leave(() => hamlet.patch('/users/me/subscriptions', { delete: ['verona'] }))
 
     await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'verona' }] })
+    const gone = unread() // numbers of messages that were deleted
     fill(8)
     const refused = { subscriptions: ['verona'], principals: [hamlet.user.id] }
     await cordelia.refused('BAD_REQUEST', 'DELETE', '/users/me/subscriptions', refused)
-    assert.equal(unread(), 6, 'of whom nobody may remove nothing is marked')
+    assert.equal(unread() - gone, 6, 'of whom nobody may remove nothing is marked')
   })
 })

@@ -25,9 +25,9 @@ import { ADMIN, ADMIN_PASSPHRASE, expect, UNLOCK_PASSPHRASE } from '../../suppor
 import { bringIn, type ClusterNode, equip, type Peer, startNodes, until } from '../../support/cluster.ts'
 import { boot, clientAt } from '../../support/machine.ts'
 import { ROOT } from '../../support/made-once.ts'
-import { bundleWith } from '../entries.ts'
-import { buildImage, makeDirectory, needsGo } from '../images.ts'
+import { makeDirectory, needsGo } from '../images.ts'
 import { makeProvisionedDisk } from '../provisioned.ts'
+import { soakImage } from './image.ts'
 import { MARK, type Sample } from './sample.ts'
 
 const MINUTE_MS = 60_000
@@ -38,7 +38,6 @@ const [minutes, memoryMegabytes, keys] = ['MINUTES', 'MEMORY', 'KEYS'].map((name
 const ADDRESS = '192.168.1.1' // of the device
 const OTHERS = ['192.168.1.2', '192.168.1.3'] // on this computer
 const TAP = 'coffer0'
-const BUNDLE = join(ROOT, 'dist/test-image/soak')
 const CLIENTS = 16
 const WARM_UP_SHARE = 0.15 // of the time: what is warmed up then is no growth
 const HOST_PAUSE_MS = 1000 // between two changes at another member
@@ -55,8 +54,7 @@ test(`${minutes} minutes of mixed use of a device of ${memoryMegabytes} MB with 
   timeout: minutes * MINUTE_MS + 3_600_000,
 }, async (t) => {
   makeNetwork()
-  await bundleWith({ 'boot/device/main.ts': 'soak/device.ts' }, BUNDLE)
-  const image = await buildImage({ bundle: BUNDLE })
+  const image = await soakImage()
   useEtcdOfImage(t)
   const { nodes, ca } = await startNodes(t, { addresses: OTHERS })
   const [first, second] = nodes as [ClusterNode, ClusterNode]
