@@ -4,6 +4,7 @@
  */
 
 import type { ChatStore } from '../store/store.ts'
+import { firstRow, ID_OF_ROW, PLACE_OF_ROW, placeDigits } from '../store/words.ts'
 
 /** Messages of one index, in the order of their ids. */
 export type Stream =
@@ -16,7 +17,7 @@ export type Stream =
   | { readonly by: 'history'; readonly user: number }
   | { readonly by: 'recipient' | 'topic' | 'sender'; readonly id: number }
   | { readonly by: 'mention'; readonly user: number; readonly bits: number }
-  /** Messages with words: as matchOf of store/words.ts asks for them. `births`: of those that were sent there. */
+  /** Messages with words: as matchOf of store/words.ts asks for them. `births`: of those that were sent there, and a few others. */
   | { readonly by: 'words'; readonly match: string; readonly births: readonly number[] | null }
 
 export type Lead =
@@ -76,10 +77,14 @@ export function readLead(
     const { sql, parameters } = streamQuery(only, direction, columns)
     return store.select(sql, [...parameters, bound, far, count])
   }
+  const boundsOf = ({ by }: Stream): readonly number[] => {
+    if (by !== 'words') return [bound, far]
+    return direction === 'older' ? [firstRow(bound), firstRow(far)] : [firstRow(bound + 1), firstRow(far + 1)]
+  }
   // A message may be in several of them, and is one; of most that they have no more than the id is read.
   const parts = lead.streams.map((stream) => streamQuery(stream, direction, 'messages.id'))
   const union = parts.map(({ sql }) => `SELECT * FROM (${sql})`).join(' UNION ')
-  const parameters = parts.flatMap(({ parameters }) => [...parameters, bound, far, count])
+  const parameters = parts.flatMap(({ parameters }, n) => [...parameters, ...boundsOf(lead.streams[n]!), count])
   const ids = `SELECT id FROM (${union} ORDER BY id ${ORDER[direction]} LIMIT ?)`
   const sql = `SELECT ${columns} FROM messages WHERE id IN (${ids}) ORDER BY id ${ORDER[direction]}`
   return store.select(sql, [...parameters, count])
@@ -133,14 +138,16 @@ function streamQuery(
         parameters: [stream.user, stream.bits],
       }
     case 'words': {
-      // As an integer: FTS5 goes past every row up to any other number. `+`: one look at the index, not one for each of them.
-      const id = 'CAST(? AS INTEGER)'
-      const isSentThere = 'AND +birth IN (SELECT value FROM json_each(?))'
+      // As integers: FTS5 goes past every row up to any other number.
+      const rows = {
+        older: 'words.rowid < CAST(? AS INTEGER) AND words.rowid >= CAST(? AS INTEGER)',
+        newer: 'words.rowid >= CAST(? AS INTEGER) AND words.rowid < CAST(? AS INTEGER)',
+      }
+      const places = stream.births === null ? '' : `AND ${PLACE_OF_ROW} IN (SELECT value FROM json_each(?))`
       return {
-        sql: `SELECT ${columns} FROM words CROSS JOIN messages INDEXED BY messages_sent_to ON messages.id = words.rowid
-          WHERE words MATCH ? ${stream.births === null ? '' : isSentThere} AND words.rowid ${BEYOND[direction]} ${id}
-          AND words.rowid ${UP_TO[direction]} ${id} ORDER BY words.rowid ${ORDER[direction]} LIMIT ?`,
-        parameters: [stream.match, ...(stream.births === null ? [] : [JSON.stringify(stream.births)])],
+        sql: `SELECT ${ID_OF_ROW} AS id FROM words WHERE words MATCH ? ${places} AND ${rows[direction]}
+          ORDER BY words.rowid ${ORDER[direction]} LIMIT ?`,
+        parameters: [stream.match, ...(stream.births === null ? [] : [JSON.stringify(stream.births.map(placeDigits))])],
       }
     }
   }

@@ -38,22 +38,28 @@ function searchedWords(text: string): string[] {
 
 /** Whether each part stands in the topic or in the content, which is HTML. */
 export function isFound(search: Search, topic: string, html: string): boolean {
-  if (!mayBeFound(search, `${topic}\n${html}`)) return false
-  const texts = [wordsOf(topic), wordsOfHtml(html)]
-  return search.every((part) => texts.some((words) => occurrences(part, words).next().done === false))
+  if (!search.every((part) => mayBeFound(part, html) || mayBeFound(part, topic))) return false
+  const ofHtml = wordsOfHtml(html)
+  const missing = search.filter((part) => !isAmong(part, ofHtml))
+  if (missing.length === 0) return true
+  const ofTopic = wordsOf(topic)
+  return missing.every((part) => isAmong(part, ofTopic))
 }
 
+const isAmong = (part: Part, words: readonly Word[]): boolean => occurrences(part, words).next().done === false
+
 /** Quickly, for nearly all texts: of ASCII alone, a word that is not in the text as it stands is nowhere in it. */
-function mayBeFound(search: Search, text: string): boolean {
+function mayBeFound({ words }: Part, text: string): boolean {
   if (!ASCII.test(text)) return true
   const lower = text.toLowerCase()
-  return search.every(({ words }) => words.every((word) => lower.includes(word)))
+  return words.every((word) => lower.includes(word))
 }
 
 const ASCII = /^[\t\n -~]*$/
 
 /** HTML with what is found of it in `<span class="highlight">`. */
 export function highlight(search: Search, html: string): string {
+  if (!search.some((part) => mayBeFound(part, html))) return html
   const words = wordsOfHtml(html)
   const found = new Set<Word>()
   for (const part of search) for (const at of occurrences(part, words)) for (const word of at) found.add(word)

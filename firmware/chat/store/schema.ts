@@ -101,8 +101,6 @@ const WORDS_OF_ALL_KINDS: readonly string[] = [
   'DROP TABLE words',
   `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
   `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`,
-  // Where what is found was sent to, without its row.
-  'CREATE INDEX messages_sent_to ON messages (id, birth)',
 ]
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */

@@ -4,10 +4,10 @@ import type { Database } from 'better-sqlite3'
 import type { Words } from './words.ts'
 
 export interface TopicRow {
-  id: number
-  recipient: number
-  name: string
-  folded: string
+  readonly id: number
+  readonly recipient: number
+  readonly name: string
+  readonly folded: string
 }
 
 /** Counted over all topics, ascending. */
@@ -38,6 +38,8 @@ export interface Topics {
   list(recipient: number): { id: number; name: string; maxId: number }[]
 }
 
+const KNOWN_MAX = 10_000 // rows kept in memory
+
 export function prepareTopics(database: Database, words: Words): Topics {
   const get = database.prepare<[number], TopicRow>('SELECT * FROM topics WHERE id = ?')
   const find = database.prepare<[number, string], TopicRow>('SELECT * FROM topics WHERE recipient = ? AND folded = ?')
@@ -59,18 +61,30 @@ export function prepareTopics(database: Database, words: Words): Topics {
     `SELECT id, name, (SELECT max(id) FROM messages WHERE topic = topics.id AND topic > 0) AS maxId
      FROM topics WHERE recipient = ? AND maxId IS NOT NULL ORDER BY maxId DESC`,
   )
+  const known = new Map<number, TopicRow>() // as they were committed, for pages of messages ask for the same again and again
+
+  function read(id: number): TopicRow | undefined {
+    const row = known.get(id) ?? get.get(id)
+    if (row === undefined || database.inTransaction) return row
+    if (known.size >= KNOWN_MAX) known.clear()
+    known.set(id, row)
+    return row
+  }
+
   return {
-    get: (id) => get.get(id),
+    get: read,
     find: (recipient, folded) => find.get(recipient, folded),
     newest: (id) => newest.get(id) ?? undefined,
     add: (recipient, name, folded) => Number(add.run(recipient, name, folded).lastInsertRowid),
     rename(id, recipient, name, folded) {
       words.renameTopic(id, get.get(id)!.name, name)
       rename.run(recipient, name, folded, id)
+      known.delete(id)
     },
     remove(id) {
       words.removeTopic(id, get.get(id)!.name)
       remove.run(id)
+      known.delete(id)
       removeMoves.run(id)
     },
     addMove: (topic, through, json) => Number(addMove.run(topic, through, json).lastInsertRowid),

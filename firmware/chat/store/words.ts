@@ -12,8 +12,21 @@ import type { Database } from 'better-sqlite3'
 import { type Word, wordsOf, wordsOfHtml } from '../search/words.ts'
 
 /** To be raised with each change of what words are. */
-const WORDS_VERSION = 3
+const WORDS_VERSION = 4
 const VERSION = WORDS_VERSION * 10_000 + Number(process.versions.unicode?.replace('.', ''))
+
+/**
+ * The row of a message: its id and, below it, digits of where it was sent to, so that most of what was sent elsewhere is passed over
+ * without a look at the message.
+ */
+const PLACES = 4096
+export const placeDigits = (birth: number): number => birth % PLACES
+/** The first row that a message with this id, or a later one, may have. */
+export const firstRow = (id: number): number => id * PLACES
+const rowOf = ({ id, birth }: { id: number; birth: number }): number => firstRow(id) + placeDigits(birth)
+/** Of the row of `words`, in SQL. */
+export const ID_OF_ROW = `words.rowid / ${PLACES}`
+export const PLACE_OF_ROW = `words.rowid % ${PLACES}`
 
 /** Words that follow each other in a text. */
 export interface Wanted {
@@ -82,7 +95,7 @@ export function prepareWords(database: Database): Words {
   const topicsWith = database
     .prepare<[string, number], number>('SELECT rowid FROM topic_words WHERE topic_words MATCH ? LIMIT ?')
     .pluck()
-  const indexMessage = (message: IndexedMessage): void => void addRow.run(message.id, indexedOf(message))
+  const indexMessage = (message: IndexedMessage): void => void addRow.run(rowOf(message), indexedOf(message))
   const counter = prepareCounter(database)
   const following = database.prepare<[number, number], IndexedMessage>(
     `SELECT messages.id, sender, birth, origin, bits, html, coalesce(name, '') AS named
@@ -108,7 +121,7 @@ export function prepareWords(database: Database): Words {
   }
 
   function remove(message: IndexedMessage): void {
-    if (has(message)) removeRow.run(message.id, indexedOf(message))
+    if (has(message)) removeRow.run(rowOf(message), indexedOf(message))
   }
 
   function complete(messages: number): void {

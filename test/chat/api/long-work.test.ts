@@ -7,6 +7,7 @@ import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { gaps, hasOrdinal } from '../../../firmware/chat/realm/runs.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import { ID_OF_ROW } from '../../../firmware/chat/store/words.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 
 const MESSAGES = process.env.COFFER_SLOW === undefined ? 6000 : 100_000
@@ -58,8 +59,10 @@ function fill(count: number, sender = rig.owner): void {
 /** Ids of the messages that the index has with a word. */
 const indexed = (word: string): number[] =>
   rig.chat.realm.store
-    .select<{ rowid: number }>('SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid', [`text : "${word}"`])
-    .map(({ rowid }) => rowid)
+    .select<{ id: number }>(`SELECT ${ID_OF_ROW} AS id FROM words WHERE words MATCH ? ORDER BY rowid`, [
+      `text : "${word}"`,
+    ])
+    .map(({ id }) => id)
 
 /** What `act` gives, and the longest that this thread has worked without letting others go on. */
 async function watched<T>(act: () => Promise<T>): Promise<{ answer: T; longestMs: number }> {

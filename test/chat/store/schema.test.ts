@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { openDatabase } from '../../../firmware/chat/store/database.ts'
 import { MIGRATIONS } from '../../../firmware/chat/store/schema.ts'
 import { openStore } from '../../../firmware/chat/store/store.ts'
+import { ID_OF_ROW } from '../../../firmware/chat/store/words.ts'
 import { deriveSealKey } from '../../../firmware/crypto/seal.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 
@@ -36,10 +37,10 @@ MIGRATIONS.forEach((_, at) => {
           1,
         )
         assert.equal(store.topics.newestMove(4), 1)
-        const found = (word: string) => store.select('SELECT rowid FROM words WHERE words MATCH ?', [word])
+        const found = (word: string) => store.select(`SELECT ${ID_OF_ROW} AS id FROM words WHERE words MATCH ?`, [word])
         while (!store.words.isComplete) await turn()
-        assert.deepEqual(found('hello'), [{ rowid: 9 }])
-        assert.deepEqual(found('dinner'), [{ rowid: 9 }])
+        assert.deepEqual(found('hello'), [{ id: 9 }])
+        assert.deepEqual(found('dinner'), [{ id: 9 }])
         assert.deepEqual(store.words.topicsWith({ words: ['dinner'], isPrefix: false }, 2), [])
         store.transaction(() => store.messages.remove(9))
         assert.deepEqual(found('hello'), [])
