@@ -35,6 +35,8 @@ export interface Adoption {
   readonly isPartial: boolean
   /** What lies here is what the head of its last change says. What is decided on anything else no node could adopt. */
   readonly isWhole: boolean
+  /** All that lies in etcd is on its way: it comes, or `catchUp` throws. */
+  readonly isReading: boolean
   /** What was missed cannot be told any more. */
   mustReadAll(): void
   /**
@@ -52,6 +54,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   let { n } = copy.head()
   let isPartial = false
   let isIncomplete = false // of what came since
+  let isReading = false
 
   const isWhole = (): boolean => !isPartial && !copy.isDamaged
 
@@ -78,12 +81,15 @@ export function createAdoption(options: AdoptionOptions): Adoption {
         row.remove()
       },
     }
+    isReading = true
     try {
       for await (const page of etcd.pages(generationPrefix(generation), revision, { isLocal }))
         if (!(await inSlices(compared(comparison, page), isWanted))) return false
       return await inSlices(comparison.adopt(adoption), isWanted)
     } catch (error) {
       throw refusalOf(error)
+    } finally {
+      isReading = false
     }
   }
 
@@ -110,6 +116,9 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     },
     get isWhole() {
       return isWhole()
+    },
+    get isReading() {
+      return isReading
     },
     mustReadAll() {
       isIncomplete = true

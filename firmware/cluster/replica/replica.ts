@@ -207,7 +207,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   function lose(): void {
     contact.note(false)
     proposals.refuse(noQuorum())
-    standing.noteDelay()
+    if (!adoption.isReading) standing.noteDelay() // a slow node that reads much is late with its own questions
   }
 
   function fail(error: unknown): void {

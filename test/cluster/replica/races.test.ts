@@ -148,6 +148,29 @@ test('a learner that takes long to read all follows once it is promoted, and doe
   )
 })
 
+test('a new node that is long in reading all is waited for, though it is late with its questions meanwhile', async (t) => {
+  let late = 0
+  let isReading = false
+  const [, b] = await pair(t, (etcd) => ({
+    async get(key, options) {
+      if (!isReading) return etcd.get(key, options)
+      late++
+      throw new EtcdError('unavailable', 'no answer in time')
+    },
+    async *pages(...these) {
+      isReading = true
+      await until('it was late several times', () => late > 5)
+      isReading = false
+      yield* etcd.pages(...these)
+    },
+  }))
+  b.patience = { ...PATIENCE, heartbeatMs: 1, openingMsMax: 0 }
+  start(b)
+  await b.replica.usable()
+  await until('it follows', () => b.replica.state === 'following')
+  await put(b, 'x', '2')
+})
+
 test('records are replaced by others only while whoever asks for it may do so', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), async (first) => put(first, 'x', '1'))
   const [a] = nodes as [Node, Node]
