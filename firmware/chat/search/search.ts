@@ -38,7 +38,8 @@ function searchedWords(text: string): string[] {
 
 /** Whether each part stands in the topic or in the content, which is HTML. */
 export function isFound(search: Search, topic: string, html: string): boolean {
-  if (!search.every((part) => mayBeFound(part, html) || mayBeFound(part, topic))) return false
+  const [mayHtmlHave, mayTopicHave] = [quickLook(html), quickLook(topic)]
+  if (!search.every((part) => mayHtmlHave(part) || mayTopicHave(part))) return false
   const ofHtml = wordsOfHtml(html)
   const missing = search.filter((part) => !isAmong(part, ofHtml))
   if (missing.length === 0) return true
@@ -48,18 +49,18 @@ export function isFound(search: Search, topic: string, html: string): boolean {
 
 const isAmong = (part: Part, words: readonly Word[]): boolean => occurrences(part, words).next().done === false
 
-/** Quickly, for nearly all texts: of ASCII alone, a word that is not in the text as it stands is nowhere in it. */
-function mayBeFound({ words }: Part, text: string): boolean {
-  if (!ASCII.test(text)) return true
+/** Whether a part may be in the text. Of ASCII alone, as nearly all are, a word that is not in it as it stands is nowhere in it. */
+function quickLook(text: string): (part: Part) => boolean {
+  if (!ASCII.test(text)) return () => true
   const lower = text.toLowerCase()
-  return words.every((word) => lower.includes(word))
+  return ({ words }) => words.every((word) => lower.includes(word))
 }
 
 const ASCII = /^[\t\n -~]*$/
 
 /** HTML with what is found of it in `<span class="highlight">`. */
 export function highlight(search: Search, html: string): string {
-  if (!search.some((part) => mayBeFound(part, html))) return html
+  if (!search.some(quickLook(html))) return html
   const words = wordsOfHtml(html)
   const found = new Set<Word>()
   for (const part of search) for (const at of occurrences(part, words)) for (const word of at) found.add(word)
