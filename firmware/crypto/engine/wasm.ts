@@ -2,8 +2,8 @@
 
 export type ValueType = 'i32' | 'i64' | 'f64' | 'v128'
 
-/** Encoded instructions. As an operand: code that leaves its value on the stack. */
-export type Code = readonly number[]
+/** Encoded instructions, a tree until its bytes are written. As an operand: code that leaves its value on the stack. */
+export type Code = Uint8Array | readonly (number | Code)[]
 
 /** A number stands for a constant of the type that the instruction expects. */
 export type Operand = Code | Local | number | bigint
@@ -17,16 +17,16 @@ export class Local {
   constructor(type: ValueType, index: number) {
     this.#type = type
     this.#index = unsigned(index)
-    this.get = [0x20, ...this.#index]
+    this.get = [0x20, this.#index]
   }
 
   set(value: Operand): Code {
-    return [...lower(value, this.#type), 0x21, ...this.#index]
+    return [lower(value, this.#type), 0x21, this.#index]
   }
 
   /** Sets and leaves the value on the stack. */
   tee(value: Operand): Code {
-    return [...lower(value, this.#type), 0x22, ...this.#index]
+    return [lower(value, this.#type), 0x22, this.#index]
   }
 }
 
@@ -51,7 +51,7 @@ export class WasmModule {
   /** A page is 64 KiB; the memory does not grow. */
   constructor(memoryPages: number) {
     this.#memoryPages = memoryPages
-    this.#exports.push([...name('memory'), 0x02, 0x00])
+    this.#exports.push([name('memory'), 0x02, 0x00])
   }
 
   /** Adds a function and returns how it is called, by itself too. `body` gets one local per parameter. */
@@ -69,16 +69,16 @@ export class WasmModule {
     }
     const self: Callee = (...operands) => {
       if (operands.length !== parameters.length) throw new Error(`${exported} takes ${parameters.length} operands`)
-      return [...operands.flatMap((operand, i) => lower(operand, parameters[i]!)), 0x10, ...index]
+      return [...operands.map((operand, i) => lower(operand, parameters[i]!)), 0x10, index]
     }
     const code = body(
       parameters.map((type, i) => new Local(type, i)),
       local,
       self,
-    ).flat()
-    this.#types.push([0x60, ...vector(parameters.map(valueType)), ...vector(results.map(valueType))])
-    this.#exports.push([...name(exported), 0x00, ...index])
-    this.#bodies.push(sized([...vector(locals), ...code, 0x0b]))
+    )
+    this.#types.push([0x60, vector(parameters.map(valueType)), vector(results.map(valueType))])
+    this.#exports.push([name(exported), 0x00, index])
+    this.#bodies.push(sized([vector(locals), code, 0x0b]))
     return self
   }
 
@@ -95,23 +95,23 @@ export class WasmModule {
   /** The module in binary format. */
   encode(): Uint8Array<ArrayBuffer> {
     const pages = unsigned(this.#memoryPages)
-    return Uint8Array.from([
-      ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
-      ...section(1, this.#types),
-      ...section(
+    return bytesOf([
+      [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
+      section(1, this.#types),
+      section(
         3,
         this.#bodies.map((_, i) => unsigned(i)),
       ),
-      ...section(5, [[0x01, ...pages, ...pages]]),
-      ...section(7, this.#exports),
-      ...section(10, this.#bodies),
+      section(5, [[0x01, pages, pages]]),
+      section(7, this.#exports),
+      section(10, this.#bodies),
     ])
   }
 }
 
 /** Operands, then an opcode with its immediates: for instructions that have no name below. */
 export function instruction(type: ValueType, operands: readonly Operand[], ...opcode: number[]): Code {
-  return [...operands.flatMap((operand) => lower(operand, type)), ...opcode]
+  return [...operands.map((operand) => lower(operand, type)), opcode]
 }
 
 export const i32 = {
@@ -180,7 +180,7 @@ export const v128 = {
   /** An i32: 1 unless all bits are zero. */
   anyTrue: (a: Operand): Code => instruction('v128', [a], 0xfd, 83),
   /** Two lanes with these 64 bits. */
-  constant: (low: bigint, high = low): Code => [0xfd, 0x0c, ...bytes64(low), ...bytes64(high)],
+  constant: (low: bigint, high = low): Code => [0xfd, 0x0c, bytes64(low), bytes64(high)],
 } as const
 
 export const i8x16 = {
@@ -190,7 +190,7 @@ export const i8x16 = {
 
 export const i32x4 = {
   splat: (a: Operand): Code => instruction('i32', [a], 0xfd, 17),
-  constant: (a: number, b = a, c = a, d = b): Code => [0xfd, 0x0c, ...new Uint8Array(Int32Array.of(a, b, c, d).buffer)],
+  constant: (a: number, b = a, c = a, d = b): Code => [0xfd, 0x0c, new Uint8Array(Int32Array.of(a, b, c, d).buffer)],
   eq: vectors(55),
   ne: vectors(56),
   gtS: vectors(59),
@@ -225,26 +225,26 @@ export const f64x2 = {
 
 /** Runs the body once, and again while the condition, an i32, is not zero. */
 export function repeatWhile(body: readonly Code[], condition: Code): Code {
-  return [0x03, 0x40, ...body.flat(), ...condition, 0x0d, 0x00, 0x0b]
+  return [0x03, 0x40, body, condition, 0x0d, 0x00, 0x0b]
 }
 
 /** Only for conditions that are not secret. */
 export function ifThen(condition: Operand, body: readonly Code[]): Code {
-  return [...lower(condition, 'i32'), 0x04, 0x40, ...body.flat(), 0x0b]
+  return [lower(condition, 'i32'), 0x04, 0x40, body, 0x0b]
 }
 
 /** Sets `bytes` bytes to a value. */
 export function memoryFill(address: Operand, value: Operand, bytes: Operand): Code {
-  return [...lower(address, 'i32'), ...lower(value, 'i32'), ...lower(bytes, 'i32'), 0xfc, 0x0b, 0x00]
+  return [lower(address, 'i32'), lower(value, 'i32'), lower(bytes, 'i32'), 0xfc, 0x0b, 0x00]
 }
 
 /** Copies `bytes` bytes; the ranges may overlap. */
 export function memoryCopy(to: Operand, from: Operand, bytes: Operand): Code {
-  return [...lower(to, 'i32'), ...lower(from, 'i32'), ...lower(bytes, 'i32'), 0xfc, 0x0a, 0x00, 0x00]
+  return [lower(to, 'i32'), lower(from, 'i32'), lower(bytes, 'i32'), 0xfc, 0x0a, 0x00, 0x00]
 }
 
 /** Unsigned LEB128. */
-export function unsigned(value: number): Code {
+export function unsigned(value: number): readonly number[] {
   const bytes: number[] = []
   let rest = value
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80)
@@ -260,17 +260,48 @@ declare const WebAssembly: {
 const VALUE_TYPES: Record<ValueType, number> = { i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b }
 
 const valueType = (type: ValueType): Code => [VALUE_TYPES[type]]
-const vector = (items: readonly Code[]): Code => [...unsigned(items.length), ...items.flat()]
-const sized = (content: Code): Code => [...unsigned(content.length), ...content]
-const section = (id: number, items: readonly Code[]): Code => [id, ...sized(vector(items))]
-const name = (text: string): Code => sized([...new TextEncoder().encode(text)])
+const vector = (items: readonly Code[]): Code => [unsigned(items.length), items]
+const section = (id: number, items: readonly Code[]): Code => [id, sized(vector(items))]
+const name = (text: string): Code => sized(new TextEncoder().encode(text))
+
+function sized(content: Code): Code {
+  const bytes = bytesOf(content)
+  return [unsigned(bytes.length), bytes]
+}
+
+function bytesOf(code: Code): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(lengthOf(code))
+  write(code, bytes, 0)
+  return bytes
+}
+
+function lengthOf(code: Code): number {
+  if (code instanceof Uint8Array) return code.length
+  let length = 0
+  for (const part of code) length += typeof part === 'number' ? 1 : lengthOf(part)
+  return length
+}
+
+/** Returns where it ends. */
+function write(code: Code, bytes: Uint8Array, at: number): number {
+  if (code instanceof Uint8Array) {
+    bytes.set(code, at)
+    return at + code.length
+  }
+  let end = at
+  for (const part of code) {
+    if (typeof part === 'number') bytes[end++] = part
+    else end = write(part, bytes, end)
+  }
+  return end
+}
 
 function lower(operand: Operand, type: ValueType): Code {
   if (operand instanceof Local) return operand.get
   if (typeof operand === 'object') return operand
-  if (type === 'i32') return [0x41, ...signed(BigInt.asIntN(32, BigInt(operand)))]
-  if (type === 'i64') return [0x42, ...signed(BigInt.asIntN(64, BigInt(operand)))]
-  if (type === 'f64') return [0x44, ...new Uint8Array(Float64Array.of(Number(operand)).buffer)]
+  if (type === 'i32') return [0x41, signed(BigInt.asIntN(32, BigInt(operand)))]
+  if (type === 'i64') return [0x42, signed(BigInt.asIntN(64, BigInt(operand)))]
+  if (type === 'f64') return [0x44, new Uint8Array(Float64Array.of(Number(operand)).buffer)]
   throw new Error('a vector constant has no number')
 }
 
@@ -294,16 +325,16 @@ function binary(type: ValueType, opcode: number) {
 
 /** The alignment hint is left at one byte: it changes nothing on the processors we run on. */
 function load(opcode: number) {
-  return (address: Operand, offset = 0): Code => [...lower(address, 'i32'), opcode, 0x00, ...unsigned(offset)]
+  return (address: Operand, offset = 0): Code => [lower(address, 'i32'), opcode, 0x00, unsigned(offset)]
 }
 
 function store(type: ValueType, opcode: number) {
   return (address: Operand, value: Operand, offset = 0): Code => [
-    ...lower(address, 'i32'),
-    ...lower(value, type),
+    lower(address, 'i32'),
+    lower(value, type),
     opcode,
     0x00,
-    ...unsigned(offset),
+    unsigned(offset),
   ]
 }
 
@@ -316,18 +347,21 @@ function vectorsOne(opcode: number) {
 }
 
 function shift(opcode: number) {
-  return (a: Operand, bits: Operand): Code => [...lower(a, 'v128'), ...lower(bits, 'i32'), 0xfd, ...unsigned(opcode)]
+  return (a: Operand, bits: Operand): Code => [lower(a, 'v128'), lower(bits, 'i32'), 0xfd, unsigned(opcode)]
 }
 
 function vectorLoad(opcode: number) {
-  return (address: Operand, offset = 0): Code => [...lower(address, 'i32'), 0xfd, opcode, 0x00, ...unsigned(offset)]
+  return (address: Operand, offset = 0): Code => [lower(address, 'i32'), 0xfd, opcode, 0x00, unsigned(offset)]
 }
 
 function vectorStore(opcode: number) {
   return (address: Operand, value: Operand, offset = 0): Code => [
-    ...lower(address, 'i32'),
-    ...lower(value, 'v128'),
-    ...[0xfd, opcode, 0x00, ...unsigned(offset)],
+    lower(address, 'i32'),
+    lower(value, 'v128'),
+    0xfd,
+    opcode,
+    0x00,
+    unsigned(offset),
   ]
 }
 

@@ -5,6 +5,7 @@
 
 import {
   type Callee,
+  type Code,
   f64,
   i32,
   i64,
@@ -46,7 +47,7 @@ export function defineModulus(module: WasmModule, layout: Layout, format: Format
       const value = i64.load(from!, k * PIECE_BYTES)
       return isSigned ? i64.sub(value, i64.and(i64.load(taken, k * PIECE_BYTES), subtracted!)) : value
     }
-    const read = (): readonly number[] =>
+    const read = (): Code =>
       Array.from({ length: toLimb }, (_, k) => i64.shl(piece(k), k * bits)).reduce(
         (sum, part) => i64.add(sum, part),
         up.get,
