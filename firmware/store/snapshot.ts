@@ -49,9 +49,10 @@ export function takeSnapshot(store: StoreFile, tables: readonly string[]): Snaps
     } finally {
       rmSync(path) // it lives on until it is closed, and no longer, however the process ends
     }
+    const rowIn = new Map(tables.map((table) => [table, rowReader(database, table)]))
     return {
       pages: (table) => pages(database, table),
-      row: (table, slot) => readRow(database, table, slot),
+      row: (table, slot) => rowIn.get(table)!(slot),
       close: () => unwatch(database, tables),
     }
   })
@@ -110,11 +111,14 @@ function* pages(database: Database, table: string): Generator<Row[]> {
   }
 }
 
-function readRow(database: Database, table: string, slot: bigint): Row | null {
-  const read = (from: string): { sealed: Uint8Array | null } | undefined =>
-    onDisk(() => database.prepare<[bigint], Row>(`SELECT sealed FROM ${from} WHERE slot = ?`).get(slot))
-  const row = read(`replaced."${formerOf(table)}"`) ?? read(`main."${table}"`)
-  return row?.sealed == null ? null : { slot, sealed: row.sealed }
+function rowReader(database: Database, table: string): (slot: bigint) => Row | null {
+  const [former, present] = [`replaced."${formerOf(table)}"`, `main."${table}"`].map((from) =>
+    database.prepare<[bigint], { sealed: Uint8Array | null }>(`SELECT sealed FROM ${from} WHERE slot = ?`),
+  )
+  return (slot) => {
+    const row = onDisk(() => former!.get(slot) ?? present!.get(slot))
+    return row?.sealed == null ? null : { slot, sealed: row.sealed }
+  }
 }
 
 function takePage(rows: Iterable<Row>): Row[] {
