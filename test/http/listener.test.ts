@@ -622,6 +622,20 @@ test('an idle connection is kept for its time, then closed', { timeout: 20_000 }
   assert.equal(await connection.end(), '')
 })
 
+test('a request that came before its connection was closed is answered, however busy the thread was', {
+  timeout: 20_000,
+}, async (t) => {
+  const { client } = await setup(t, { keepAliveMs: 400 })
+  const connection = await client()
+  connection.send(INFO)
+  assert.match((await connection.answer())!.headers['keep-alive'] ?? '', /^timeout=0$/)
+  await sleep(200)
+  await new Promise(setImmediate) // timers are next, and what has come is read after them
+  connection.send(INFO)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  assert.equal((await connection.answer())?.status, 200)
+})
+
 test('who stops in a body that nobody wants is stalled, not idle', { timeout: 20_000 }, async (t) => {
   const { client } = await setup(t, { stallMs: 200, keepAliveMs: 3_600_000, drainMs: 3_600_000 })
   const connection = await client()

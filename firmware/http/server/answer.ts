@@ -9,9 +9,12 @@ export interface AnswerOptions {
   isClosing: () => boolean
 }
 
+// Of the time for which an idle connection is kept: a client counts from when the answer has reached it.
+const ANNOUNCED_SHARE = 4 / 5
+
 /** The class that Node's server makes its answers of, those it gives by itself included. */
 export function createAnswerClass({ commonHeaders, keepAliveMs, isClosing }: AnswerOptions): typeof ServerResponse {
-  const keepAlive = `timeout=${Math.floor(keepAliveMs / 1000)}`
+  const keepAlive = `timeout=${Math.floor((keepAliveMs * ANNOUNCED_SHARE) / 1000)}`
   return class Answer extends ServerResponse {
     #continued = false
 

@@ -52,18 +52,27 @@ export interface Watch {
   stop(): void
 }
 
+const isIdle = ({ unanswered, last }: Client): boolean => unanswered.size === 0 && last?.complete !== false
+
 /** One sweep for all: timers that were set and cleared with each request would be a twentieth of its work. */
 export function watchClients({ stallMs, keepAliveMs }: Pick<ListenerLimits, 'stallMs' | 'keepAliveMs'>): Watch {
   const sockets = new Set<Socket>()
 
   function sweep(): void {
-    const nowMs = performance.now()
     for (const socket of sockets) {
-      const client = clientOf(socket)
-      const isIdle = client.unanswered.size === 0 && client.last?.complete !== false
-      setTimed(socket, !isIdle)
-      if (isIdle && nowMs - client.idleSinceMs > keepAliveMs) socket.destroy()
+      setTimed(socket, !isIdle(clientOf(socket)))
+      if (!isExpired(socket)) continue
+      // What has come while this thread was busy is read in the same turn, but after the timers.
+      const { bytesRead } = socket
+      setImmediate(() => {
+        if (isExpired(socket) && socket.bytesRead === bytesRead) socket.destroy()
+      })
     }
+  }
+
+  function isExpired(socket: Socket): boolean {
+    const client = clientOf(socket)
+    return isIdle(client) && performance.now() - client.idleSinceMs > keepAliveMs
   }
 
   function setTimed(socket: Socket, isTimed: boolean): void {
