@@ -77,6 +77,13 @@ export const WATCHDOGS: readonly string[] = [
 /** The kernel's own, which needs none. */
 export const SOFTWARE_WATCHDOG = 'softdog'
 
+/** SHA-256 by the processor's own instructions, for all that is read of the root file system is hashed. */
+const SHA256_MODULES: readonly string[] = [
+  'sha256_ssse3', // x64; also by AVX2 and SHA-NI, whichever it has
+  'sha256_arm64',
+  'sha2_ce', // arm64
+]
+
 /** What opens the root file system, and drivers of disks that are there at once: loaded in any case. */
 export const ROOT_MODULES: readonly string[] = [
   'virtio_pci',
@@ -84,6 +91,7 @@ export const ROOT_MODULES: readonly string[] = [
   'virtio_blk',
   'virtio_scsi',
   'nvme',
+  ...SHA256_MODULES,
   'dm_verity',
   'squashfs',
 ]

@@ -91,7 +91,7 @@ export function addModules(tree: Tree, { release }: Modules, modules: readonly M
   tree.set(`${directory}/modules.alias`, bytesOf(Buffer.from(aliases.join('')), 'coffer'))
 }
 
-const ELSEWHERE = ['sbsa_gwdt'] // of other architectures
+const ELSEWHERE = ['sbsa_gwdt', 'sha256_arm64', 'sha2_ce'] // of other architectures
 
 // The kernel takes - and _ in names of modules for the same.
 const nameOf = (path: string): string => basename(path.trim(), '.ko').replaceAll('-', '_')

@@ -183,7 +183,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
       exports.stop()
       exportKey.close()
       botCalls.stop()
-      const saved = events.save()
+      const saved = events.save((messageId) => store.messages.get(messageId) === undefined)
       events.close()
       try {
         store.transaction(() => {

@@ -43,17 +43,17 @@ export function takeSnapshot(store: StoreFile, tables: readonly string[]): Snaps
       database.transaction(() => {
         for (const table of tables) watch(database, table)
       })()
+      const rowIn = new Map(tables.map((table) => [table, rowReader(database, table)]))
+      return {
+        pages: (table) => pages(database, table),
+        row: (table, slot) => rowIn.get(table)!(slot),
+        close: () => unwatch(database, tables),
+      }
     } catch (error) {
       unwatch(database, tables)
       throw error
     } finally {
       rmSync(path) // it lives on until it is closed, and no longer, however the process ends
-    }
-    const rowIn = new Map(tables.map((table) => [table, rowReader(database, table)]))
-    return {
-      pages: (table) => pages(database, table),
-      row: (table, slot) => rowIn.get(table)!(slot),
-      close: () => unwatch(database, tables),
     }
   })
 }

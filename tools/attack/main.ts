@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 })
 const directory = mkdtempSync(join(tmpdir(), 'coffer-attack-'))
 const programs = join(directory, 'programs')
-let broken = 0
+const broken: string[] = []
 try {
   await bundle(programs)
   const backup = await attackersBackup()
@@ -41,8 +41,8 @@ try {
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
-console.log(broken === 0 ? 'All were held off.' : `${broken} succeeded.`)
-process.exit(broken === 0 ? 0 : 1)
+console.log(broken.length === 0 ? 'All were held off.' : `${broken.length} succeeded:\n${broken.join('\n')}`)
+process.exit(broken.length === 0 ? 0 : 1)
 
 function flooding(target: Target) {
   return measureFlood(target, OPERATOR, !options.untimed)
@@ -53,7 +53,7 @@ async function attempt(target: Target, { name, run }: Attack): Promise<void> {
   const late = wait(ATTACK_MS_MAX, { held: false, figures: `no end after ${ATTACK_MS_MAX / 1000} s` }, { ref: false })
   const failed = (error: Error) => ({ held: false, figures: error.message })
   const { held, figures } = await Promise.race([run(target).catch(failed), late])
-  if (!held) broken++
+  if (!held) broken.push(`${name}: ${figures}`)
   await settled(target.unlockAtConsole(UNLOCK)) // where an attack has locked it
   console.log(`${held ? 'held  ' : 'broken'}  ${name}: ${figures}`)
 }

@@ -15,7 +15,7 @@ import {
   readAll,
 } from './queue.ts'
 import { createQueueSet, type QueuedEvent } from './queue-set.ts'
-import { readQueue, saveQueue } from './saved-queue.ts'
+import { readQueue, saveQueue, toldMessage } from './saved-queue.ts'
 import type { Shape } from './shapes.ts'
 
 const ANSWERED_AT_ONCE_MAX = 64 // polls in one turn: a tenth of a millisecond each, and other requests wait meanwhile
@@ -62,8 +62,8 @@ export interface EventHub {
   queuesOf(userId: number): Iterable<Queue>
   /** Whether he has a queue: whom else nothing tells, nobody need look up what he may be told. */
   hears(userId: number): boolean
-  /** What `restore` takes. */
-  save(): { id: string; json: string }[]
+  /** What `restore` takes; without the words of messages that are gone. */
+  save(isGone: (messageId: number) => boolean): { id: string; json: string }[]
   restore(saved: readonly string[]): void
   /** Drops queues that nobody has polled for as long as they may live. */
   sweep(): void
@@ -202,6 +202,18 @@ export function createEventHub({
     return promise
   }
 
+  function save(isGone: (messageId: number) => boolean): { id: string; json: string }[] {
+    const known = new Map<Prepared, boolean>()
+    const isKept = (event: Prepared): boolean => {
+      if (!known.has(event)) {
+        const messageId = toldMessage(event)
+        known.set(event, messageId === null || !isGone(messageId))
+      }
+      return known.get(event)!
+    }
+    return Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue, isKept) }))
+  }
+
   function sweep(): void {
     const now = nowMs()
     for (const queue of queues.all())
@@ -232,7 +244,7 @@ export function createEventHub({
     },
     queuesOf: queues.ofUser,
     hears: queues.hasAnyOf,
-    save: () => Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue) })),
+    save,
     restore(saved) {
       for (const text of saved) queues.restore(readQueue(text, nowMs()))
     },

@@ -1,13 +1,16 @@
 /** A queue as text, for a stop and the next start. */
 
-import { createQueue, type Queue } from './queue.ts'
+import { createQueue, type Prepared, type Queue } from './queue.ts'
 import { internShape } from './shapes.ts'
 
-/** Nothing can be merged into an entry any more: whoever took it may have been cut off before he said so. */
-export function saveQueue(queue: Queue): string {
+/**
+ * Only what `isKept`. Nothing can be merged into an entry any more: whoever took it may have been cut off before he said so.
+ */
+export function saveQueue(queue: Queue, isKept: (event: Prepared) => boolean): string {
   const { id, userId, shape, allPublicStreams, narrow, clientName, lifespanMs, nextId, prunedId } = queue
   const eventTypes = queue.eventTypes === null ? null : [...queue.eventTypes]
-  const entries = queue.entries.map(({ id, prepared, tail }) => [id, prepared.text, tail] as const)
+  const kept = queue.entries.filter(({ prepared }) => isKept(prepared))
+  const entries = kept.map(({ id, prepared, tail }) => [id, prepared.text, tail] as const)
   return JSON.stringify({
     id,
     userId,
@@ -22,6 +25,15 @@ export function saveQueue(queue: Queue): string {
     entries,
   })
 }
+
+/** The message whose text an event tells, or told before it was edited; null for all else. */
+export function toldMessage({ text }: Prepared): number | null {
+  if (!TELLING.some((type) => text.startsWith(`{"type":"${type}",`))) return null
+  const event = JSON.parse(text) as { message?: { id: number }; message_id?: number }
+  return event.message?.id ?? event.message_id ?? null
+}
+
+const TELLING = ['message', 'update_message']
 
 type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
   Pick<Queue, 'nextId' | 'prunedId'> & { eventTypes: string[] | null; entries: [number, string, string][] }

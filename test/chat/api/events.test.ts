@@ -68,6 +68,25 @@ test('a queue of before goes on after a stop, with one restart event', async () 
   assert.deepEqual(others, [])
 })
 
+test('a queue that is kept over a stop does not tell the words of messages that were deleted', async () => {
+  const { owner } = rig
+  const queue = await owner.register()
+  const say = async (content: string): Promise<number> =>
+    (await owner.post('/messages', { type: 'direct', to: [owner.user.id], content })).id
+  const deleted = await say('nightingale')
+  const kept = await say('lark')
+  await owner.patch(`/messages/${deleted}`, { content: 'nightingale, edited' })
+  await owner.patch(`/messages/${kept}`, { content: 'lark, edited' })
+  await owner.delete(`/messages/${deleted}`)
+  rig.reopen()
+  const events = await queue.events()
+  assert.deepEqual(
+    events.map(({ type }) => type).filter((type) => type !== 'heartbeat'),
+    ['message', 'update_message', 'delete_message', 'restart'],
+  )
+  assert.doesNotMatch(JSON.stringify(events), /nightingale/)
+})
+
 test('E4: nobody gets a key without a password', async () => {
   const { status, body } = await rig.anonymous('POST', '/dev_fetch_api_key', { username: 'olivia@example.com' })
   assert.deepEqual([status, body.result, 'api_key' in body], [403, 'error', false])
