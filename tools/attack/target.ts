@@ -13,7 +13,7 @@ import { residentMib } from '../bench/harness.ts'
 
 const DEVICE_BYTES = 512 * 1024 * 1024
 const START_MS_MAX = 30_000
-const ANSWER_MS_MAX = 30_000
+export const ANSWER_MS_MAX = 30_000
 
 export const UNLOCK = 'unlock passphrase of the attack'
 export const ADMIN = 'admin:admin passphrase of the attack'
