@@ -7,7 +7,7 @@ import { COMMONEST, createTexts } from './chat-words.ts'
 import { quantile } from './harness.ts'
 import { watchTurns } from './turns.ts'
 
-const ANSWERED = '100' // messages, on either side of an anchor in the middle
+const ANSWERED = '50' // messages, on either side of an anchor in the middle: what the web client asks for first
 const WARM_UP = 20 // searches of a kind
 
 export interface SearchTimes {
