@@ -446,6 +446,33 @@ test('while one of two workers is being replaced the other works on', { timeout:
   ),
 )
 
+test('threads warm up one after the other, all of them', async () => {
+  const entry = file(
+    'warming.mjs',
+    `import { parentPort } from 'node:worker_threads'
+    const now = () => String(performance.timeOrigin + performance.now())
+    parentPort.on('message', (message) => {
+      if (message === 'close') parentPort.close()
+      if (message !== 'warm up') return
+      const began = now()
+      setTimeout(() => parentPort.postMessage({ wrong: [began, now()] }), 50)
+    })`,
+  )
+  const pool = createPool({ workers: 3, entry: pathToFileURL(entry) })
+  const spans: number[] = []
+  await new Promise<void>((resolve) => {
+    pool.onTested((span) => {
+      spans.push(...span.map(Number))
+      if (spans.length === 6) resolve()
+    })
+  })
+  assert.deepEqual(
+    spans,
+    spans.toSorted((a, b) => a - b),
+  )
+  await pool.close()
+})
+
 test('workers that cannot start fail every operation instead of hanging it, again and again', async () => {
   const pool = createPool({ workers: 2, entry: pathToFileURL(file('broken.mjs', 'throw new Error("no")')) })
   for (let round = 0; round < 2; round++) {

@@ -28,7 +28,7 @@ export interface Request {
 }
 
 /** A batch holds requests. */
-export type ToWorker = MessageBatch | { forget: number } | 'close'
+export type ToWorker = MessageBatch | { forget: number } | 'warm up' | 'close'
 
 export type FromWorker = 'ready' | Tested | Replies
 
@@ -52,8 +52,6 @@ export type Reply =
 
 export interface WorkerStart {
   epoch: SharedArrayBuffer
-  /** Whether this worker signs, runs each engine's first, slow calls while it has nothing to do, and tests it then. */
-  warm: boolean
   /** Added to the niceness of the thread. */
   nice: number
 }

@@ -24,6 +24,8 @@ export interface Job {
 export interface Thread {
   worker: Worker
   ready: boolean
+  /** Whether it runs each engine's first, slow calls while it has nothing to do, and tests it then. */
+  warmUp: 'due' | 'under way' | 'done'
   startedAtMs: number
   running: Map<number, Job>
   load: number
@@ -50,6 +52,7 @@ export function startThread(name: string, entry: URL, start: WorkerStart): Threa
   const thread: Thread = {
     worker,
     ready: false,
+    warmUp: 'due',
     startedAtMs: performance.now(),
     running: new Map(),
     load: 0,
@@ -60,6 +63,11 @@ export function startThread(name: string, entry: URL, start: WorkerStart): Threa
   // 'exit' follows. Of a cause the log shows kind, code and place: its text may quote numbers.
   worker.on('error', (error) => (thread.failure = error))
   return thread
+}
+
+export function warmUp(thread: Thread): void {
+  thread.warmUp = 'under way'
+  thread.worker.postMessage('warm up' satisfies ToWorker)
 }
 
 /** Puts the job into the outbox. Throws what reading the key throws; nothing has been given then. */

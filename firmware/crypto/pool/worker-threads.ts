@@ -1,7 +1,7 @@
 /** The threads of one queue: started as they are needed, replaced when they die or are found faulty, ended on a lock. */
 
 import type { FromWorker } from './messages.ts'
-import { depart, end, startThread, type Thread } from './worker-thread.ts'
+import { depart, end, startThread, type Thread, warmUp } from './worker-thread.ts'
 
 export interface ThreadsOptions {
   name: string
@@ -9,7 +9,7 @@ export interface ThreadsOptions {
   entry: URL
   /** Raised by the pool before `forgetAll` and `close`. */
   epoch: SharedArrayBuffer
-  /** Whether its workers sign, and warm up for that. */
+  /** Whether its workers sign, and warm up for that, one after the other. */
   signs?: boolean
   /** How far its threads stand back behind the others, as of nice(1). */
   nice?: number
@@ -57,11 +57,25 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
   }
 
   function spawn(): Thread {
-    const thread = startThread(name, entry, { epoch, warm: signs, nice })
+    const thread = startThread(name, entry, { epoch, nice })
     threads.add(thread)
-    thread.worker.on('message', (message: FromWorker) => onMessage(thread, message))
+    warmUpNext()
+    thread.worker.on('message', (message: FromWorker) => {
+      onMessage(thread, message)
+      if (typeof message === 'string' || !('wrong' in message)) return
+      thread.warmUp = 'done'
+      warmUpNext()
+    })
     thread.worker.on('exit', () => bury(thread))
     return thread
+  }
+
+  /** Two at a time would take twice as much from whatever else there is to do, and the second thread is needed later. */
+  function warmUpNext(): void {
+    const all = [...threads]
+    if (!signs || all.some((thread) => thread.warmUp === 'under way')) return
+    const next = all.find((thread) => thread.warmUp === 'due')
+    if (next !== undefined) warmUp(next)
   }
 
   function bury(thread: Thread): void {
@@ -76,6 +90,7 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
   function succeed({ startedAtMs }: Thread): void {
     if (performance.now() - startedAtMs < STABLE_MS) pauseStarts()
     if (!isPaused()) spawn()
+    warmUpNext()
     onFree()
   }
 

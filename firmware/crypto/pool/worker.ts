@@ -105,19 +105,29 @@ function serve(port: MessagePort): void {
     }
   }
 
+  const warmUp = ([step, ...steps]: readonly (() => void)[]): void => {
+    if (isClosed || step === undefined) return
+    const startedMs = performance.now()
+    step()
+    setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1), steps).unref()
+  }
+
   port.on('message', (message: ToWorker) => {
     if (message === 'close') {
       isClosed = true
       forgetAll()
       port.close()
-    } else if ('forget' in message) forget(message.forget)
+    } else if (message === 'warm up') setImmediate(warmUp, warmUpAndTest(port))
+    else if ('forget' in message) forget(message.forget)
     else answerAll(message)
   })
   if (start.nice > 0) standBack(start.nice)
   port.postMessage('ready' satisfies FromWorker)
-  if (!start.warm) return
+}
+
+function warmUpAndTest(port: MessagePort): (() => void)[] {
   const wrong: string[] = []
-  const steps = [
+  return [
     ...warmUpSteps(engine).map((step) => () => orNothing(step)),
     ...knownAnswers(engine).map(({ algorithm, isRight }) => () => {
       if (!orNothing(isRight)) wrong.push(algorithm)
@@ -125,13 +135,6 @@ function serve(port: MessagePort): void {
     () => port.postMessage({ wrong } satisfies FromWorker),
     collectGarbage,
   ]
-  const warmUp = (): void => {
-    if (isClosed) return
-    const startedMs = performance.now()
-    steps.shift()?.()
-    if (steps.length > 0) setTimeout(warmUp, (performance.now() - startedMs) * (1 / WARM_UP_SHARE - 1)).unref()
-  }
-  setImmediate(warmUp)
 }
 
 /** A step that throws leaves its algorithm without a right answer, which says it all. */
