@@ -1,8 +1,8 @@
 /**
- * This version beside the one before, each with its own Node and packages: signatures a second over TLS, and the processor
- * time of each, under the same load in short rounds that take turns, so that a change of the machine's speed meets both. Fails
- * when the median of the paired ratios is below 0.97 for any kind of key. Needs wrk and git, and the network for packages that
- * are not the same.
+ * This version beside the one before, each with its own Node and packages: signatures and new keys a second over TLS, and the
+ * processor time of each, under the same load in short rounds that take turns, so that a change of the machine's speed meets
+ * both; then the memory that each has come to. Fails when the median of the paired ratios is below 0.97 for any of them. Needs
+ * wrk and git, and the network for packages that are not the same.
  *
  * node tools/bench/versions.ts --before=HEAD~50 [--rounds=20] [--seconds=2]
  */
@@ -13,10 +13,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import {
-  type BenchKey,
+  ADMIN,
   bundleFor,
   cpuUs,
   createClient,
+  expectSuccess,
   fillStore,
   isInstalled,
   KEYS,
@@ -24,6 +25,7 @@ import {
   median,
   othersShare,
   quantile,
+  residentMib,
   root,
   type Server,
   startCoffer,
@@ -33,18 +35,19 @@ import { load, warmUp } from './wrk.ts'
 
 const RATIO_MIN = 0.97
 const CONNECTIONS = 16
+const CREATED = 256 // keys in one round
 
 const SIDES = ['now', 'before'] as const
 type Side = (typeof SIDES)[number]
 
 interface Sample {
   perSecond: number
-  /** Of all processes of the server, for one signature. */
+  /** Of all processes of the server, for one. */
   cpuUs: number
 }
 
 interface Row {
-  key: string
+  what: string
   /** Medians. */
   now: Sample
   before: Sample
@@ -75,7 +78,16 @@ async function compare(before: string, rounds: number, seconds: number): Promise
     started.push(await startFilled(directory, 'now'), await startFilled(directory, 'before', node))
     const servers = { now: started[0]!, before: started[1]! }
     const rows: Row[] = []
-    for (const key of KEYS) rows.push(await measure(servers, key, rounds, seconds, directory))
+    for (const key of KEYS) {
+      for (const side of SIDES) await warmUp(servers[side], key, directory)
+      const signing = (server: Server) => load(server, key, CONNECTIONS, seconds, directory)
+      rows.push(await measure(servers, `signatures, ${key.id}`, rounds, signing))
+    }
+    for (const side of SIDES) await createKeys(servers[side])
+    rows.push(await measure(servers, 'new keys, ed25519', rounds, createKeys))
+    const memory = (side: Side) => servers[side].processes.reduce((sum, pid) => sum + residentMib(pid), 0)
+    const residentMibs = { now: memory('now'), before: memory('before') }
+    console.log(`memory, MiB: ${residentMibs.now.toFixed(0)} now, ${residentMibs.before.toFixed(0)} before`)
     writeResults('versions', {
       before,
       busyBefore,
@@ -84,6 +96,7 @@ async function compare(before: string, rounds: number, seconds: number): Promise
       connections: CONNECTIONS,
       ratioMin: RATIO_MIN,
       rows,
+      residentMibs,
     })
     process.exitCode = rows.some(({ ratio }) => ratio[1] < RATIO_MIN) ? 1 : 0
   } finally {
@@ -115,18 +128,21 @@ async function startFilled(directory: string, side: Side, node?: string): Promis
   return server
 }
 
+interface Done {
+  requestsPerSecond: number
+  requests: number
+}
+
 async function measure(
   servers: Record<Side, Server>,
-  key: BenchKey,
+  what: string,
   rounds: number,
-  seconds: number,
-  directory: string,
+  run: (server: Server) => Promise<Done>,
 ): Promise<Row> {
-  for (const side of SIDES) await warmUp(servers[side], key, directory)
   const samples: Record<Side, Sample[]> = { now: [], before: [] }
   for (let round = 0; round < rounds; round++)
     for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
-      samples[side].push(await sample(servers[side], key, seconds, directory))
+      samples[side].push(await sample(servers[side], run))
   const medians = (side: Side): Sample => ({
     perSecond: median(samples[side].map(({ perSecond }) => perSecond)),
     cpuUs: median(samples[side].map(({ cpuUs }) => cpuUs)),
@@ -135,26 +151,36 @@ async function measure(
     const ratios = samples.now.map((sample, round) => sample[of] / samples.before[round]![of])
     return [quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)]
   }
-  const row = { key: key.id, now: medians('now'), before: medians('before') }
+  const row = { what, now: medians('now'), before: medians('before') }
   const compared = { ...row, ratio: quartiles('perSecond'), cpuRatio: quartiles('cpuUs') }
   print(compared, rounds)
   return compared
 }
 
-async function sample(server: Server, key: BenchKey, seconds: number, directory: string): Promise<Sample> {
+async function sample(server: Server, run: (server: Server) => Promise<Done>): Promise<Sample> {
   const spent = () => server.processes.reduce((sum, pid) => sum + cpuUs(pid), 0)
   const before = spent()
-  const { requestsPerSecond, requests } = await load(server, key, CONNECTIONS, seconds, directory)
+  const { requestsPerSecond, requests } = await run(server)
   return { perSecond: requestsPerSecond, cpuUs: (spent() - before) / requests }
 }
 
-function print({ key, now, before, ratio, cpuRatio }: Row, rounds: number): void {
-  console.log(`${key}, medians of ${rounds} rounds:      now   before  ratio  (quartiles)`)
-  for (const [what, of, [low, middle, high]] of [
-    ['signatures a second  ', 'perSecond', ratio],
+async function createKeys(server: Server): Promise<Done> {
+  const { call, close } = createClient(server, CONNECTIONS)
+  const key = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+  const startedMs = performance.now()
+  await Promise.all(Array.from({ length: CREATED }, () => expectSuccess(call('POST', '/keys/generate', ADMIN, key))))
+  const seconds = (performance.now() - startedMs) / 1000
+  close()
+  return { requestsPerSecond: CREATED / seconds, requests: CREATED }
+}
+
+function print({ what, now, before, ratio, cpuRatio }: Row, rounds: number): void {
+  console.log(`${what}, medians of ${rounds} rounds:      now   before  ratio  (quartiles)`)
+  for (const [figure, of, [low, middle, high]] of [
+    ['a second             ', 'perSecond', ratio],
     ['processor, us of each', 'cpuUs', cpuRatio],
   ] as const) {
     const columns = [now[of], before[of]].map((number) => number.toFixed(0).padStart(8)).join(' ')
-    console.log(`  ${what} ${columns}  ${middle.toFixed(3)}  (${low.toFixed(3)} to ${high.toFixed(3)})`)
+    console.log(`  ${figure} ${columns}  ${middle.toFixed(3)}  (${low.toFixed(3)} to ${high.toFixed(3)})`)
   }
 }
