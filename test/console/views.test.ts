@@ -89,6 +89,7 @@ for (const dark of [false, true])
       const here = await visit(browser, appliance, { dark, width })
       const { page } = here
       here.allowed.add(404) // of keys without a certificate
+      await heading(page, 'Sign in')
       await examine(page, 'sign in')
       await signIn(page, 'web', passphraseIn('web'))
       await heading(page, 'Overview')
