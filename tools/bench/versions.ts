@@ -35,7 +35,7 @@ import { load, warmUp } from './wrk.ts'
 
 const RATIO_MIN = 0.97
 const CONNECTIONS = 16
-const CREATED = 256 // keys in one round
+const CREATED = 1024 // keys in one round
 
 const SIDES = ['now', 'before'] as const
 type Side = (typeof SIDES)[number]
