@@ -15,7 +15,7 @@ import {
   readAll,
 } from './queue.ts'
 import { createQueueSet, type QueuedEvent } from './queue-set.ts'
-import { readQueue, saveQueue, toldMessage } from './saved-queue.ts'
+import { readQueue, saveQueue, withoutGone } from './saved-queue.ts'
 import type { Shape } from './shapes.ts'
 
 const ANSWERED_AT_ONCE_MAX = 64 // polls in one turn: a tenth of a millisecond each, and other requests wait meanwhile
@@ -203,15 +203,12 @@ export function createEventHub({
   }
 
   function save(isGone: (messageId: number) => boolean): { id: string; json: string }[] {
-    const known = new Map<Prepared, boolean>()
-    const isKept = (event: Prepared): boolean => {
-      if (!known.has(event)) {
-        const messageId = toldMessage(event)
-        known.set(event, messageId === null || !isGone(messageId))
-      }
-      return known.get(event)!
+    const kept = new Map<Prepared, string | null>() // queues share events
+    const keep = (event: Prepared): string | null => {
+      if (!kept.has(event)) kept.set(event, withoutGone(event, isGone))
+      return kept.get(event)!
     }
-    return Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue, isKept) }))
+    return Array.from(queues.all(), (queue) => ({ id: queue.id, json: saveQueue(queue, keep) }))
   }
 
   function sweep(): void {

@@ -4,13 +4,16 @@ import { createQueue, type Prepared, type Queue } from './queue.ts'
 import { internShape } from './shapes.ts'
 
 /**
- * Only what `isKept`. Nothing can be merged into an entry any more: whoever took it may have been cut off before he said so.
+ * With the text that `keep` gives for an event, without those for which it is null. Nothing can be merged into an entry any
+ * more: whoever took it may have been cut off before he said so.
  */
-export function saveQueue(queue: Queue, isKept: (event: Prepared) => boolean): string {
+export function saveQueue(queue: Queue, keep: (event: Prepared) => string | null): string {
   const { id, userId, shape, allPublicStreams, narrow, clientName, lifespanMs, nextId, prunedId } = queue
   const eventTypes = queue.eventTypes === null ? null : [...queue.eventTypes]
-  const kept = queue.entries.filter(({ prepared }) => isKept(prepared))
-  const entries = kept.map(({ id, prepared, tail }) => [id, prepared.text, tail] as const)
+  const entries = queue.entries.flatMap(({ id, prepared, tail }) => {
+    const text = keep(prepared)
+    return text === null ? [] : [[id, text, tail] as const]
+  })
   return JSON.stringify({
     id,
     userId,
@@ -26,14 +29,22 @@ export function saveQueue(queue: Queue, isKept: (event: Prepared) => boolean): s
   })
 }
 
-/** The message whose text an event tells, or told before it was edited; null for all else. */
-export function toldMessage({ text }: Prepared): number | null {
-  if (!TELLING.some((type) => text.startsWith(`{"type":"${type}",`))) return null
-  const event = JSON.parse(text) as { message?: { id: number }; message_id?: number }
-  return event.message?.id ?? event.message_id ?? null
+/** An event without the words of a message that is gone; null where all that it is about are gone. */
+export function withoutGone({ text }: Prepared, isGone: (messageId: number) => boolean): string | null {
+  if (!TELLING.some((type) => text.startsWith(`{"type":"${type}",`))) return text
+  const event = JSON.parse(text) as Telling
+  const told = event.message?.id ?? event.message_id!
+  if (!isGone(told)) return text
+  if ((event.message_ids ?? []).every(isGone)) return null
+  return JSON.stringify(event, (name, value) => (WORDS.includes(name) ? undefined : value)) // others were moved with it
 }
 
-const TELLING = ['message', 'update_message']
+/** What tells the words of a message. */
+const TELLING = ['message', 'submessage', 'update_message']
+type Telling = { message?: { id: number }; message_id?: number; message_ids?: number[] }
+
+/** Members of `update_message`. */
+const WORDS = ['orig_content', 'orig_rendered_content', 'content', 'rendered_content', 'is_me_message']
 
 type SavedQueue = Pick<Queue, 'id' | 'userId' | 'shape' | 'allPublicStreams' | 'narrow' | 'clientName' | 'lifespanMs'> &
   Pick<Queue, 'nextId' | 'prunedId'> & { eventTypes: string[] | null; entries: [number, string, string][] }

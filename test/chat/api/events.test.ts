@@ -87,6 +87,30 @@ test('a queue that is kept over a stop does not tell the words of messages that 
   assert.doesNotMatch(JSON.stringify(events), /nightingale/)
 })
 
+test('nor what was added to one, and it still tells of those that were moved with one', async () => {
+  const { owner } = rig
+  const { id: to } = rig.channel('birds', [owner])
+  const queue = await owner.register()
+  const say = async (content: string): Promise<number> =>
+    (await owner.post('/messages', { type: 'stream', to, topic: 'song', content })).id
+  const poll = await say('/poll nightingale')
+  const content = JSON.stringify({ type: 'new_option', idx: 1, option: 'nightingale' })
+  await owner.post('/submessage', { message_id: poll, msg_type: 'widget', content })
+  await owner.delete(`/messages/${poll}`)
+  const deleted = await say('nightingale')
+  const kept = await say('lark')
+  const edit = { content: 'nightingale, edited', topic: 'flight', propagate_mode: 'change_all' }
+  await owner.patch(`/messages/${deleted}`, edit)
+  await owner.delete(`/messages/${deleted}`)
+  rig.reopen()
+  const events = await queue.events()
+  assert.doesNotMatch(JSON.stringify(events), /nightingale/)
+  assert.equal(events.filter(({ type }) => type === 'submessage').length, 0)
+  const moved = events.find(({ type }) => type === 'update_message')
+  assert.deepEqual([moved.message_id, moved.message_ids, moved.subject], [deleted, [deleted, kept], 'flight'])
+  assert.equal('content' in moved, false)
+})
+
 test('E4: nobody gets a key without a password', async () => {
   const { status, body } = await rig.anonymous('POST', '/dev_fetch_api_key', { username: 'olivia@example.com' })
   assert.deepEqual([status, body.result, 'api_key' in body], [403, 'error', false])
