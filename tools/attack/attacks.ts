@@ -3,19 +3,7 @@
 import { connect as connectPlain } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { MEMORY_ATTACKS } from './memory-attacks.ts'
-import {
-  ADMIN,
-  ANSWER_MS_MAX,
-  type Attack,
-  basic,
-  destroyAll,
-  OPERATOR,
-  OWNER,
-  SIGN,
-  settled,
-  type Target,
-  UNLOCK,
-} from './target.ts'
+import { ADMIN, type Attack, basic, destroyAll, OPERATOR, OWNER, SIGN, settled, type Target, UNLOCK } from './target.ts'
 
 const REVOKED = 'revoked:passphrase of the revoked one'
 
@@ -87,18 +75,17 @@ const unknownUsers: Attack = {
       raw?.socket.on('data', guess)
       guess()
     })
-    const owner = await target.raw(OWNER) // how long it takes to connect is another matter
+    const owner = await target.connect(OWNER) // how long that takes is another matter
     await until(() => refused() >= 3)
     const before = refused()
     const startedMs = performance.now()
-    owner.socket.write(`GET /api/v1/keys HTTP/1.1\r\nhost: coffer\r\nauthorization: ${basic(LATE)}\r\n\r\n`)
-    await answered(owner.statuses, owner.socket, 1, ANSWER_MS_MAX)
+    const login = await settled(target.call('GET', '/keys', { as: LATE, on: owner }))
     const tookMs = performance.now() - startedMs
     const derivations = refused() - before
-    destroyAll([owner.socket, ...raws.map((raw) => raw?.socket)])
+    destroyAll(raws.map((raw) => raw?.socket))
     return {
-      held: owner.statuses.has(200) && derivations <= 4, // one runs, one is his, and answers travel
-      figures: `${[...owner.statuses.keys()].join(' ') || 'cut off'} after ${tookMs.toFixed(0)} ms and ${derivations} derivations of others`,
+      held: login?.status === 200 && derivations <= 4, // one runs, one is his, and answers travel
+      figures: `${login?.status ?? 'cut off'} after ${tookMs.toFixed(0)} ms and ${derivations} derivations of others`,
     }
   },
 }
@@ -201,24 +188,18 @@ const unlockFlood: Attack = {
           await wait(20)
         }
       })
-      const owner = await target.raw(OWNER)
+      const owner = await target.connect(OWNER)
       await until(() => guesses >= 2)
       const before = guesses
       const startedMs = performance.now()
-      let unlocked = false
-      if (way === 'console') unlocked = (await target.unlockAtConsole(UNLOCK)) === 'unlocked'
-      else {
-        const body = JSON.stringify({ passphrase: UNLOCK })
-        owner.socket.write(
-          `POST /api/v1/unlock HTTP/1.1\r\nhost: coffer\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-        )
-        await answered(owner.statuses, owner.socket, 1, ANSWER_MS_MAX)
-        unlocked = owner.statuses.has(204)
-      }
+      const unlocked =
+        way === 'console'
+          ? (await target.unlockAtConsole(UNLOCK)) === 'unlocked'
+          : (await settled(target.call('POST', '/unlock', { on: owner, json: { passphrase: UNLOCK } })))?.status === 204
       const tookMs = performance.now() - startedMs
       const others = guesses - before
       going = false
-      owner.socket.destroy()
+      owner.destroy()
       await Promise.all(flood)
       held &&= unlocked && others <= 3
       figures.push(

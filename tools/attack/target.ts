@@ -13,7 +13,7 @@ import { residentMib } from '../bench/harness.ts'
 
 const DEVICE_BYTES = 512 * 1024 * 1024
 const START_MS_MAX = 30_000
-export const ANSWER_MS_MAX = 30_000
+const ANSWER_MS_MAX = 30_000
 
 export const UNLOCK = 'unlock passphrase of the attack'
 export const ADMIN = 'admin:admin passphrase of the attack'
@@ -43,6 +43,8 @@ export interface Ask {
   json?: unknown
   body?: string | Buffer
   headers?: Record<string, string>
+  /** On this connection, which is one of `connect`, instead of a new one. */
+  on?: TLSSocket
 }
 
 export interface Target {
@@ -53,6 +55,7 @@ export interface Target {
   /** At the console; `unlocked` when it was right. */
   unlockAtConsole(passphrase: string): Promise<string>
   residentMib(): number
+  connect(from: number): Promise<TLSSocket>
   /** A TLS connection whose answers are counted by status. */
   raw(from: number): Promise<Raw>
   stop(): Promise<void>
@@ -127,6 +130,7 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
       return (await received('unlockResult')).result
     },
     residentMib: () => residentMib(firmwareOf(storeDirectory)),
+    connect: (from) => openTls(port, from),
     raw: (from) => openRaw(port, from),
     stop: async () => {
       await supervisor.stop()
@@ -136,8 +140,8 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
 
 export const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`
 
-/** One request on a connection of its own. Rejects when it breaks or is not answered. */
-function call(port: number, method: string, path: string, { as, from = 1, json, body, headers }: Ask = {}) {
+/** One request on a connection that ends with it. Rejects when it breaks or is not answered. */
+function call(port: number, method: string, path: string, { as, from = 1, json, body, headers, on }: Ask = {}) {
   const content = json === undefined ? body : JSON.stringify(json)
   return new Promise<Reply>((resolve, reject) => {
     const sent = request(
@@ -147,7 +151,7 @@ function call(port: number, method: string, path: string, { as, from = 1, json, 
         localAddress: `127.0.0.${from}`,
         method,
         path: `/api/v1${path}`,
-        agent: false,
+        ...(on === undefined ? { agent: false } : { createConnection: () => on }),
         rejectUnauthorized: false,
         timeout: ANSWER_MS_MAX,
         headers: {
@@ -169,11 +173,21 @@ function call(port: number, method: string, path: string, { as, from = 1, json, 
   })
 }
 
-/** As far as this program may open sockets. */
-export function openRaw(port: number, from: number): Promise<Raw> {
-  const statuses = new Map<number, number>()
+/** As far as this program may open sockets. What breaks later is no error of the caller's. */
+function openTls(port: number, from: number): Promise<TLSSocket> {
   const options = { host: '127.0.0.1', port, localAddress: `127.0.0.${from}`, rejectUnauthorized: false }
   const socket = connect(options as ConnectionOptions)
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject).once('secureConnect', () => {
+      socket.off('error', reject).on('error', () => {})
+      resolve(socket)
+    })
+  })
+}
+
+async function openRaw(port: number, from: number): Promise<Raw> {
+  const statuses = new Map<number, number>()
+  const socket = await openTls(port, from)
   let rest = ''
   socket.setEncoding('latin1').on('data', (text: string) => {
     rest += text
@@ -182,12 +196,7 @@ export function openRaw(port: number, from: number): Promise<Raw> {
     }
     rest = /HTT?P?\/?1?\.?1? ?\d{0,2}$/.exec(rest)?.[0] ?? '' // a status that came in two pieces
   })
-  return new Promise((resolve, reject) => {
-    socket.once('error', reject).once('secureConnect', () => {
-      socket.off('error', reject).on('error', () => {})
-      resolve({ socket, statuses })
-    })
-  })
+  return { socket, statuses }
 }
 
 /** The process whose command line names this store. */

@@ -31,7 +31,7 @@ import {
   startCoffer,
   writeResults,
 } from './harness.ts'
-import { load, warmUp } from './wrk.ts'
+import { type Load, load, warmUp } from './wrk.ts'
 
 const RATIO_MIN = 0.97
 const CONNECTIONS = 16
@@ -128,10 +128,7 @@ async function startFilled(directory: string, side: Side, node?: string): Promis
   return server
 }
 
-interface Done {
-  requestsPerSecond: number
-  requests: number
-}
+type Done = Pick<Load, 'requestsPerSecond' | 'requests'>
 
 async function measure(
   servers: Record<Side, Server>,
