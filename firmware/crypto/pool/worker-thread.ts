@@ -24,7 +24,7 @@ export interface Job {
 export interface Thread {
   worker: Worker
   ready: boolean
-  /** Whether it runs each engine's first, slow calls while it has nothing to do, and tests it then. */
+  /** Of one that signs: how far it is with each engine's first, slow calls, which it runs while it has nothing to do, and tests. */
   warmUp: 'due' | 'under way' | 'done'
   startedAtMs: number
   running: Map<number, Job>

@@ -90,7 +90,6 @@ export function createThreads(options: ThreadsOptions, { onMessage, onLost, onFr
   function succeed({ startedAtMs }: Thread): void {
     if (performance.now() - startedAtMs < STABLE_MS) pauseStarts()
     if (!isPaused()) spawn()
-    warmUpNext()
     onFree()
   }
 
