@@ -1,7 +1,7 @@
 /** Backups of the whole application over temporary stores, and what tells two stores apart. */
 
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -9,6 +9,7 @@ import Sqlite from 'better-sqlite3'
 import type { BackupFormat } from '../../firmware/backup/backups.ts'
 import type { Reply } from '../support/client.ts'
 import { type Call, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
+import { copyOpenStore } from '../support/open-store.ts'
 
 export const BACKUP = 'what opens backups'
 export const OTHER_DEVICE = new Uint8Array(32).fill(8)
@@ -77,8 +78,7 @@ export function useUsersOf(rig: Rig, ...ids: string[]): void {
 /** Every row of some tables, without `only` of all but those of the audit log, which tells of refusals, too. */
 export function digestStore(directory: string, only?: readonly string[]): string {
   const copy = mkdtempSync(join(tmpdir(), 'coffer-digest-')) // the store itself may be open
-  for (const name of ['store.db', 'store.db-wal'])
-    if (existsSync(join(directory, name))) copyFileSync(join(directory, name), join(copy, name))
+  copyOpenStore(directory, copy)
   const database = new Sqlite(join(copy, 'store.db'))
   try {
     const hash = createHash('sha256')

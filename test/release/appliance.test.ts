@@ -1,7 +1,7 @@
 /** Updates and the rest of /system as an administrator sees them: tools, HTTPS, and the host's slots. */
 
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -409,7 +409,7 @@ test('a factory reset leaves nothing that could be opened, and keeps the release
   const { deviceId } = await systemInfo(coffer)
   const deviceKey = readFileSync(join(data, 'device.key'))
   const stolen = join(workshop, 'stolen')
-  cpSync(join(data, 'store'), stolen, { recursive: true })
+  execFileSync('cp', ['--archive', join(data, 'store'), stolen]) // which, other than Node's, ends when a file becomes shorter meanwhile
   await expect(401, coffer.call('POST', '/system/factory-reset'))
   await expect(204, post(coffer, '/system/factory-reset'))
   await coffer.see(/Unprovisioned/)
