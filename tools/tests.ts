@@ -2,7 +2,8 @@
  * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
  * long before them. Says at the end which took longest, how busy the processors were, and for how long no file was left to
  * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was
- * skipped, a line each, for a computer with more programs to run them.
+ * skipped, a line each, for a computer with more programs to run them. A file that does not end is killed after a while, with
+ * the names of the tests that it was at: Node's own limits of time end tests, and not what hangs outside of them.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -11,10 +12,12 @@ import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
+import { childrenOf, commandLineOf } from '../test/support/proc.ts'
 
 const USAGE = 'usage: node tools/tests.ts [--left-out=LIST] CONCURRENCY FILE...'
 const ROOT = join(import.meta.dirname, '..')
 const SHOWN = 15
+const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
 
 const { values, positionals } = parseArgs({ options: { 'left-out': { type: 'string' } }, allowPositionals: true })
 const [concurrency, ...files] = positionals
@@ -31,9 +34,16 @@ const startedBusyMs = processorMs()
 let lastBeganMs = startedMs
 const took = new Map<string, number>()
 const leftOut: string[] = []
+/** Of files under way: names of tests that have begun and not ended. */
+const underWay = new Map<string, { tests: Set<string>; limit: NodeJS.Timeout }>()
 run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency) })
   .on('test:dequeue', ({ name, file }) => {
-    if (name === file) lastBeganMs = performance.now()
+    if (name === file) begin(file)
+    else if (file !== undefined) underWay.get(file)?.tests.add(name)
+  })
+  .on('test:complete', ({ name, file }) => {
+    if (name === file) finish(file)
+    else if (file !== undefined) underWay.get(file)?.tests.delete(name)
   })
   .on('test:summary', ({ file, duration_ms, success, counts }) => {
     if (!success) process.exitCode = 1
@@ -58,6 +68,23 @@ function report(): void {
     ...longest.map(([file, ms]) => `${seconds(ms)} s  ${file}`),
   ]
   console.log(lines.join('\n'))
+}
+
+function begin(file: string): void {
+  lastBeganMs = performance.now()
+  underWay.set(file, { tests: new Set(), limit: setTimeout(kill, FILE_MINUTES * 60_000, file) })
+}
+
+function finish(file: string): void {
+  clearTimeout(underWay.get(file)!.limit)
+  underWay.delete(file)
+}
+
+function kill(file: string): void {
+  const at = [...underWay.get(file)!.tests].join(', ') || 'none that it has told of'
+  console.error(`${relative(ROOT, file)} has not ended within ${FILE_MINUTES} minutes. It is killed, and was at: ${at}`)
+  for (const pid of childrenOf(process.pid))
+    if (commandLineOf(pid).split('\0').includes(file)) process.kill(pid, 'SIGKILL')
 }
 
 /** Time that all processors have worked, whoever for: what was killed leaves no account of its own. */
