@@ -48,7 +48,7 @@ export function chooseFirmwareUser(
   const canSet = existsSync(SETPRIV)
   if (process.geteuid!() !== 0) {
     const us: User = { id: null, launcher: canSet ? [SETPRIV, '--no-new-privs'] : [] }
-    return { ...us, chat: us, etcd: canSet ? { id: null, launcher: [...ENDS_WITH_US, '--no-new-privs'] } : null }
+    return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
   }
   const launcher = [SETPRIV, ...identity(HOST_FIRMWARE_ID), ...privileges(ports)]
   chmodSync(directory, PASSAGE)
@@ -56,18 +56,22 @@ export function chooseFirmwareUser(
     ? (giveStore(storeDirectory) ?? tryAs(launcher, [...files, storeDirectory]))
     : 'setpriv(1) of util-linux is not installed'
   const chat = { id: HOST_CHAT_ID, launcher: [SETPRIV, ...identity(HOST_CHAT_ID), ...privileges([chatPort])] }
-  const etcd = { id: HOST_ETCD_ID, launcher: [...ENDS_WITH_US, ...identity(HOST_ETCD_ID), ...privileges([])] }
+  const etcd = { id: HOST_ETCD_ID, launcher: endsWithUs([...identity(HOST_ETCD_ID), ...privileges([])]) }
   if (problem === null) return { id: HOST_FIRMWARE_ID, launcher, chat, etcd }
   chmodSync(directory, CLOSED)
   say(`The firmware runs as root, so native code in it could read the device key: ${problem}.`)
   const us: User = { id: null, launcher: [] }
-  return { ...us, chat: us, etcd: canSet ? { id: null, launcher: [...ENDS_WITH_US, '--no-new-privs'] } : null }
+  return { ...us, chat: us, etcd: canSet ? { id: null, launcher: endsWithUs(['--no-new-privs']) } : null }
 }
 
-/** It has no channel whose end would tell it. What it makes is for it and the group of its directory: inode(7). */
-const ENDS_WITH_US = [
+/**
+ * It has no channel whose end would tell it. The second shell is for us ending before setpriv(1) could ask to be told. What it makes
+ * is for it and the group of its directory: inode(7).
+ */
+const endsWithUs = (options: readonly string[]): string[] => [
   ...['/bin/sh', '-c', 'umask 0007; ulimit -c 0; exec "$@"', 'etcd'],
-  ...[SETPRIV, '--pdeathsig=KILL'],
+  ...[SETPRIV, '--pdeathsig=KILL', ...options],
+  ...['/bin/sh', '-c', '[ "$PPID" = "$0" ] && exec "$@"', String(process.pid)],
 ]
 
 /** Null when it could be given. */

@@ -1,6 +1,7 @@
 /** The boot manager as a process, with a small firmware in the place of ours that asks for an etcd what it is told to ask. */
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
@@ -15,6 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { chooseFirmwareUser } from '../../boot/host/firmware-user.ts'
 import { buildForTests } from '../support/build.ts'
 import { type ClusterCa, createClusterCa } from '../support/cluster-ca.ts'
 import { childrenOf, commandLineOf } from '../support/proc.ts'
@@ -201,6 +203,19 @@ test('it does not outlive a boot manager that is killed, and the next one takes 
   await answers(second, data)
   assert.deepEqual(await ask(second, data, 'get'), [7])
   assert.equal(await second.stop(), 0)
+})
+
+test('it does not start where the boot manager has ended before it could be told of that', (t) => {
+  const directory = makeDataDirectory(t)
+  const place = { directory, storeDirectory: join(directory, 'store'), files: [], ports: [], chatPort: 0 }
+  const { etcd } = chooseFirmwareUser(place, () => {})
+  const command = [...etcd!.launcher, '/bin/echo', 'it runs']
+  const run = (through: readonly string[]): string => {
+    const [file, ...parameters] = [...through, ...command]
+    return spawnSync(file!, parameters, { encoding: 'utf8' }).stdout
+  }
+  assert.equal(run([]), 'it runs\n')
+  assert.equal(run(['/bin/sh', '-c', '"$@"; exit', 'another parent']), '')
 })
 
 for (const [what, path] of [
