@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { isFast } from '../../firmware/crypto/engine/choice.ts'
 import { decodeRsaPrivateKey } from '../../firmware/crypto/rsa/encoding.ts'
 import { type ForeignKey, foreignKey, KINDS, type Kind, nameOf } from '../crypto/foreign-keys.ts'
@@ -107,7 +108,7 @@ test('nothing is left of keys of every type, nor of the unlock passphrase, a mom
 
   await expect(204, appliance.call('POST', '/lock', { as: ADMIN }))
   let locked = look(all)
-  for (let looks = 1; locked.pieces.length > 0 && looks < LOOKS_MAX; looks++) {
+  for (let looks = 1; !isDeepStrictEqual(locked, NOTHING) && looks < LOOKS_MAX; looks++) {
     await delay(BETWEEN_LOOKS_MS)
     locked = look(all)
   }
