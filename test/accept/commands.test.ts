@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { freePort } from '../../tools/free-ports.ts'
 import { buildForTests } from '../support/build.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
 import { needsPython, PYTHON } from '../support/tools.ts'
@@ -30,12 +29,3 @@ test('the command line of NetHSM, unmodified, goes through a day', {
   t.diagnostic(stdout.trim().split('\n').at(-1)!)
   assert.match(stdout, /^68 commands, \d+ calls$/m)
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { chooseFirmwareUser } from '../../boot/host/firmware-user.ts'
+import { freePort } from '../../tools/free-ports.ts'
 import { buildForTests } from '../support/build.ts'
 import { type ClusterCa, createClusterCa } from '../support/cluster-ca.ts'
 import { childrenOf, commandLineOf } from '../support/proc.ts'
@@ -106,11 +107,10 @@ async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonN
 
 const isAlive = (pid: number): boolean => commandLineOf(pid) !== ''
 
-function startOf(ca: ClusterCa, how: 'create' | 'run') {
+async function startOf(ca: ClusterCa, how: 'create' | 'run') {
   const { certificate, key } = ca.issue('127.0.0.1')
   const tls = { certificate, key: Buffer.from(key).toString(), authority: ca.certificate }
-  // Nobody else comes: where it listens is of no account, as long as it is free.
-  const port = 20_000 + Math.floor(Math.random() * 10_000)
+  const port = await freePort()
   return { how, name: 'a', peerUrl: `https://127.0.0.1:${port}`, members: [], token: 'token', tls }
 }
 
@@ -122,7 +122,7 @@ test('without COFFER_ETCD there is none to be asked for', async (t) => {
   const coffer = start(t, data, {})
   assert.equal(await ask(coffer, data, 'available'), false)
   assert.equal(await ask(coffer, data, 'hasData'), false)
-  const refused = await ask(coffer, data, 'run', { start: startOf(createClusterCa(t), 'create') })
+  const refused = await ask(coffer, data, 'run', { start: await startOf(createClusterCa(t), 'create') })
   assert.equal((refused as { code: string }).code, 'invalid')
   assert.equal(existsSync(join(data, 'etcd')), false)
   assert.equal(await coffer.stop(), 0)
@@ -135,7 +135,7 @@ test('none runs and nothing is made until the firmware asks', async (t) => {
   assert.equal(await ask(coffer, data, 'hasData'), false)
   assert.deepEqual(etcds(coffer), [])
   assert.equal(existsSync(join(data, 'etcd')), false)
-  const refused = await ask(coffer, data, 'run', { start: startOf(createClusterCa(t), 'run') })
+  const refused = await ask(coffer, data, 'run', { start: await startOf(createClusterCa(t), 'run') })
   assert.equal((refused as { code: string }).code, 'conflict')
   assert.deepEqual(etcds(coffer), [])
   assert.equal(await coffer.stop(), 0)
@@ -143,7 +143,7 @@ test('none runs and nothing is made until the firmware asks', async (t) => {
 
 test('it lives through the end of the firmware and of itself, and ends with the boot manager', async (t) => {
   const ca = createClusterCa(t)
-  const created = startOf(ca, 'create')
+  const created = await startOf(ca, 'create')
   const data = makeDataDirectory(t)
   const coffer = start(t, data)
   assert.equal(await ask(coffer, data, 'run', { start: created }), null)
@@ -189,7 +189,7 @@ test('it lives through the end of the firmware and of itself, and ends with the 
 
 test('it does not outlive a boot manager that is killed, and the next one takes over', async (t) => {
   const ca = createClusterCa(t)
-  const created = startOf(ca, 'create')
+  const created = await startOf(ca, 'create')
   const data = makeDataDirectory(t)
   const first = start(t, data)
   assert.equal(await ask(first, data, 'run', { start: created }), null)

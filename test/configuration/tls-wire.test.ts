@@ -8,6 +8,7 @@ import { Agent } from 'node:https'
 import { createServer } from 'node:net'
 import test, { after, before } from 'node:test'
 import { connect } from 'node:tls'
+import { freePort } from '../../tools/free-ports.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { type Reply, request } from '../support/client.ts'
@@ -378,13 +379,5 @@ async function laxServer(t: test.TestContext): Promise<number> {
     assert.equal(child.exitCode, null)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return port
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
   return port
 }

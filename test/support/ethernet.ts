@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { freePorts } from '../../tools/free-ports.ts'
 import { endOf, userNetwork } from '../../tools/qemu/arguments.ts'
-import { freePorts } from '../../tools/qemu/machine.ts'
 
 export interface Ethernet {
   /** Of the socket that cables lead to. */

@@ -2,10 +2,10 @@
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Agent } from 'node:https'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort } from '../../tools/free-ports.ts'
 import { type Client, expect, provision as provisionWith, stateOf } from './appliance.ts'
 import { buildForTests } from './build.ts'
 import { BASE, request, targetOf } from './client.ts'
@@ -140,14 +140,4 @@ export async function addUser(appliance: Appliance, userId: string, role: string
   const json = { realName: `name of ${userId}`, role, passphrase: passphraseOf(userId) }
   await expect(201, appliance.call('PUT', `/users/${userId}`, { as, json }))
   return credentialsOf(userId)
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const server = createServer().once('error', fail)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
 }

@@ -2,11 +2,12 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePorts } from '../free-ports.ts'
 import { type Architecture, argumentsOf, escaped, type Hardware, programOf, variablesTemplate } from './arguments.ts'
 import { type Console, createConsole } from './serial-console.ts'
 
@@ -185,13 +186,4 @@ async function startTpm(state: string, scratch: string): Promise<string> {
 /** A process that dies with this one, however this one dies. */
 function spawnBound(command: string[], foreground: boolean): ChildProcess {
   return spawn('setpriv', ['--pdeathsig', 'KILL', ...command], { stdio: foreground ? 'inherit' : 'pipe' })
-}
-
-/** All are held until the last one is found, so that they differ. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => new Promise((done) => server.once('listening', done))))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-  return ports
 }
