@@ -119,7 +119,7 @@ test('erased, nothing of it is left, and it can be made anew', async (t) => {
 test('one that does not listen to SIGTERM is killed in time', async (t) => {
   const etcd = createTestEtcd(t)
   await etcd.service.run(plain(etcd, 'create'))
-  etcd.pause()
+  await etcd.pause()
   const startedAt = performance.now()
   await etcd.service.stop()
   assert.ok(performance.now() - startedAt < 15_000)

@@ -13,6 +13,7 @@ import { createEtcdKeeper } from '../../boot/etcd/etcd.ts'
 import { createRunner, dataIn, socketIn } from '../../boot/etcd/runner.ts'
 import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { createEtcdService, type EtcdService } from '../../firmware/cluster/etcd/service.ts'
+import { pauseProcess } from './proc.ts'
 
 const PATIENCE = { restartMs: 100, restartMsMax: 400, steadyMs: 60_000, stopMsMax: 5000 }
 
@@ -31,8 +32,8 @@ export interface TestEtcd {
   readonly starts: number
   /** SIGKILL; it comes back by itself. Resolves when it is gone. */
   kill(): Promise<void>
-  /** SIGSTOP, and on with it. */
-  pause(): void
+  /** SIGSTOP, until it stands still; and on with it. */
+  pause(): Promise<void>
   resume(): void
 }
 
@@ -120,7 +121,7 @@ export function createTestEtcd(t: TestContext, options: TestEtcdOptions = {}): T
       child.kill('SIGKILL')
       await ended
     },
-    pause: () => void child!.kill('SIGSTOP'),
+    pause: () => pauseProcess(child!.pid!),
     resume: () => void child!.kill('SIGCONT'),
   }
 }

@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectToEtcd, type Etcd, WRITES_MAX } from '../../firmware/cluster/etcd/etcd.ts'
 import { createPartition, type Partition } from './partition.ts'
+import { pauseProcess } from './proc.ts'
 
 /** Killed with the program that runs the tests. */
 const left = new Set<ChildProcess>()
@@ -29,8 +30,8 @@ export interface EtcdMember {
   connect(): Etcd
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
-  /** SIGSTOP, and on with it. */
-  pause(): void
+  /** SIGSTOP, until it stands still; and on with it. */
+  pause(): Promise<void>
   resume(): void
   start(): void
   /** Resolves when it has a leader. */
@@ -141,7 +142,7 @@ function createMember(
       await ended
       left.delete(child)
     },
-    pause: () => void child!.kill('SIGSTOP'),
+    pause: () => pauseProcess(child!.pid!),
     resume: () => void child!.kill('SIGCONT'),
     async ready() {
       const etcd = connect()

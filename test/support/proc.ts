@@ -1,7 +1,8 @@
 /** What Linux says of running processes: proc(5). */
 
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 
 export const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
@@ -20,6 +21,29 @@ export function commandLineOf(pid: number): string {
 
 export const residentBytes = (pid: number): number =>
   Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
+
+/**
+ * SIGSTOP; resolves when none of its threads runs any more: the one that takes the signal may have to wait for a processor, while
+ * the others go on.
+ */
+export async function pauseProcess(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  while (statesOf(pid).some((state) => !STILL.includes(state))) await wait(1)
+}
+
+const STILL = 'TZX' // stopped, or ended
+
+/** Of its threads; none when it has ended. */
+function statesOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((thread) => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')
+      return stat.charAt(stat.lastIndexOf(')') + 2)
+    })
+  } catch {
+    return existsSync(`/proc/${pid}/task`) ? ['?'] : [] // a thread has just ended
+  }
+}
 
 /** Which of these processes has made a connection over IPv4 that was accepted here. */
 export function makerOf({ remoteAddress, remotePort, localAddress, localPort }: Socket, pids: readonly number[]) {

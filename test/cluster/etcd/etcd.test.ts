@@ -173,7 +173,7 @@ test('one that is missing, killed or stopped is unavailable in time, and answers
   const { revision } = await etcd.get('/coffer/x')
   const { signal } = new AbortController()
 
-  members[0]!.pause()
+  await members[0]!.pause()
   await assert.rejects(etcd.get('/coffer/x', { timeoutMs: 100 }), failsWith('unavailable'))
   await assert.rejects(etcd.put('/coffer/x', utf8('2'), 100), failsWith('unavailable'))
   members[0]!.resume()
@@ -190,7 +190,7 @@ test('one that is missing, killed or stopped is unavailable in time, and answers
   const { entry } = await etcd.get('/coffer/x')
   assert.match(text(entry!.value)!, /^[12]$/, 'what it did not answer was done or not')
 
-  members[0]!.pause()
+  await members[0]!.pause()
   const waiting = [etcd.get('/coffer/x'), etcd.watch('/coffer/', 1, signal).next()]
   etcd.close()
   for (const one of waiting) await assert.rejects(one, failsWith('unavailable'))

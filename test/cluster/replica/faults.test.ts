@@ -105,7 +105,7 @@ const faults: Record<string, Fault> = {
     node!.member.start()
   },
   'its etcd is stopped': async ([node], forMs) => {
-    node!.member.pause()
+    await node!.member.pause()
     await wait(forMs)
     node!.member.resume()
   },
@@ -130,8 +130,8 @@ const faults: Record<string, Fault> = {
     other!.member.start()
   },
   'two etcds are stopped': async ([node, other], forMs) => {
-    node!.member.pause()
-    other!.member.pause()
+    await node!.member.pause()
+    await other!.member.pause()
     await wait(forMs)
     node!.member.resume()
     other!.member.resume()

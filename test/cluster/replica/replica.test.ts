@@ -307,8 +307,8 @@ test('etcds that are killed one after the other cost no change that was answered
 test('without a quorum what is there is read, nothing is changed, and all goes on by itself', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), async (first) => put(first, 'x', '1'))
   const [a, b, c] = nodes
-  b!.member.pause()
-  c!.member.pause()
+  await b!.member.pause()
+  await c!.member.pause()
   const onItsWay = put(a!, 'x', '2').then(
     () => 'done',
     (error: CofferError) => `${error.code}: ${error.message}`,
@@ -398,7 +398,7 @@ test('nothing is loaded where there are records of a cluster already', async (t)
 test('who closes leaves nobody waiting', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a'), async () => {})
   const [a] = nodes
-  a!.member.pause()
+  await a!.member.pause()
   const waiting = [put(a!, 'x', '1'), put(a!, 'y', '1')].map((made) => assert.rejects(made, CofferError))
   const barrier = a!.replica.barrier()
   await new Promise((resolve) => setTimeout(resolve, 50))
