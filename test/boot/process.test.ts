@@ -8,6 +8,7 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, ADMIN_PASSPHRASE, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
+import { pauseProcess } from '../support/proc.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
 
 const SOURCES = join(import.meta.dirname, '../../boot/main.ts')
@@ -213,7 +214,7 @@ test('a factory reset is answered once it is sure to happen, whatever happens to
   const data = makeDataDirectory(t)
   const first = startCoffer(t, { program, data })
   await provision(first)
-  process.kill(first.bootPid(), 'SIGSTOP') // so that nothing is noted
+  await pauseProcess(first.bootPid()) // so that nothing is noted
   const reset = first.call('POST', '/system/factory-reset', { as: ADMIN }).then(
     ({ status }) => status,
     () => 'no answer',
