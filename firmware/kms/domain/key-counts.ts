@@ -20,12 +20,6 @@ const RECOUNT_MS = 500
 const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
 const GROUP = 3 // buckets in a transaction: each is a page or two, and all of them write the same few again
 
-/** Of a key by this id, which it may leave. */
-interface Slot {
-  id: string
-  slot: bigint
-}
-
 /** The keys whose operations are counted. */
 export interface CountedKeys {
   /** False of a key that has gone. */
@@ -169,10 +163,10 @@ export class KeyCounts {
 
   /** In one transaction. The slots of keys, which take the time, are computed before it, some in each turn. */
   async #storeGroup(buckets: readonly number[]): Promise<void> {
-    const slots = new Map<KeyEntry, Slot>()
+    const slots = new Map<string, bigint>()
     for (const bucket of buckets) {
       for (const entry of [...this.#unstored[bucket]!.keys()]) {
-        slots.set(entry, { id: entry.id, slot: this.#slotOf(entry) })
+        slots.set(nameOfKey(entry), this.#slotOf(entry))
         if (slots.size % SLOTS_MAX === 0) await nextTurn()
       }
       await nextTurn()
@@ -180,7 +174,7 @@ export class KeyCounts {
     await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket, slots)))
   }
 
-  #storeBucket(bucket: number, slots?: ReadonlyMap<KeyEntry, Slot>): Promise<void> {
+  #storeBucket(bucket: number, slots?: ReadonlyMap<string, bigint>): Promise<void> {
     const { records, member } = this.#context
     return records.change(() => {
       const unstored = this.#unstored[bucket]!
@@ -190,8 +184,7 @@ export class KeyCounts {
       const counts = adds.size === 0 ? null : this.#read(name)
       if (counts === null) return { changes: [], result: undefined }
       for (const [entry, count] of adds) {
-        const known = slots?.get(entry)
-        const slot = known?.id === entry.id ? known.slot : this.#slotOf(entry)
+        const slot = slots?.get(nameOfKey(entry)) ?? this.#slotOf(entry)
         counts.set(slot, (counts.get(slot) ?? 0) + count)
       }
       const value = encodeBucket({ bucket, member, counts })
