@@ -7,16 +7,17 @@ import { wipeStack } from './crypto/engine/stack.ts'
 import { wipeParserBuffer } from './http/server/parser-buffer.ts'
 import type { Operational } from './kms/domain/operational.ts'
 
-/** When the answer has been sent, and the requests that were refused are gone; and again, for what a busy computer held longer. */
-const LEFTOVERS_MS = [500, 5000]
+/** When the answer has been sent, and the requests that were refused are gone. */
+const LEFTOVERS_MS = 500
+const AGAIN_MS = 5000 // for what a busy computer held longer; once it is unlocked, that would only make requests wait
 
 export function wipeLeftoversOfLocks(appliance: Appliance<Operational>, log: Log): void {
   appliance.onState((state) => {
     if (state !== 'Locked') return
-    for (const afterMs of LEFTOVERS_MS)
-      setTimeout(() => {
-        if (appliance.state === 'Locked') void wipeLeftovers(log)
-      }, afterMs).unref()
+    setTimeout(() => void wipeLeftovers(log), LEFTOVERS_MS).unref()
+    setTimeout(() => {
+      if (appliance.state === 'Locked') void wipeLeftovers(log)
+    }, AGAIN_MS).unref()
   })
 }
 
