@@ -76,7 +76,7 @@ function begin(file: string): void {
 }
 
 function finish(file: string): void {
-  clearTimeout(underWay.get(file)!.limit)
+  clearTimeout(underWay.get(file)?.limit)
   underWay.delete(file)
 }
 

@@ -8,8 +8,8 @@ const FILES = ['store.db', 'store.db-wal']
 const ATTEMPTS_MAX = 1000
 
 /**
- * Copies both files of the database as they are at one moment. They are read, for libuv's copies, of copyFile and cp, never
- * end when a file becomes shorter meanwhile, as the log does at a checkpoint.
+ * Copies both files of the database as they are at one moment. They are read, for libuv's copies, of `fs.copyFile` and
+ * `fs.cp`, never end when a file becomes shorter meanwhile, as the log does at a checkpoint.
  */
 export function copyOpenStore(from: string, to: string): void {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
