@@ -177,13 +177,14 @@ test('a wrong passphrase is said beside the field; one that somebody else change
   const here = await visit(browser, appliance)
   const { page } = here
   here.allowed.add(401).add(429)
+  const json = { realName: 'Second', role: 'Administrator', passphrase: 'words of the second' }
+  await expect(201, appliance.call('PUT', '/users/second', { as: ADMIN, json }))
   await signIn(page, 'admin', 'not the passphrase')
   await page.getByText('User or passphrase is wrong.').waitFor()
   assert.equal(await page.getByLabel('Passphrase', { exact: true }).inputValue(), '')
-  const json = { realName: 'Second', role: 'Administrator', passphrase: 'words of the second' }
-  await expect(201, appliance.call('PUT', '/users/second', { as: ADMIN, json }))
   await signIn(page, 'second', 'words of the second')
   await heading(page, 'Overview')
+  await page.getByRole('heading', { name: 'What needs attention', exact: true }).waitFor() // the last of what the page asks for by itself
   await expect(204, appliance.call('DELETE', '/users/second', { as: ADMIN }))
   await page.getByRole('link', { name: 'Keys', exact: true }).first().click()
   await heading(page, 'Sign in')
