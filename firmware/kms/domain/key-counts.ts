@@ -9,13 +9,12 @@ import { actAlone } from '../../base/admission.ts'
 import { CofferError } from '../../base/error.ts'
 import type { Change } from './collections.ts'
 import type { Context } from './context.ts'
-import { keyName, type Namespace } from './identifiers.ts'
+import type { Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'
 import { OPERATIONS_MAX } from './key-record.ts'
 
 const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
-const SLOTS_MAX = 200 // computed in one turn: a millisecond
 const RECOUNT_MS = 500
 const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
 const GROUP = 3 // buckets in a transaction: each is a page or two, and all of them write the same few again
@@ -47,16 +46,21 @@ export class KeyCounts {
   constructor(context: Context) {
     this.#context = context
     context.records.follow('counts', (before, after) => {
-      const { bucket, member, counts } = decodeBucket((after ?? before)!.value)
+      const { bucket, member } = decodeOwner((after ?? before)!.value)
       const name = nameOf(member, bucket)
       if (after === null) this.#names[bucket]!.delete(name)
       else this.#names[bucket]!.add(name)
-      if (this.#found !== null) for (const [slot, count] of counts) this.#found.set(slot, this.stored(slot) + count)
-      if (after !== null) this.#owe(this.#stores.get(after.value), -1)
-      if (before !== null) this.#owe(this.#stores.get(before.value), 1)
+      if (this.#found !== null) this.#find((after ?? before)!.value)
+      if (after !== null) this.#owe(bucket, this.#stores.get(after.value), -1)
+      if (before !== null) this.#owe(bucket, this.#stores.get(before.value), 1)
       const isOwn = [before, after].some((record) => record !== null && this.#made.has(record.value))
       if (this.#found === null && !isOwn) this.recountLater(bucket)
     })
+  }
+
+  /** While the keys come. */
+  #find(value: Uint8Array): void {
+    for (const [slot, count] of decodeBucket(value).counts) this.#found!.set(slot, this.stored(slot) + count)
   }
 
   /** What all nodes have stored of a key, while the keys come. */
@@ -119,7 +123,7 @@ export class KeyCounts {
     }
     for (const entry of entries) {
       if (!this.#keys.keeps(entry)) continue
-      const counted = entry.base + (stored.get(this.#slotOf(entry)) ?? 0) + this.unstored(entry)
+      const counted = entry.base + (stored.get(entry.slot) ?? 0) + this.unstored(entry)
       entry.operations = Math.min(counted, OPERATIONS_MAX)
     }
   }
@@ -149,8 +153,9 @@ export class KeyCounts {
    */
   async store(slowly: boolean): Promise<void> {
     const buckets = this.#inOrderOfRows()
-    if (!slowly) await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket)))
-    else for (let at = 0; at < buckets.length; at += GROUP) await this.#storeGroup(buckets.slice(at, at + GROUP))
+    const groupSize = slowly ? GROUP : BUCKETS
+    for (let at = 0; at < buckets.length; at += groupSize)
+      await Promise.all(buckets.slice(at, at + groupSize).map((bucket) => this.#storeBucket(bucket)))
   }
 
   /** Of those that have anything to store: neighbours share pages of the disk. */
@@ -161,34 +166,17 @@ export class KeyCounts {
     return used.sort((a, b) => (slots.get(a)! < slots.get(b)! ? -1 : 1))
   }
 
-  /** In one transaction. The slots of keys, which take the time, are computed before it, some in each turn. */
-  async #storeGroup(buckets: readonly number[]): Promise<void> {
-    const slots = new Map<string, bigint>()
-    for (const bucket of buckets) {
-      for (const entry of [...this.#unstored[bucket]!.keys()]) {
-        slots.set(nameOfKey(entry), this.#slotOf(entry))
-        if (slots.size % SLOTS_MAX === 0) await nextTurn()
-      }
-      await nextTurn()
-    }
-    await Promise.all(buckets.map((bucket) => this.#storeBucket(bucket, slots)))
-  }
-
-  #storeBucket(bucket: number, slots?: ReadonlyMap<string, bigint>): Promise<void> {
+  #storeBucket(bucket: number): Promise<void> {
     const { records, member } = this.#context
     return records.change(() => {
       const unstored = this.#unstored[bucket]!
       for (const entry of unstored.keys()) if (!this.#keys.keeps(entry)) unstored.delete(entry)
-      const adds = new Map(unstored)
       const name = nameOf(member, bucket)
-      const counts = adds.size === 0 ? null : this.#read(name)
+      const counts = unstored.size === 0 ? null : this.#read(name)
       if (counts === null) return { changes: [], result: undefined }
-      for (const [entry, count] of adds) {
-        const slot = slots?.get(nameOfKey(entry)) ?? this.#slotOf(entry)
-        counts.set(slot, (counts.get(slot) ?? 0) + count)
-      }
+      for (const [{ slot }, count] of unstored) counts.set(slot, (counts.get(slot) ?? 0) + count)
       const value = encodeBucket({ bucket, member, counts })
-      this.#stores.set(value, adds)
+      this.#stores.set(value, new Map(unstored))
       this.#made.add(value)
       return { changes: [{ collection: 'counts', name, value }], result: undefined }
     })
@@ -198,7 +186,7 @@ export class KeyCounts {
   removal(entries: readonly Readonly<KeyEntry>[]): Change[] {
     const counted = entries.filter((entry) => entry.operations > this.unstored(entry))
     return [...Map.groupBy(counted, bucketOf)].flatMap(([bucket, entries]) => {
-      const slots = entries.map((entry) => this.#slotOf(entry))
+      const slots = entries.map(({ slot }) => slot)
       return [...this.#names[bucket]!].flatMap((name) => this.#without(name, slots))
     })
   }
@@ -230,13 +218,12 @@ export class KeyCounts {
     return this.#context.records.isDamaged('counts', name) ? null : this.#context.records.get('counts', name)
   }
 
-  #slotOf(entry: Readonly<KeyEntry>): bigint {
-    return this.#context.records.slotOf('keys', nameOfKey(entry))
-  }
-
-  #owe(counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
+  #owe(bucket: number, counts: Map<KeyEntry, number> | undefined, sign: 1 | -1): void {
+    const unstored = this.#unstored[bucket]!
     for (const [entry, count] of counts ?? []) {
-      this.give(entry, this.take(entry) + sign * count)
+      const owed = (unstored.get(entry) ?? 0) + sign * count
+      if (owed > 0) unstored.set(entry, owed)
+      else unstored.delete(entry)
     }
   }
 }
@@ -254,8 +241,6 @@ export function bucketOf({ namespace, id }: { namespace: Namespace; id: string }
     for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return ((hash >>> 24) ^ (hash >>> 16) ^ (hash >>> 8) ^ hash) & (BUCKETS - 1)
 }
-
-const nameOfKey = ({ namespace, id }: Readonly<KeyEntry>): string => keyName(namespace, id)
 
 const nameOf = (member: string, bucket: number): string => `${member}/${bucket}`
 
@@ -284,9 +269,15 @@ function encodeBucket({ bucket, member, counts }: Bucket): Uint8Array {
 
 export function decodeBucket(value: Uint8Array): Bucket {
   const view = new DataView(value.buffer, value.byteOffset, value.length)
-  const entriesAt = 2 + value[1]!
   const counts = new Map<bigint, number>()
-  for (let at = entriesAt; at < value.length; at += ENTRY_BYTES)
+  for (let at = entriesAt(value); at < value.length; at += ENTRY_BYTES)
     counts.set(view.getBigUint64(at), view.getUint32(at + 8))
-  return { bucket: value[0]!, member: new TextDecoder().decode(value.subarray(2, entriesAt)), counts }
+  return { ...decodeOwner(value), counts }
 }
+
+const decodeOwner = (value: Uint8Array): Omit<Bucket, 'counts'> => ({
+  bucket: value[0]!,
+  member: new TextDecoder().decode(value.subarray(2, entriesAt(value))),
+})
+
+const entriesAt = (value: Uint8Array): number => 2 + value[1]!

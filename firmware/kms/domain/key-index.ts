@@ -15,6 +15,8 @@ import { SortedIds } from './sorted-ids.ts'
 export interface KeyEntry extends KeyMetadata {
   /** Names this key and its content to the crypto pool; never reused while the process lives. */
   readonly ref: number
+  /** Of its record. */
+  slot: bigint
   /** The number of the change that wrote its record. */
   version: number
   /** Operations by its record alone: those that are counted nowhere else. */
@@ -118,6 +120,7 @@ export class KeyIndex {
   #add(key: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(key.namespace)
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
+    entry.slot = record.slot
     entry.version = record.n
     keys.entries.set(entry.id, entry)
     if (!isKnownToClients(entry)) keys.unknownToClients++
@@ -143,6 +146,7 @@ export class KeyIndex {
       base: operations,
       certificate,
       ref: ++lastRef,
+      slot: record.slot,
       version: record.n,
     }
   }

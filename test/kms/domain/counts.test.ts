@@ -124,7 +124,10 @@ test("the counts of 100,000 keys take less than 3 MB of SQLite's log, at first a
   const context = createContext(storeRig.vault(store), { member: 'ABCDEFGHIJ' } as DomainDeps, () => true)
   const counts = new KeyCounts(context)
   counts.loaded({ keeps: () => true, entries: () => [] })
-  const keys = Array.from({ length: 100_000 }, (_, n) => ({ namespace: '', id: `k${n}`, operations: 1 }) as KeyEntry)
+  const keys = Array.from(
+    { length: 100_000 },
+    (_, n) => ({ namespace: '', id: `k${n}`, operations: 1, slot: BigInt(n) }) as KeyEntry,
+  )
   for (let round = 0; round < 2; round++) {
     for (const key of keys) counts.add(key)
     store.checkpoint()
