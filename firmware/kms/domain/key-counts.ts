@@ -17,7 +17,7 @@ const BUCKETS = 256
 const ENTRY_BYTES = 12 // slot and count
 const RECOUNT_MS = 500
 const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
-const GROUP = 3 // buckets in a transaction: each is a page or two, and all of them write the same few again
+const GROUP = 2 // buckets in a transaction: each is a page or two, and all of them write the same few again
 
 /** The keys whose operations are counted. */
 export interface CountedKeys {
