@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util'
 import { createApp } from '../../firmware/app.ts'
 import { openAppliance } from '../../firmware/appliance/appliance.ts'
 import { createLog } from '../../firmware/base/log.ts'
+import { threadMs } from '../../firmware/base/step-size.ts'
 import { createPool } from '../../firmware/crypto/pool/pool.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
@@ -203,8 +204,7 @@ async function serve(dataDirectory: string): Promise<void> {
   })
   process.on('message', () => {
     appliance.audit!.flush()
-    const { user, system } = process.threadCpuUsage()
-    process.send!(user + system)
+    process.send!(threadMs() * 1000)
   })
   process.send!({ with: listeners[0]!.port, without: listeners[1]!.port } satisfies Ports)
 }

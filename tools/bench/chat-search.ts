@@ -1,6 +1,7 @@
 /** What a search takes of the processor, in an organization that chat-server.ts has filled: without TLS, in this process. */
 
 import { setImmediate as turn } from 'node:timers/promises'
+import { threadMs } from '../../firmware/base/step-size.ts'
 import type { Chat } from '../../firmware/chat/chat.ts'
 import { ROLES } from '../../firmware/chat/realm/roles.ts'
 import { COMMONEST, createTexts } from './chat-words.ts'
@@ -131,20 +132,14 @@ async function timedSearch(
 ): Promise<Took> {
   const values = { ...range, narrow: JSON.stringify(narrow) }
   const authorization = `Basic ${Buffer.from(`${email}:${key}`).toString('base64')}`
-  const beganMs = processMs()
-  const { result, longestMs } = await watchTurns(processMs, async () => {
+  const beganMs = threadMs()
+  const { result, longestMs } = await watchTurns(async () => {
     const answer = await api.request(`http://chat.example/api/v1/messages?${new URLSearchParams(values)}`, {
       headers: { authorization, host: 'chat.example' },
     })
     const text = await answer.text()
     if (answer.status !== 200) throw new Error(text)
-    return processMs() - beganMs
+    return threadMs() - beganMs
   })
   return { ms: result, turnMs: longestMs }
-}
-
-/** Of all threads: that of one thread alone is counted in ticks of some milliseconds. */
-function processMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }

@@ -82,9 +82,9 @@ async function longestTurns(): Promise<{ counts: number; removal: number }> {
   count(0)
   await domain.flush(true) // no first time, in which code is compiled
   for (let n = 0; n < Number(keys); n++) count(n)
-  const { longestMs: counts } = await watchTurns(threadMs, async () => domain.flush(true))
+  const { longestMs: counts } = await watchTurns(async () => domain.flush(true))
   const admin = { userId: 'admin', namespace: '', role: 'Administrator' } as Caller
-  const { longestMs: removal } = await watchTurns(threadMs, async () => {
+  const { longestMs: removal } = await watchTurns(async () => {
     await domain.namespaces.remove(admin, NAMESPACE, domain.keys)
     while (domain.namespaces.doomed().length > 0) await wait(20)
   })

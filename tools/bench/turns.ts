@@ -1,11 +1,10 @@
-/** The longest turn of the event loop while this goes on, by a clock of milliseconds, and what comes of it. */
-export async function watchTurns<T>(
-  clock: () => number,
-  work: () => Promise<T>,
-): Promise<{ result: T; longestMs: number }> {
-  let [isOver, longestMs, lastMs] = [false, 0, clock()]
+import { threadMs } from '../../firmware/base/step-size.ts'
+
+/** The processor time of the longest turn of the event loop while this goes on, and what comes of it. */
+export async function watchTurns<T>(work: () => Promise<T>): Promise<{ result: T; longestMs: number }> {
+  let [isOver, longestMs, lastMs] = [false, 0, threadMs()]
   const watch = (): void => {
-    const nowMs = clock()
+    const nowMs = threadMs()
     longestMs = Math.max(longestMs, nowMs - lastMs)
     lastMs = nowMs
     if (!isOver) setImmediate(watch)

@@ -46,21 +46,18 @@ export class KeyCounts {
   constructor(context: Context) {
     this.#context = context
     context.records.follow('counts', (before, after) => {
-      const { bucket, member } = decodeOwner((after ?? before)!.value)
+      const { value } = (after ?? before)!
+      const { bucket, member } = decodeOwner(value)
       const name = nameOf(member, bucket)
       if (after === null) this.#names[bucket]!.delete(name)
       else this.#names[bucket]!.add(name)
-      if (this.#found !== null) this.#find((after ?? before)!.value)
+      if (this.#found !== null)
+        for (const [slot, count] of decodeBucket(value).counts) this.#found.set(slot, this.stored(slot) + count)
       if (after !== null) this.#owe(bucket, this.#stores.get(after.value), -1)
       if (before !== null) this.#owe(bucket, this.#stores.get(before.value), 1)
       const isOwn = [before, after].some((record) => record !== null && this.#made.has(record.value))
       if (this.#found === null && !isOwn) this.recountLater(bucket)
     })
-  }
-
-  /** While the keys come. */
-  #find(value: Uint8Array): void {
-    for (const [slot, count] of decodeBucket(value).counts) this.#found!.set(slot, this.stored(slot) + count)
   }
 
   /** What all nodes have stored of a key, while the keys come. */
