@@ -365,6 +365,41 @@ test('a declared body over the limit is 413 before it comes, a chunked one when 
   assert.equal(await connection.end(), '')
 })
 
+test('who ends the connection with his request reads why it is refused, also when he sends it whole before', {
+  timeout: 20_000,
+}, async (t) => {
+  const { listener, client } = await setup(t, { drainMs: 500 })
+  const head = (bytes: number) =>
+    `POST /api/v1/keys/k/sign HTTP/1.1\r\n${HOST}${ADMIN}connection: close\r\ncontent-length: ${bytes}\r\n\r\n`
+  const upstream = connectPlain(listener.port, '127.0.0.1')
+  await once(upstream, 'connect')
+  t.after(() => upstream.destroy())
+  const [near, far] = duplexPair()
+  far.on('data', (bytes: Buffer) => upstream.write(bytes))
+  upstream.on('data', (bytes: Buffer) => far.write(bytes)).on('end', () => far.end())
+  const socket = connectTls({ socket: near, rejectUnauthorized: false })
+  await once(socket, 'secureConnect')
+  upstream.pause() // he reads nothing while he sends
+  const blind = new RawClient(socket)
+  blind.send(head(16 * MIB))
+  for (let sent = 0; sent < 16; sent++) {
+    blind.send(new Uint8Array(MIB))
+    await sleep(5)
+  }
+  await blind.send('')
+  upstream.resume()
+  assertError(await blind.answer(), 403, 'Forbidden')
+  assert.equal(await blind.end(), '')
+  const slow = await client() // who takes too long is cut off
+  slow.send(head(MIB))
+  assertError(await slow.answer(), 403, 'Forbidden')
+  assert.equal(await slow.end(), '')
+  while (!slow.socket.destroyed) {
+    slow.send('x')
+    await sleep(20)
+  }
+})
+
 test('an answer that ends its connection says nothing of keeping it, and does end it', async (t) => {
   const { log } = sampleApi()
   const answer = () => new Response('last', { headers: { connection: 'close', 'content-length': '4' } })
@@ -804,6 +839,27 @@ test('whoever says nothing to the TLS port, or nonsense, or half a line, is cut 
   const whole = await client()
   whole.send(`GET /api/v1/info HTTP/1.1\r\n${HOST}\r\n`)
   assert.equal((await whole.answer())?.status, 200)
+})
+
+test('a handshake that takes too long ends the connection, without an answer to what was not asked', {
+  timeout: 20_000,
+}, async (t) => {
+  const { listener, traffic } = await setup(t, { handshakeMs: 200 })
+  const upstream = connectPlain(listener.port, '127.0.0.1')
+  await once(upstream, 'connect')
+  const [near, far] = duplexPair()
+  let sent = 0
+  far.on('data', (bytes: Buffer) => {
+    if (sent++ === 0) upstream.write(bytes)
+    else setTimeout(() => upstream.write(bytes), 400) // the client's last words of the handshake
+  })
+  upstream.on('data', (bytes) => far.write(bytes))
+  upstream.on('error', () => {})
+  const secure = connectTls({ socket: near, rejectUnauthorized: false })
+  secure.on('error', () => {})
+  await once(upstream, 'close')
+  assert.ok(sent > 1)
+  assert.deepEqual([traffic.total, secure.read()], [0, null])
 })
 
 test('a handshake that comes byte by byte is a handshake', async (t) => {

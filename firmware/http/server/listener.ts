@@ -15,6 +15,7 @@ import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
 import { createPlainHttpDetector } from './plain.ts'
 import { type App, createRequests } from './requests.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
+import { closeAfterBody } from './unwanted-body.ts'
 
 export interface ListenerOptions {
   app: App
@@ -86,6 +87,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     connections.secured(socket, () => {
       client.isUser = true
     })
+    closeAfterBody(socket, () => client.last)
     watch.add(socket)
   })
 

@@ -31,6 +31,7 @@ export function parserErrorReply(error: ParserError): Reply | null {
     case 'ECONNRESET':
     case 'EPIPE':
     case 'ERR_STREAM_PREMATURE_CLOSE':
+    case 'ERR_TLS_HANDSHAKE_TIMEOUT': // an answer would wait for the handshake
       return null
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return jsonReply(408, { message: 'The request came too slowly' })

@@ -13,6 +13,7 @@ import type { ListenerLimits } from './limits.ts'
 import { createPipelining } from './pipelining.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import type { Traffic } from './traffic.ts'
+import { watchDrain } from './unwanted-body.ts'
 
 export interface App {
   fetch: (request: Request, env: Connection) => Response | Promise<Response>
@@ -39,7 +40,6 @@ export interface Requests {
   onPlain(asked: { method: string; target: string }, status: number): void
 }
 
-const DRAIN_CHECK_MS = 100
 const LOGGED_PATH_MAX = 2000
 
 export function createRequests(options: RequestsOptions): Requests {
@@ -149,16 +149,4 @@ export function createRequests(options: RequestsOptions): Requests {
       record(lines, status, 0)
     },
   }
-}
-
-/** Watches while Node discards the rest of a body nobody wants, so that the client can finish, read its answer and go on. */
-function watchDrain(incoming: IncomingMessage, { drainMs, drainBytesMax }: ListenerLimits): void {
-  const { socket } = incoming
-  const started = performance.now()
-  const startBytes = socket.bytesRead
-  const timer = setInterval(() => {
-    if (incoming.complete || socket.destroyed) clearInterval(timer)
-    else if (performance.now() - started > drainMs || socket.bytesRead - startBytes > drainBytesMax) socket.destroy()
-  }, DRAIN_CHECK_MS)
-  incoming.on('error', () => {}) // the client may give up
 }
