@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { heapFor } from '../../boot/device/early.ts'
@@ -14,6 +15,7 @@ import { residentMib } from '../bench/harness.ts'
 const DEVICE_BYTES = 512 * 1024 * 1024
 const START_MS_MAX = 30_000
 const ANSWER_MS_MAX = 30_000
+const PIECE_BYTES = 256 * 1024
 
 export const UNLOCK = 'unlock passphrase of the attack'
 export const ADMIN = 'admin:admin passphrase of the attack'
@@ -169,8 +171,15 @@ function call(port: number, method: string, path: string, { as, from = 1, json, 
       },
     )
     sent.once('timeout', () => sent.destroy(new Error('no answer')))
-    sent.once('error', reject).end(content)
+    sent.once('error', reject)
+    if (content === undefined || content.length < PIECE_BYTES) sent.end(content)
+    else Readable.from(pieces(Buffer.from(content))).pipe(sent)
   })
+}
+
+/** A whole of many megabytes is encrypted in one turn, in which the other clients of this program stand still. */
+function* pieces(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }
 
 /** As far as this program may open sockets. What breaks later is no error of the caller's. */
