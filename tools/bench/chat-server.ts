@@ -89,7 +89,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
         addUser(realm, turn, {
           email: `u${n}@example.org`,
           fullName: `User ${n}`,
-          role: n % GUEST_EVERY === 0 ? ROLES.guest : ROLES.member,
+          role: n % GUEST_EVERY === 1 ? ROLES.guest : ROLES.member,
         }),
       )
   })
