@@ -1,6 +1,7 @@
 /** Backups of the appliance: made of an open one, restored into an open or an empty one. Contract sections 2 and 8. */
 
 import { CofferError, unavailable } from '../base/error.ts'
+import { passOn } from '../base/iteration.ts'
 import { wipe } from '../base/secret.ts'
 import { readText } from '../configuration/device-records.ts'
 import { ATTENDED, BESIDE_ATTENDED, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
@@ -70,11 +71,11 @@ export class Backups {
     return text == null ? null : Number(text)
   }
 
-  async *#noted(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    const madeAtMs = this.#services.clock.now()
-    yield* stream
-    const bytes = new TextEncoder().encode(`${madeAtMs}`)
-    this.#services.records.keep('keeping the time of the backup', (area) => area.put(LAST_BACKUP, bytes))
+  #noted(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    const bytes = new TextEncoder().encode(`${this.#services.clock.now()}`)
+    return passOn(stream, ({ done }) => {
+      if (done) this.#services.records.keep('keeping the time of the backup', (area) => area.put(LAST_BACKUP, bytes))
+    })
   }
 
   async #begin(wanted: BackupFormat): Promise<{ stream: AsyncIterable<Uint8Array>; format: BackupFormat }> {

@@ -55,8 +55,14 @@ export function writeBackup(options: BackupOptions): AsyncIterable<Uint8Array> {
   return releasing(write(options, snapshot, records, chunkKey), release)
 }
 
-/** `release` is called once all was read, or nothing more will be. */
-export function releasing(chunks: AsyncGenerator<Uint8Array, void>, release: () => void): AsyncIterable<Uint8Array> {
+/** `last` is called, once, when all was read, or nothing more will be. */
+export function releasing(chunks: AsyncGenerator<Uint8Array, void>, last: () => void): AsyncIterable<Uint8Array> {
+  let isReleased = false
+  const release = (): void => {
+    if (isReleased) return
+    isReleased = true
+    last()
+  }
   const finish = async <T>(pending: Promise<T>): Promise<T> => {
     try {
       return await pending

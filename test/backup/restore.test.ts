@@ -313,6 +313,14 @@ test('a backup goes on through a lock and a restore, as what it was', async (t) 
   assert.deepEqual(await inventory(rig), before)
 })
 
+test('a backup whose client is gone before its first piece is over, and another can be made', async (t) => {
+  const rig = await furnishedRig(t)
+  for (const format of BACKUP_FORMATS) {
+    assert.equal(await rig.leave('POST', `/system/backup?format=${format}`, { as: 'backup' }), 200)
+    await takeBackup(rig, format)
+  }
+})
+
 test('no two backup passphrases are derived at once', async (t) => {
   const rig = await furnishedRig(t)
   let running = 0

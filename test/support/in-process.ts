@@ -72,20 +72,31 @@ export class Rig implements Client {
     this.#limitClock.nowMs = nowMs
   }
 
-  async call(method: string, path: string, { as, body, ...rest }: Call = {}): Promise<Reply> {
-    const isWhole = typeof body === 'string' || body instanceof Uint8Array
-    const call = { ...rest, ...(as !== undefined && { as: this.#credentials(as) }), ...(isWhole && { body }) }
-    const { headers, body: content = body } = contentOf(call)
-    const response = await this.#app.request(targetOf(path), {
-      method,
-      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      ...(content !== undefined && { body: content as NonNullable<RequestInit['body']>, duplex: 'half' }),
-    })
+  async call(method: string, path: string, call: Call = {}): Promise<Reply> {
+    const response = await this.#request(method, path, call)
     return toReply(`${method} ${path}`, {
       status: response.status,
       reason: response.statusText,
       headers: Object.fromEntries(response.headers),
       bytes: Buffer.from(await response.arrayBuffer()),
+    })
+  }
+
+  /** Asks, and goes away before anything of the answer has come; returns its status. */
+  async leave(method: string, path: string, call: Call = {}): Promise<number> {
+    const { status, body } = await this.#request(method, path, call)
+    await body?.cancel()
+    return status
+  }
+
+  async #request(method: string, path: string, { as, body, ...rest }: Call): Promise<Response> {
+    const isWhole = typeof body === 'string' || body instanceof Uint8Array
+    const call = { ...rest, ...(as !== undefined && { as: this.#credentials(as) }), ...(isWhole && { body }) }
+    const { headers, body: content = body } = contentOf(call)
+    return this.#app.request(targetOf(path), {
+      method,
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ...(content !== undefined && { body: content as NonNullable<RequestInit['body']>, duplex: 'half' }),
     })
   }
 

@@ -6,6 +6,7 @@ import { type AuditLog, LINES_MAX, LINES_MIN } from '../../audit/audit-log.ts'
 import { KINDS } from '../../audit/chain.ts'
 import { formatTime } from '../../base/clock.ts'
 import { unavailable } from '../../base/error.ts'
+import { passOn } from '../../base/iteration.ts'
 import { count, id, integer, timestamp, userId } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
@@ -119,12 +120,11 @@ const auditOf = ({ audit }: Appliance): AuditLog => {
 }
 
 /** Ends with the session it began in. */
-async function* whileOpen(appliance: Appliance, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+function whileOpen(appliance: Appliance, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const session = appliance.open()
-  for await (const chunk of chunks) {
-    if (appliance.open() !== session) throw unavailable()
-    yield chunk
-  }
+  return passOn(chunks, ({ done }) => {
+    if (!done && appliance.open() !== session) throw unavailable()
+  })
 }
 
 export const auditDeclarations = [

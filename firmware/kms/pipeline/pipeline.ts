@@ -7,6 +7,7 @@
 import { Hono } from 'hono'
 import { actAdmitted, type Check } from '../../base/admission.ts'
 import { CofferError, unavailable } from '../../base/error.ts'
+import { passOn } from '../../base/iteration.ts'
 import { matchSchema } from '../../base/json.ts'
 import { wipeIn } from '../../base/secret.ts'
 import type { State } from '../../base/states.ts'
@@ -198,12 +199,8 @@ const givesOut = (result: Result): boolean => result.status === 200 && ('json' i
 /** An answer that is sent as it is made ends with the request's admission. */
 function whileAdmitted(result: Result, check: Check): Result {
   if (!('stream' in result)) return result
-  const { stream } = result
-  async function* checked(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of stream) {
-      check()
-      yield chunk
-    }
-  }
-  return { ...result, stream: checked() }
+  const stream = passOn(result.stream, ({ done }) => {
+    if (!done) check()
+  })
+  return { ...result, stream }
 }

@@ -1,0 +1,29 @@
+/** Iterators that stand between a source and whoever reads it. */
+
+/**
+ * The same pieces; `see` is called with each, and with the end. Throws what it throws. Who leaves it, leaves the source, also
+ * before the first piece was asked for: a generator between them would not have begun then, and do nothing.
+ */
+export function passOn<T>(source: AsyncIterable<T>, see: (result: IteratorResult<T>) => void): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const pieces = source[Symbol.asyncIterator]()
+      return {
+        async next() {
+          const result = await pieces.next()
+          try {
+            see(result)
+          } catch (error) {
+            await pieces.return?.()
+            throw error
+          }
+          return result
+        },
+        async return() {
+          await pieces.return?.()
+          return { done: true, value: undefined }
+        },
+      }
+    },
+  }
+}
