@@ -402,18 +402,23 @@ test('who ends the connection with his request reads why it is refused, also whe
 
 test('an answer that ends its connection says nothing of keeping it, and does end it', async (t) => {
   const { log } = sampleApi()
-  const answer = () => new Response('last', { headers: { connection: 'close', 'content-length': '4' } })
+  let answered = 0
+  const answer = () => {
+    answered++
+    return new Response('last', { headers: { connection: 'close', 'content-length': '4' } })
+  }
   const place = { host: '127.0.0.1', port: 0, identity: () => identity, log, now: () => NOW }
   const listener = await listenTls({ app: { fetch: answer }, ...place, limits: { closeMs: 200 } })
   const connection = await clientsOf(t, listener)()
-  connection.send(INFO)
+  connection.send(INFO.repeat(3)) // and nothing else that was asked on it is done
   const { headers, body } = (await connection.answer())!
   assert.deepEqual([headers.connection, headers['keep-alive'], body], ['close', undefined, 'last'])
   assert.equal(await connection.end(), '')
+  assert.equal(answered, 1)
 })
 
 test('a client that waits for 100 gets it only when its body is wanted', async (t) => {
-  const { client, sample } = await setup(t)
+  const { client, sample, entries } = await setup(t)
   const head = (user: string) =>
     `PUT /api/v1/keys/k/cert HTTP/1.1\r\n${HOST}authorization: ${basic(user)}\r\ncontent-type: application/octet-stream\r\ncontent-length: 3\r\nexpect: 100-continue\r\n\r\n`
   const wanted = await client()
@@ -429,6 +434,12 @@ test('a client that waits for 100 gets it only when its body is wanted', async (
   assertError(answer, 403, 'Forbidden')
   assert.equal(answer?.headers.connection, 'close')
   await refused.end()
+  refused.send(`abc${INFO}`) // no request any more: it may be what the client sends for a body
+  while (!refused.socket.destroyed) {
+    refused.send(' ')
+    await sleep(5)
+  }
+  assert.ok(!entries.some(({ message }) => message.includes('GET /api/v1/info')))
 })
 
 test('an upgrade and other expectations are ignored, HTTP/1.0 is answered and closed', async (t) => {
@@ -454,6 +465,27 @@ test('slow headers are 408, and a connection that says nothing ends', { timeout:
   await slow.end()
   const silent = await client()
   await silent.end()
+})
+
+test('headers whose end is not read while earlier answers are due are not slow', { timeout: 20_000 }, async (t) => {
+  const listener = await listenTls({
+    app: {
+      fetch: async () => {
+        await sleep(3)
+        return new Response('done', { headers: { 'content-length': '4' } })
+      },
+    },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: sampleApi().log,
+    now: () => NOW,
+    limits: { headersMs: 200, closeMs: 100 },
+  })
+  const connection = await clientsOf(t, listener)()
+  const count = 600 // more than one TLS record
+  connection.send(INFO.repeat(count))
+  for (const { status } of await connection.answers(count)) assert.equal(status, 200)
 })
 
 test('slow bodies are 408, whether they are read or only discarded', { timeout: 20_000 }, async (t) => {

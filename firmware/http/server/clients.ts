@@ -16,6 +16,8 @@ export interface Client {
   last: IncomingMessage | undefined
   /** The parser gave up on it. */
   broken: boolean
+  /** An answer has said that it is the last of the connection. */
+  isOver: boolean
   /** Somebody has logged in on it. */
   isUser: boolean
   /** The last answer, to be sent when all others are. */
@@ -33,6 +35,7 @@ export function clientOf(socket: Duplex): Client {
       isTimed: false,
       last: undefined,
       broken: false,
+      isOver: false,
       isUser: false,
       whenAnswered: undefined,
     }

@@ -22,6 +22,10 @@ export interface Pipelining {
   proceed(socket: Socket): void
   /** Nothing more of it is to be parsed. */
   stop(socket: Socket): void
+  /** The same, and what waits is not begun. */
+  drop(socket: Socket): void
+  /** Whether something of it is not parsed yet, since others wait for their answers. */
+  isHolding(socket: Socket): boolean
 }
 
 interface Line {
@@ -59,9 +63,7 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
       return socket
     }
     socket.once('close', () => {
-      stop(line)
-      total -= line.waiting.length
-      line.waiting.length = 0
+      drop(line)
       lines.delete(socket)
     })
     lines.set(socket, line)
@@ -92,6 +94,12 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
     line.unread.length = 0
   }
 
+  function drop(line: Line): void {
+    stop(line)
+    total -= line.waiting.length
+    line.waiting.length = 0
+  }
+
   return {
     wait: (socket, begin) => {
       const line = lines.get(socket) ?? open(socket)
@@ -111,6 +119,14 @@ export function createPipelining({ waitingMax, waitingTotalMax }: PipeliningLimi
     stop: (socket) => {
       const line = lines.get(socket)
       if (line !== undefined) stop(line)
+    },
+    drop: (socket) => {
+      const line = lines.get(socket)
+      if (line !== undefined) drop(line)
+    },
+    isHolding: (socket) => {
+      const line = lines.get(socket)
+      return line !== undefined && (line.isHeld || line.unread.length > 0)
     },
   }
 }

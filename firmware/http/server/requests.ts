@@ -90,6 +90,10 @@ export function createRequests(options: RequestsOptions): Requests {
       const started = performance.now()
       const { socket } = incoming
       const client = clientOf(socket)
+      if (client.isOver) {
+        incoming.resume() // nobody would read its answer: RFC 9112 section 9.6
+        return
+      }
       const isAlone = client.unanswered.size === 0
       client.last = incoming
       client.unanswered.add(outgoing)
@@ -97,6 +101,10 @@ export function createRequests(options: RequestsOptions): Requests {
       const isLogged = client.isUser
       if (isLogged) log.info('access', line)
       outgoing.on('finish', () => {
+        if (!outgoing.shouldKeepAlive) {
+          client.isOver = true
+          pipelining.drop(socket)
+        }
         if (!incoming.complete) watchDrain(incoming, limits)
       })
       outgoing.on('close', () => {
@@ -116,7 +124,10 @@ export function createRequests(options: RequestsOptions): Requests {
 
     async onParserError(error, socket) {
       const client = clientOf(socket)
-      if (client.broken) return
+      // The end of its headers waits here until earlier answers are sent.
+      const isHeld =
+        (error as { code?: string }).code === 'ERR_HTTP_REQUEST_TIMEOUT' && pipelining.isHolding(socket as Socket)
+      if (client.broken || isHeld) return
       client.broken = true
       pipelining.stop(socket as Socket)
       const lines = linesFor(socket)
