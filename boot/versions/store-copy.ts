@@ -39,8 +39,17 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
     for (const path of [incoming, left, copy]) drop(path)
     syncDirectory(parent)
   }
+  const restore = () => {
+    if (!existsSync(copy)) return
+    drop(left)
+    if (existsSync(storeDirectory)) renameSync(storeDirectory, left)
+    renameSync(copy, storeDirectory)
+    syncDirectory(parent)
+    drop(left)
+  }
   return {
     make: () => {
+      if (existsSync(left)) restore() // a power cut came between its two renames
       remove()
       try {
         mkdirSync(incoming, { mode: 0o700 })
@@ -57,14 +66,7 @@ export function createStoreCopy(storeDirectory: string): StoreCopy {
       syncDirectory(parent)
     },
     exists: () => existsSync(copy),
-    restore: () => {
-      if (!existsSync(copy)) return
-      drop(left)
-      if (existsSync(storeDirectory)) renameSync(storeDirectory, left)
-      renameSync(copy, storeDirectory)
-      syncDirectory(parent)
-      drop(left)
-    },
+    restore,
     remove,
   }
 }

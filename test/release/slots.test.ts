@@ -230,6 +230,15 @@ test('a fallback that a power cut interrupts is finished at the next start', asy
     assert.deepEqual(readdirSync(directory).sort(), ['slots', 'store'])
 })
 
+test('a try that could not be counted leaves the store as it was, also when a power cut interrupts that', async (t) => {
+  const rig = await installed(t)
+  cpSync(rig.store, `${rig.store}.before-trial`, { recursive: true })
+  cpSync(rig.store, `${rig.store}.left`, { recursive: true })
+  rmSync(join(rig.store, 'records')) // the host made an empty store before it looked
+  assert.equal(rig.reopen().choose().trial, true)
+  assert.equal(records(rig), 'as before')
+})
+
 test('a copy that a power cut interrupted is not taken for one', async (t) => {
   const rig = await installed(t)
   cpSync(rig.store, `${rig.store}.before-trial.new`, { recursive: true })
