@@ -1,6 +1,5 @@
 /** Pictures that accounts set for themselves. Contract rows E85, E90 and E91. */
 
-import type { ArrivingPart } from '../../../http/request/multipart.ts'
 import { ChatError } from '../../error.ts'
 import { imageHeader } from '../images.ts'
 import type { Realm } from '../realm.ts'
@@ -14,7 +13,7 @@ export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
 const PIXELS_MAX = 64 * 1024 * 1024 // what a client can still unpack; a file of a few KB may claim far more
 
 /** All of the file. Throws `BAD_IMAGE` for what is no picture that browsers show. */
-export async function readPicture(file: ArrivingPart): Promise<Uint8Array> {
+export async function readPicture(file: { content: AsyncIterable<Uint8Array> }): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   for await (const piece of file.content) pieces.push(Uint8Array.from(piece))
   const bytes = Buffer.concat(pieces)
