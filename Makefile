@@ -25,7 +25,7 @@ help:
 	@echo '                BEFORE=commit also compares with that version, side by side'
 	@echo 'make soak       an hour of mixed use at half speed, with an eye on memory; MINUTES=5'
 	@echo 'make soak-cluster  the same in a cluster, of which one member is a device in QEMU; as root, MINUTES=60 MEMORY=1024 KEYS=100000'
-	@echo 'make ct         look for timing leaks of RSA and the curves on both engines, 100,000 samples for each secret (hours)'
+	@echo 'make ct         look for timing leaks of RSA, the curves and ML-DSA on both engines, 100,000 samples for each secret (hours)'
 	@echo 'make clean      remove what was built and installed; the data in var/ stays'
 
 run: dist/firmware.js
