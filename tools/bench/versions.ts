@@ -1,10 +1,12 @@
 /**
  * This version beside the one before, each with its own Node and packages: signatures and new keys a second over TLS, and the
  * processor time of each, under the same load in short rounds that take turns, so that a change of the machine's speed meets
- * both; then the memory that each has come to. Fails when the median of the paired ratios is below 0.97 for any of them. Needs
- * wrk and git, and the network for packages that are not the same.
+ * both; then the memory that each has come to. All of that with several pairs of processes, one pair after the other: two
+ * processes of one version differ by a tenth for as long as they run, by what the runtime has compiled and when. Fails when the
+ * median of the paired ratios is below 0.97 for any of them. Needs wrk and git, and the network for packages that are not the
+ * same.
  *
- * node tools/bench/versions.ts --before=HEAD~50 [--rounds=20] [--seconds=2]
+ * node tools/bench/versions.ts --before=HEAD~50 [--pairs=4] [--rounds=5] [--seconds=2]
  */
 
 import { execFileSync } from 'node:child_process'
@@ -46,8 +48,12 @@ interface Sample {
   cpuUs: number
 }
 
+/** One after the other. */
+type Round = Record<Side, Sample>
+
 interface Row {
   what: string
+  rounds: number
   /** Medians. */
   now: Sample
   before: Sample
@@ -59,38 +65,40 @@ interface Row {
 const { values: options } = parseArgs({
   options: {
     before: { type: 'string' },
-    rounds: { type: 'string', default: '20' },
+    pairs: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
   },
 })
 
 if (options.before === undefined) console.log('Left out, since --before names no version to compare with')
 else if (!isInstalled('wrk')) console.log('Left out, since wrk makes the load: apt install wrk')
-else await compare(options.before, Number(options.rounds), Number(options.seconds))
+else await compare(options.before, Number(options.pairs), Number(options.rounds), Number(options.seconds))
 
-async function compare(before: string, rounds: number, seconds: number): Promise<void> {
+async function compare(before: string, pairs: number, rounds: number, seconds: number): Promise<void> {
   const busyBefore = await othersShare()
   const directory = mkdtempSync(join(tmpdir(), 'coffer-bench-'))
-  const started: Server[] = []
   try {
     await bundleFor(join(directory, 'now'))
     const node = buildBefore(before, directory)
-    started.push(await startFilled(directory, 'now'), await startFilled(directory, 'before', node))
-    const servers = { now: started[0]!, before: started[1]! }
-    const rows: Row[] = []
-    for (const key of KEYS) {
-      for (const side of SIDES) await warmUp(servers[side], key, directory)
-      const signing = (server: Server) => load(server, key, CONNECTIONS, seconds, directory)
-      rows.push(await measure(servers, `signatures, ${key.id}`, rounds, signing))
+    const rounded = new Map<string, Round[]>()
+    const memories: Record<Side, number>[] = []
+    for (let pair = 0; pair < pairs; pair++) {
+      const { measured, residentMibs } = await comparePair(directory, node, rounds, seconds)
+      for (const [what, more] of measured) rounded.set(what, [...(rounded.get(what) ?? []), ...more])
+      memories.push(residentMibs)
     }
-    for (const side of SIDES) await createKeys(servers[side])
-    rows.push(await measure(servers, 'new keys, ed25519', rounds, createKeys))
-    const memory = (side: Side) => servers[side].processes.reduce((sum, pid) => sum + residentMib(pid), 0)
-    const residentMibs = { now: memory('now'), before: memory('before') }
+    const rows = [...rounded].map(([what, samples]) => rowOf(what, samples))
+    for (const row of rows) print(row)
+    const residentMibs = {
+      now: median(memories.map(({ now }) => now)),
+      before: median(memories.map(({ before }) => before)),
+    }
     console.log(`memory, MiB: ${residentMibs.now.toFixed(0)} now, ${residentMibs.before.toFixed(0)} before`)
     writeResults('versions', {
       before,
       busyBefore,
+      pairs,
       rounds,
       seconds,
       connections: CONNECTIONS,
@@ -100,8 +108,35 @@ async function compare(before: string, rounds: number, seconds: number): Promise
     })
     process.exitCode = rows.some(({ ratio }) => ratio[1] < RATIO_MIN) ? 1 : 0
   } finally {
-    await Promise.all(started.map((server) => server.stop()))
     rmSync(directory, { recursive: true })
+  }
+}
+
+/** New processes of both versions, with new data. */
+async function comparePair(
+  directory: string,
+  node: string,
+  rounds: number,
+  seconds: number,
+): Promise<{ measured: Map<string, Round[]>; residentMibs: Record<Side, number> }> {
+  const started: Server[] = []
+  const data = mkdtempSync(join(directory, 'data-'))
+  try {
+    started.push(await startFilled(directory, data, 'now'), await startFilled(directory, data, 'before', node))
+    const servers = { now: started[0]!, before: started[1]! }
+    const measured = new Map<string, Round[]>()
+    for (const key of KEYS) {
+      for (const side of SIDES) await warmUp(servers[side], key, directory)
+      const signing = (server: Server) => load(server, key, CONNECTIONS, seconds, directory)
+      measured.set(`signatures, ${key.id}`, await measure(servers, rounds, signing))
+    }
+    for (const side of SIDES) await createKeys(servers[side])
+    measured.set('new keys, ed25519', await measure(servers, rounds, createKeys))
+    const memory = (side: Side) => servers[side].processes.reduce((sum, pid) => sum + residentMib(pid), 0)
+    return { measured, residentMibs: { now: memory('now'), before: memory('before') } }
+  } finally {
+    await Promise.all(started.map((server) => server.stop()))
+    rmSync(data, { recursive: true })
   }
 }
 
@@ -119,8 +154,8 @@ function buildBefore(before: string, directory: string): string {
   return node
 }
 
-async function startFilled(directory: string, side: Side, node?: string): Promise<Server> {
-  const server = await startCoffer(join(directory, side), join(directory, `${side}-data`), node)
+async function startFilled(directory: string, data: string, side: Side, node?: string): Promise<Server> {
+  const server = await startCoffer(join(directory, side), join(data, side), node)
   const { call, close } = createClient(server)
   await fillStore(call)
   await makeKeys(call)
@@ -132,26 +167,35 @@ type Done = Pick<Load, 'requestsPerSecond' | 'requests'>
 
 async function measure(
   servers: Record<Side, Server>,
-  what: string,
   rounds: number,
   run: (server: Server) => Promise<Done>,
-): Promise<Row> {
-  const samples: Record<Side, Sample[]> = { now: [], before: [] }
-  for (let round = 0; round < rounds; round++)
-    for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed())
-      samples[side].push(await sample(servers[side], run))
+): Promise<Round[]> {
+  const measured: Round[] = []
+  for (let round = 0; round < rounds; round++) {
+    const samples: Partial<Round> = {}
+    for (const side of round % 2 === 0 ? SIDES : SIDES.toReversed()) samples[side] = await sample(servers[side], run)
+    measured.push(samples as Round)
+  }
+  return measured
+}
+
+function rowOf(what: string, rounds: Round[]): Row {
   const medians = (side: Side): Sample => ({
-    perSecond: median(samples[side].map(({ perSecond }) => perSecond)),
-    cpuUs: median(samples[side].map(({ cpuUs }) => cpuUs)),
+    perSecond: median(rounds.map((round) => round[side].perSecond)),
+    cpuUs: median(rounds.map((round) => round[side].cpuUs)),
   })
   const quartiles = (of: keyof Sample): Row['ratio'] => {
-    const ratios = samples.now.map((sample, round) => sample[of] / samples.before[round]![of])
+    const ratios = rounds.map(({ now, before }) => now[of] / before[of])
     return [quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)]
   }
-  const row = { what, now: medians('now'), before: medians('before') }
-  const compared = { ...row, ratio: quartiles('perSecond'), cpuRatio: quartiles('cpuUs') }
-  print(compared, rounds)
-  return compared
+  return {
+    what,
+    rounds: rounds.length,
+    now: medians('now'),
+    before: medians('before'),
+    ratio: quartiles('perSecond'),
+    cpuRatio: quartiles('cpuUs'),
+  }
 }
 
 async function sample(server: Server, run: (server: Server) => Promise<Done>): Promise<Sample> {
@@ -171,7 +215,7 @@ async function createKeys(server: Server): Promise<Done> {
   return { requestsPerSecond: CREATED / seconds, requests: CREATED }
 }
 
-function print({ what, now, before, ratio, cpuRatio }: Row, rounds: number): void {
+function print({ what, rounds, now, before, ratio, cpuRatio }: Row): void {
   console.log(`${what}, medians of ${rounds} rounds:      now   before  ratio  (quartiles)`)
   for (const [figure, of, [low, middle, high]] of [
     ['a second             ', 'perSecond', ratio],
