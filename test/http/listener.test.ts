@@ -540,6 +540,48 @@ test('a client that does not take its answer is cut off, one whose request is wo
   patient.destroy()
 })
 
+test('of answers that nobody takes the oldest gives way when all together are too much, and small ones never', {
+  timeout: 20_000,
+}, async (t) => {
+  const large = 'x'.repeat(8 * MIB)
+  const listener = await listenTls({
+    app: {
+      fetch: async (request) => {
+        const page = request.url.endsWith('/large') ? large : 'small'
+        return new Response(page, { headers: { 'content-length': String(page.length) } })
+      },
+    },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: sampleApi().log,
+    now: () => NOW,
+    limits: { unsentBytesMax: 20 * MIB },
+  })
+  t.after(() => listener.close())
+  const ask = async (path: string) => {
+    const client = await RawClient.connect(listener)
+    client.socket.pause()
+    client.send(`GET ${path} HTTP/1.1\r\n${HOST}connection: close\r\n\r\n`)
+    await sleep(200)
+    return client
+  }
+  const small = await ask('/small')
+  const clients = [await ask('/large'), await ask('/large'), await ask('/large')]
+  const lengths = []
+  for (const client of [...clients, small]) {
+    client.socket.resume()
+    lengths.push((await client.end()).length)
+  }
+  const [oldest, second, third, last] = lengths
+  assert.ok(oldest! < large.length, `${oldest}`)
+  assert.ok(second! > large.length && third! > large.length, `${second} ${third}`)
+  assert.ok(last! > 0)
+  const after = await ask('/large')
+  after.socket.resume()
+  assert.ok((await after.end()).length > large.length, 'what was taken counts no more')
+})
+
 test('over the bound the oldest connection of a stranger gives way, and none on which somebody logged in', {
   timeout: 60_000,
 }, async (t) => {

@@ -1,19 +1,26 @@
 /** Answers as Node's server makes them, with what every answer of ours says: headers, and whether the connection goes on. */
 
 import { ServerResponse } from 'node:http'
+import type { WatchUnsent } from './unsent.ts'
 
 export interface AnswerOptions {
   commonHeaders: () => Readonly<Record<string, string>>
   keepAliveMs: number
   /** True once no request may follow on any connection. */
   isClosing: () => boolean
+  watchUnsent: WatchUnsent
 }
 
 // Of the time for which an idle connection is kept: a client counts from when the answer has reached it.
 const ANNOUNCED_SHARE = 4 / 5
 
 /** The class that Node's server makes its answers of, those it gives by itself included. */
-export function createAnswerClass({ commonHeaders, keepAliveMs, isClosing }: AnswerOptions): typeof ServerResponse {
+export function createAnswerClass({
+  commonHeaders,
+  keepAliveMs,
+  isClosing,
+  watchUnsent,
+}: AnswerOptions): typeof ServerResponse {
   const keepAlive = `timeout=${Math.floor((keepAliveMs * ANNOUNCED_SHARE) / 1000)}`
   return class Answer extends ServerResponse {
     #continued = false
@@ -37,6 +44,12 @@ export function createAnswerClass({ commonHeaders, keepAliveMs, isClosing }: Ans
         this.shouldKeepAlive = false
       const kept = this.shouldKeepAlive && { 'keep-alive': keepAlive }
       return super.writeHead(status, { ...commonHeaders(), ...kept, ...headers })
+    }
+
+    override end(...parameters: unknown[]): this {
+      const [body] = parameters
+      if (typeof body === 'string' || body instanceof Uint8Array) watchUnsent(this, body.length)
+      return super.end(...(parameters as Parameters<ServerResponse['end']>))
     }
   } as typeof ServerResponse
 }

@@ -13,6 +13,8 @@ export interface ListenerLimits extends PipeliningLimits {
   /** A body nobody wants is discarded so that the client can finish and read its answer: at most so long, so much. */
   drainMs: number
   drainBytesMax: number
+  /** Answers that clients have not taken yet, all together. */
+  unsentBytesMax: number
   /** Or as many as there are descriptors for. */
   connectionsMax: number
   /** Running requests may take this long when the listener closes. */
@@ -30,6 +32,7 @@ export const LISTENER_LIMITS: ListenerLimits = {
   drainBytesMax: 80 * MIB, // the largest body an endpoint takes, encoded, and some
   // 4096, for load generators keep 2000 open; on a device of 512 MB some 700
   connectionsMax: Math.floor(memoryFor(1 / 4, 32 * MIB, 256 * MIB) / CONNECTION_BYTES),
+  unsentBytesMax: memoryFor(1 / 4, 32 * MIB, 256 * MIB),
   closeMs: 10_000,
   waitingMax: 32,
   waitingTotalMax: 4096, // some 20 MB

@@ -15,6 +15,7 @@ import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
 import { createPlainHttpDetector } from './plain.ts'
 import { type App, createRequests } from './requests.ts'
 import { createTraffic, type Traffic } from './traffic.ts'
+import { createUnsentWatch } from './unsent.ts'
 import { closeAfterBody } from './unwanted-body.ts'
 
 export interface ListenerOptions {
@@ -57,7 +58,12 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
     allowHalfOpen: true,
     ALPNProtocols: ['http/1.1'],
     handshakeTimeout: limits.handshakeMs,
-    ServerResponse: createAnswerClass({ commonHeaders, keepAliveMs: limits.keepAliveMs, isClosing: () => closing }),
+    ServerResponse: createAnswerClass({
+      commonHeaders,
+      keepAliveMs: limits.keepAliveMs,
+      isClosing: () => closing,
+      watchUnsent: createUnsentWatch(limits.unsentBytesMax),
+    }),
     requireHostHeader: false, // refused in requests.ts, with a body like any other refusal
     maxHeaderSize: HEADER_BYTES_MAX,
     headersTimeout: limits.headersMs,
