@@ -299,6 +299,21 @@ test('all bodies together stay within the memory bound, and it is given back', a
   assert.equal((await reader.read(Readable.from([new Uint8Array(100)]), 1000)).length, 100)
 })
 
+test('what is kept of streamed bodies counts with the others, until it is released', async () => {
+  const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 10 })
+  const [first, second] = [reader.hold(), reader.hold()]
+  first.add(60)
+  first.add(20)
+  second.add(10)
+  await assert.rejects(reader.read(Readable.from([new Uint8Array(41)]), 1000), withCode('busy'))
+  assert.throws(() => second.add(31), withCode('busy'))
+  second.release()
+  first.release()
+  first.release()
+  assert.equal((await reader.read(Readable.from([new Uint8Array(110)]), 1000)).length, 110)
+  await assert.rejects(reader.read(Readable.from([new Uint8Array(111)]), 1000), withCode('busy'))
+})
+
 test('large bodies that take all the memory there is for them keep no small one out', async () => {
   const reader = createBodyReader({ ...BODY_LIMITS, totalBytesMax: 100, smallBytes: 50 })
   const large = [new PassThrough(), new PassThrough()]

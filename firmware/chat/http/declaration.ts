@@ -1,9 +1,9 @@
 /** An endpoint as data: what it takes, who may call it, and a short handler. */
 
-import type { ArrivingPart } from '../../http/request/multipart.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
 import type { Answer } from './envelope.ts'
 import type { Given, Parameters } from './parameters.ts'
+import type { SentFile } from './sent.ts'
 
 /**
  * `nobody`: credentials mean nothing. `anyone`: they are looked at where they are sent. `sender`: an account, those included
@@ -60,7 +60,7 @@ export type Request<S, Me, P extends Parameters = Parameters, Q extends Paramete
   /** Which parameters were sent, by their declared names or aliases. */
   readonly sent: ReadonlySet<string>
   /** Undefined when none was sent. To be read before the handler ends. */
-  readonly file: ArrivingPart | undefined
+  readonly file: SentFile | undefined
   /** Of the program that calls: `User-Agent` up to `/`, at most 30 characters. */
   readonly client: string
   /** The older level that the client was written for; null: the one of now. Contract section 8. */

@@ -1,7 +1,7 @@
 /** Parameters as they come: in the query, in a urlencoded or a multipart body. Contract section 1.1. */
 
 import { CofferError } from '../../base/error.ts'
-import { BODY_BYTES_MAX, type BodyReader, tooLarge } from '../../http/request/body.ts'
+import { BODY_BYTES_MAX, type BodyReader, type Held, tooLarge } from '../../http/request/body.ts'
 import type { Terms } from '../../http/request/body-rate.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
@@ -13,7 +13,13 @@ const PARTS_MAX = 210 // one client sends each parameter as a part
 export interface Sent {
   /** The body's win over the query's; of one name sent twice the last counts. */
   values: Map<string, string>
-  file: ArrivingPart | undefined
+  file: SentFile | undefined
+}
+
+/** To be taken in once, in one of two ways. */
+export interface SentFile extends Pick<ArrivingPart, 'fileName' | 'content'> {
+  /** All of it in memory, for as long as the request is under way. Throws `busy` when that is too much. */
+  whole(): Promise<Uint8Array>
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -51,13 +57,20 @@ async function withParts<T>(
   // Said before the client has sent it all and the disk has taken it.
   if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
   const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
-  for await (const part of readParts(upload, contentType, PARTS_MAX)) {
-    if (part.fileName !== null && fileBytesMax > 0)
-      return await use({ values, file: { ...part, content: bounded(part.content, fileBytesMax) } })
-    const bytes = await whole(part.content)
-    if (part.fileName === null) set(values, part.name, decode(bytes))
+  const held = reader.hold()
+  try {
+    for await (const { name, fileName, content } of readParts(upload, contentType, PARTS_MAX)) {
+      if (fileName !== null && fileBytesMax > 0) {
+        const file = bounded(content, fileBytesMax)
+        return await use({ values, file: { fileName, content: file, whole: () => whole(file, held) } })
+      }
+      const bytes = await whole(bounded(content, BODY_BYTES_MAX), held)
+      if (fileName === null) set(values, name, decode(bytes))
+    }
+    return await use({ values, file: undefined })
+  } finally {
+    held.release()
   }
-  return use({ values, file: undefined })
 }
 
 async function* bounded(chunks: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void> {
@@ -69,9 +82,12 @@ async function* bounded(chunks: AsyncIterable<Uint8Array>, bytesMax: number): As
   }
 }
 
-async function whole(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function whole(content: AsyncIterable<Uint8Array>, held: Held): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
-  for await (const piece of bounded(content, BODY_BYTES_MAX)) pieces.push(Uint8Array.from(piece))
+  for await (const piece of content) {
+    held.add(piece.length)
+    pieces.push(Uint8Array.from(piece))
+  }
   return Buffer.concat(pieces)
 }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { CofferError } from '../../base/error.ts'
 import { MIB } from '../../base/memory.ts'
 import { ownsMemory, wipe, wipeAndFree } from '../../base/secret.ts'
-import { ANY_TERMS, type BodyLimits, createRateWatch, type Reading, type Terms } from './body-rate.ts'
+import { ANY_TERMS, type BodyLimits, createRateWatch, type Terms } from './body-rate.ts'
 import { endedEarly, streamBody, type Upload } from './body-stream.ts'
 
 export const BODY_BYTES_MAX = MIB
@@ -19,8 +19,17 @@ export interface BodyReader {
    * `timeout`, what `terms` say, or `invalid` when the client goes away.
    */
   stream(open: () => Readable, terms?: Terms): Upload
+  /** For what is kept of a body that is streamed. */
+  hold(): Held
   /** Asks now whether the requests of all bodies on their way are still admitted. */
   recheck(): void
+}
+
+/** Memory that counts with that of all bodies. */
+export interface Held {
+  /** Throws `busy`. */
+  add(bytes: number): void
+  release(): void
 }
 
 /** What it does not keep is wiped. */
@@ -62,15 +71,12 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       reject(error)
     }
     const reading = rates.watch(terms, () => performance.now() - startedMs, refuse)
+    const held = hold()
     const onData = (chunk: Uint8Array) => {
-      const before = large(reading)
       reading.receivedBytes += chunk.length
-      const more = large(reading) - before
-      totalBytes += more
       try {
         if (reading.receivedBytes > bytesMax) throw tooLarge(bytesMax)
-        if (more > 0 && totalBytes > limits.totalBytesMax)
-          throw new CofferError('busy', 'Too many large requests at once')
+        held.add(chunk.length)
         if (!isRefused && take(chunk) === 'kept') return
       } catch (error) {
         refuse(error)
@@ -85,15 +91,33 @@ export function createBodyReader(limits: BodyLimits): BodyReader {
       await promise
     } finally {
       rates.release(reading)
-      totalBytes -= large(reading)
+      held.release()
       stream.off('data', onData).off('end', resolve).off('close', onClose)
       // The error listener stays: a connection that breaks later must not end the process.
     }
   }
 
-  const large = ({ receivedBytes }: Reading) => Math.max(0, receivedBytes - limits.smallBytes)
+  function hold(): Held {
+    let heldBytes = 0
+    const large = () => Math.max(0, heldBytes - limits.smallBytes)
+    return {
+      add(bytes) {
+        const before = large()
+        heldBytes += bytes
+        const more = large() - before
+        totalBytes += more
+        if (more > 0 && totalBytes > limits.totalBytesMax)
+          throw new CofferError('busy', 'Too many large requests at once')
+      },
+      release() {
+        totalBytes -= large()
+        heldBytes = 0
+      },
+    }
+  }
 
-  return { read, feed, stream: (open, terms = ANY_TERMS) => streamBody(rates, open, terms), recheck: rates.recheck }
+  const stream = (open: () => Readable, terms = ANY_TERMS) => streamBody(rates, open, terms)
+  return { read, feed, stream, hold, recheck: rates.recheck }
 }
 
 /** What is not written yet takes no memory. */
