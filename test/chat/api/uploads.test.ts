@@ -1,7 +1,8 @@
 /** Uploaded files: rows E130 to E133, event V2, media paths; contract 1.2, 2.5, 3.9, 6.4. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
+import { CofferError } from '../../../firmware/base/error.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 
@@ -152,6 +153,15 @@ describe('Uploading (E130)', () => {
     } as RequestInit)
     assert.equal(response.status, 400)
     assert.deepEqual(orphans(), [])
+  })
+
+  it('has its share of what may come at once back when the disk refuses', async () => {
+    const full = mock.method(rig.chat.realm, 'change', () => {
+      throw new CofferError('storage', 'No space left')
+    })
+    for (let i = 0; i < 10; i++) assert.equal((await upload(hamlet, 'full', 'x')).status, 500, `${i}`)
+    full.mock.restore()
+    assert.equal((await upload(hamlet, 'well', 'x')).status, 200)
   })
 
   it('ends at the quota that the operator has set', async () => {

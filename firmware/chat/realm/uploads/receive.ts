@@ -28,12 +28,16 @@ export interface ArrivingFile {
 }
 
 /** Throws `REALM_UPLOAD_QUOTA`, `RATE_LIMIT_HIT`, and what `content` and `check` throw; nothing is left of it then. */
-export async function receiveUpload(
-  realm: Realm,
-  me: User,
-  { name, content, check }: ArrivingFile,
-): Promise<UploadRow> {
+export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile): Promise<UploadRow> {
   const end = begin(realm, me.id)
+  try {
+    return await receive(realm, me, file)
+  } finally {
+    end()
+  }
+}
+
+async function receive(realm: Realm, me: User, { name, content, check }: ArrivingFile): Promise<UploadRow> {
   const id = realm.change((turn) => turn.nextId('upload'))
   try {
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
@@ -46,8 +50,6 @@ export async function receiveUpload(
   } catch (error) {
     await removeFile(realm, id).catch(() => {}) // what is left of it goes at the next start
     throw error
-  } finally {
-    end()
   }
 }
 
