@@ -132,7 +132,10 @@ async function exchange(
         },
         signal,
       })
-      outgoing.on('response', resolve).on('error', reject).end(body)
+      outgoing.on('response', resolve).on('error', reject)
+      // Node closes what becomes another protocol without any error.
+      outgoing.on('close', () => reject(new OutsideError('it ended the connection without an answer', false)))
+      outgoing.end(body)
     })
     return { status: response.statusCode!, text: await textOf(response) }
   } finally {

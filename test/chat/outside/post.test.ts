@@ -167,6 +167,19 @@ test('an answer that is too long, none, and what is no HTTP', async () => {
   await refused(lost, 'http://hooks.example.org/', hosts, /could not be reached \(ENOTFOUND\)/, false)
 })
 
+test('an answer that wants another protocol is none', { timeout: 8000 }, async () => {
+  const server = createServer(() => {})
+  servers.push(server)
+  server.on('connection', (socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'),
+    ),
+  )
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { network } = networkTo((server.address() as AddressInfo).port)
+  await refused(network, 'http://hooks.example.org/', ['hooks.example.org'], /without an answer/, false)
+})
+
 test('whoever wanted it ends it, also while a name is looked up', async () => {
   const { network } = networkTo(1)
   const ended = new AbortController()
