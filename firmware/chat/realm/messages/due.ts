@@ -19,15 +19,24 @@ export const startDeliveries = (realm: Realm, log: Log): Rounds =>
     log,
   })
 
-/** One a turn, in the order of their times; what becomes due meanwhile is for the next round. */
+/**
+ * One a turn, in the order of their times; what becomes due meanwhile is for the next round. None waits for one before it that
+ * fails; throws the first failure, at the end.
+ */
 async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {
   const { state } = realm
   if (state.organization.size === 0) return
+  const failures: unknown[] = []
   for (const { deliver } of dueNow(realm)) {
-    if (!isOpen() || isDeactivated(realm)) return
-    deliver()
+    if (!isOpen() || isDeactivated(realm)) break
+    try {
+      deliver()
+    } catch (error) {
+      failures.push(error)
+    }
     await setImmediate()
   }
+  if (failures.length > 0) throw failures[0]
 }
 
 interface Due {

@@ -1,8 +1,11 @@
 /** What the service's bots say of somebody's message: where it is, who wrote it, and its text in a fence of its own. */
 
+import { ChatError } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
+import type { User } from '../records.ts'
 import { placeOf } from './places.ts'
+import { renderFor } from './rendering.ts'
 
 /** A link, where there is one to it. */
 export function nameOfMessage(realm: Realm, message: MessageRow): string {
@@ -10,13 +13,25 @@ export function nameOfMessage(realm: Realm, message: MessageRow): string {
   return place.kind === 'channel' ? `#**${place.channel.name}>${place.topic}@${message.id}**` : 'a direct message'
 }
 
-export function quotedMessage(realm: Realm, message: MessageRow): string {
-  const sender = realm.state.user.get(message.sender)!
-  return `@_**${sender.fullName}|${sender.id}**:\n${quoted(message.content)}`
-}
-
 /** Whatever is in it, nothing of it ends the quotation. */
 export function quoted(text: string): string {
   const fence = '`'.repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map(({ length }) => length + 1)))
   return `${fence}quote\n${text}\n${fence}`
+}
+
+/** Nobody keeps a bot from saying something by what his message, quoted there, would be as HTML. */
+export function withQuotation(realm: Realm, bot: User, text: string, message: MessageRow): string {
+  const sender = realm.state.user.get(message.sender)!
+  const whole = `${text}\n\n@_**${sender.fullName}|${sender.id}**:\n${quoted(message.content)}`
+  return isShort(realm, bot, whole) ? whole : `${text}\n\nThe message is too long to be quoted here.`
+}
+
+function isShort(realm: Realm, author: User, content: string): boolean {
+  try {
+    renderFor(realm, author, content)
+    return true
+  } catch (error) {
+    if (error instanceof ChatError) return false
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
 /** Messages that somebody finds moderators should see: told in the channel for that. Contract row E25. */
 
-import { badRequest, ChatError, invalidParameter } from '../../error.ts'
+import { badRequest, invalidParameter } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { silently } from '../channels/notices.ts'
 import type { Realm } from '../realm.ts'
@@ -10,8 +10,7 @@ import { organizationOf } from '../state.ts'
 import { asTopic } from '../topic-names.ts'
 import { accessMessage } from './access.ts'
 import { notificationBot } from './notices.ts'
-import { nameOfMessage, quoted, quotedMessage } from './quote.ts'
-import { renderFor } from './rendering.ts'
+import { nameOfMessage, quoted, withQuotation } from './quote.ts'
 import { deliverNotice } from './send.ts'
 
 /** By the keys of the API. */
@@ -51,17 +50,5 @@ function moderationChannel(realm: Realm): Channel {
 function contentOf(realm: Realm, me: User, message: MessageRow, type: ReportType, description: string): string {
   const lead = `${silently(me)} reported ${nameOfMessage(realm, message)}. Reason: **${REPORT_TYPES[type]}**`
   const notes = description === '' ? lead : `${lead}\n\n${quoted(description)}`
-  const whole = `${notes}\n\n${quotedMessage(realm, message)}`
-  return isShort(realm, whole) ? whole : `${notes}\n\nThe message is too long to be quoted here.`
-}
-
-/** Nobody keeps a message from being reported by what it would be as HTML. */
-function isShort(realm: Realm, content: string): boolean {
-  try {
-    renderFor(realm, notificationBot(realm), content)
-    return true
-  } catch (error) {
-    if (error instanceof ChatError) return false
-    throw error
-  }
+  return withQuotation(realm, notificationBot(realm), notes, message)
 }
