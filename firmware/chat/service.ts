@@ -15,6 +15,7 @@ import { listenTls } from '../http/server/listener.ts'
 import { createActsOut } from './acts-out.ts'
 import { ChatError } from './error.ts'
 import { failureReply } from './http/envelope.ts'
+import { withoutSecrets } from './http/logged-path.ts'
 import type { Ask, FromChat, Problem, Start, ToChat } from './link.ts'
 import { createOrganizations, type Organizations } from './organizations.ts'
 import { forgetExtensions } from './store/extensions.ts'
@@ -141,9 +142,6 @@ function problemOf(error: unknown, log: Log): Problem {
   log.error('chat', `unexpected ${name}: ${places.map((place) => place.trim()).join(', ')}`)
   return { code: 'internal', message: 'The chat has a fault; its log says more' }
 }
-
-/** Keys of invitations, and what makes addresses of files and pictures good: whoever reads the log shall not use them. */
-const withoutSecrets = (path: string): string => path.replaceAll(/(?=[a-z_-]*[A-Z\d])[\w-]{16,}/g, '...')
 
 const notReady = (log: Log) =>
   failureReply(new ChatError('SERVER_NOT_READY', 'The service is not available, try again later'), log)

@@ -5,7 +5,7 @@ import { boolean, integers, json, naturalNumber, text } from '../http/parameters
 import { readAnchor } from '../narrow/anchor.ts'
 import { matches } from '../narrow/matches.ts'
 import { narrowOf, searchOf } from '../narrow/narrow.ts'
-import { findRange, RANGE_MAX } from '../narrow/range.ts'
+import { type FoundRange, findRange, RANGE_MAX } from '../narrow/range.ts'
 import { narrowShape, readTerms, type Term } from '../narrow/terms.ts'
 import { viewerOf } from '../narrow/viewer.ts'
 import { select } from '../narrow/walk.ts'
@@ -82,16 +82,19 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       if (given.message_ids !== undefined) {
         refuseRange(sent)
         const ids = select(realm.store, narrowOf(viewer(), terms), given.message_ids)
+        const { rows, isWhole } = fitting(readable(realm, request.me, ids), ANSWER_CHARACTERS_MAX)
+        if (!isWhole) throw tooLong()
         const nothing = { found_newest: false, found_oldest: false, found_anchor: false, history_limited: false }
-        return { messages: messagesOf(realm, request.me, terms, ids, form), ...nothing }
+        return { messages: messagesOf(realm, request.me, terms, rows, form), ...nothing }
       }
       const found = await findRange(viewer, terms, readRange(given))
       check() // what is told is told to whoever may still be told
+      const { older, newer } = nearest(realm, request.me, found)
       return {
-        messages: messagesOf(realm, request.me, terms, found.ids, form),
+        messages: messagesOf(realm, request.me, terms, [...older.rows.reverse(), ...newer.rows], form),
         anchor: found.anchor,
-        found_newest: found.foundNewest,
-        found_oldest: found.foundOldest,
+        found_newest: found.foundNewest && newer.isWhole,
+        found_oldest: found.foundOldest && older.isWhole,
         found_anchor: found.foundAnchor,
         history_limited: false,
       }
@@ -108,7 +111,9 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       const marking = asMarking(given)
       const found = await findRange(() => viewerOf(realm, request.me), readTerms(given.narrow), readRange(given))
       const { me } = request
-      const ids = readable(realm, me, found.ids).map(({ id }) => id)
+      const ids = readable(realm, me, found.ids)
+        .map(({ id }) => id)
+        .toArray()
       const { changed, ignoredChannels } = markMessages(realm, me, ids, marking)
       return {
         processed_count: ids.length,
@@ -131,11 +136,14 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       const terms = readTerms(given.narrow)
       const ids = select(realm.store, narrowOf(viewerOf(realm, me), terms), given.msg_ids)
       const search = searchOf(terms) ?? []
-      const entries = ids.map((id) => [id, matches(realm, realm.store.messages.get(id)!, search)])
-      return { messages: Object.fromEntries(entries) }
+      const { rows, isWhole } = fitting(readable(realm, me, ids), ANSWER_CHARACTERS_MAX)
+      if (!isWhole) throw tooLong()
+      return { messages: Object.fromEntries(rows.map((row) => [row.id, matches(realm, row, search)])) }
     },
   }),
 ]
+
+const tooLong = () => badRequest('These messages are too long for one answer: ask for fewer')
 
 const RANGE_NAMES = Object.keys(rangeParameters)
 
@@ -147,26 +155,54 @@ function refuseRange(sent: ReadonlySet<string>): void {
     })
 }
 
-/** Those that are still there and his to read. */
-function readable(realm: Realm, me: User | null, ids: readonly number[]): MessageRow[] {
+/** Those that are still there and his to read, each looked up when it is asked for. */
+function* readable(realm: Realm, me: User | null, ids: readonly number[]): Generator<MessageRow> {
   const sight = sightOf(realm, me)
-  return ids.flatMap((id) => {
+  for (const id of ids) {
     const row = realm.store.messages.get(id)
-    return row !== undefined && sight.canRead(row) ? [row] : []
-  })
+    if (row !== undefined && sight.canRead(row)) yield row
+  }
+}
+
+/** Of the messages in an answer: thousands of a usual length. Of the longest there are, one gives three million. */
+const ANSWER_CHARACTERS_MAX = 8_000_000
+
+interface Fitting {
+  rows: MessageRow[]
+  isWhole: boolean
+}
+
+/** The first of them, and as many as follow within the bound. */
+function fitting(rows: Iterable<MessageRow>, charactersMax: number): Fitting {
+  const taken: MessageRow[] = []
+  let characters = 0
+  for (const row of rows) {
+    characters += row.content.length + row.html.length + row.extra.length
+    if (characters > charactersMax && taken.length > 0) return { rows: taken, isWhole: false }
+    taken.push(row)
+  }
+  return { rows: taken, isWhole: true }
+}
+
+/** On both sides of the anchor, from there outwards. The message that it is counts with the older ones. */
+function nearest(realm: Realm, me: User | null, { ids, anchor }: FoundRange): { older: Fitting; newer: Fitting } {
+  const newer = ids.findIndex((id) => id > anchor)
+  const middle = newer === -1 ? ids.length : newer
+  const side = (ids: readonly number[]) => fitting(readable(realm, me, ids), ANSWER_CHARACTERS_MAX / 2)
+  return { older: side(ids.slice(0, middle).reverse()), newer: side(ids.slice(middle)) }
 }
 
 function messagesOf(
   realm: Realm,
   me: User | null,
   terms: readonly Term[],
-  ids: readonly number[],
+  rows: readonly MessageRow[],
   form: Omit<MessageOptions, 'senderSight'>,
 ): Record<string, unknown>[] {
   const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
   const senderSight = senderSightOf(realm, me)
-  return readable(realm, me, ids).map((row) => ({
+  return rows.map((row) => ({
     ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
     flags: reader?.flags(row) ?? ['read', 'historical'],
     ...(search !== null && matches(realm, row, search)),

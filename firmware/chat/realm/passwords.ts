@@ -1,5 +1,6 @@
 /** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
 
+import { createHash } from 'node:crypto'
 import { createFairQueue, INSIDE, type Place } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
@@ -49,7 +50,7 @@ export function createPasswords({
   nowMs = () => performance.now(),
 }: PasswordsOptions): Passwords {
   const queue = createFairQueue(WAITING_MAX)
-  const failures = new Map<string, { count: number; endsMs: number }>() // in order of their beginning
+  const failures = new Map<string, { count: number; endsMs: number }>() // by failureKey, in order of their beginning
   const standIn = random(SALT_BYTES)
 
   async function derived(password: string, salt: Uint8Array, cost: ScryptCost, place: Place): Promise<Uint8Array> {
@@ -95,7 +96,7 @@ export function createPasswords({
       return { userId, salt: toText(salt), hash: toText(hash), cost }
     },
     async matches(name, password, expected, place) {
-      const key = name.toLowerCase()
+      const key = failureKey(name)
       expectFewFailures(key)
       const salt = expected === undefined ? standIn : Buffer.from(expected.salt, 'base64')
       const hash = await derived(password, salt, expected?.cost ?? cost, place)
@@ -107,5 +108,8 @@ export function createPasswords({
     },
   }
 }
+
+/** Of a fixed length, whatever is claimed to be a name. */
+const failureKey = (name: string): string => createHash('sha256').update(name.toLowerCase()).digest('base64')
 
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')

@@ -1,4 +1,4 @@
-/** Formulas by KaTeX, as clients expect them. What is wrong, too long or too many is shown as it was typed. Contract 6. */
+/** Formulas by KaTeX, as clients expect them. What is wrong, too long, too many or defines macros is shown as it was typed. Contract 6. */
 
 import katex from 'katex'
 import { element, finished } from './element.ts'
@@ -10,6 +10,9 @@ const FORMULA_CHARACTERS_MAX = 2000
 /** In all formulas of one text, each counted with a minimum: half a second of formulas would hold up everybody else. */
 const TEXT_CHARACTERS_MAX = 4000
 const FORMULA_CHARACTERS_MIN = 40
+
+/** What makes macros: KaTeX counts how often they are used, and not what that gives, which can be as long as anybody likes. */
+const DEFINITION = /\\(?:[egx]?def|(?:re)?newcommand|providecommand|let|futurelet|global|long)(?![a-zA-Z])/
 
 /** The formulas of one text. */
 export class Formulas {
@@ -29,7 +32,7 @@ export class Formulas {
 
   #render(source: string, displayMode: boolean): string | null {
     this.#charactersLeft -= Math.max(source.length, FORMULA_CHARACTERS_MIN)
-    if (source.length > FORMULA_CHARACTERS_MAX || this.#charactersLeft < 0) return null
+    if (source.length > FORMULA_CHARACTERS_MAX || this.#charactersLeft < 0 || DEFINITION.test(source)) return null
     try {
       return unheard(() =>
         katex.renderToString(source, {

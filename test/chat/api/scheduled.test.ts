@@ -277,6 +277,49 @@ describe('E33 to E35: reminders', () => {
     }
   })
 
+  it('come without the text of a message that has become too long to be quoted, and hold up nothing else', async () => {
+    const { id } = await hamlet.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'short' })
+    const reminder = { message_id: id, scheduled_delivery_timestamp: seconds() + 30, note: 'look' }
+    await hamlet.post('/reminders', reminder)
+    const table = `${'|'.repeat(301)}\n${'|'.repeat(301)}\n${'|\n'.repeat(330)}`
+    await hamlet.patch(`/messages/${id}`, { content: `${'x'.repeat(3270)}\n\n${table}` })
+    await ophelia.post('/scheduled_messages', {
+      type: 'direct',
+      to: [hamlet.user.id],
+      content: 'behind it',
+      scheduled_delivery_timestamp: seconds() + 31,
+    })
+    await pass(31)
+    assert.match((await noticesTo(hamlet)).at(-1)!, /note:\n\nlook\n\nThe message is too long to be quoted here\.$/)
+    assert.deepEqual((await hamlet.get('/reminders')).reminders, [])
+    assert.deepEqual((await ophelia.get('/scheduled_messages')).scheduled_messages, [])
+  })
+
+  it('that cannot be made is tried again, and those behind it do not wait', async () => {
+    const { id } = await hamlet.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'broken' })
+    const time = { scheduled_delivery_timestamp: seconds() + 30 }
+    const { reminder_id } = await hamlet.post('/reminders', { message_id: id, ...time })
+    const other = await ophelia.post('/reminders', {
+      message_id: (await ophelia.post('/messages', { type: 'direct', to: [ophelia.user.id], content: 'well' })).id,
+      scheduled_delivery_timestamp: seconds() + 31,
+    })
+    const { state } = chat.chat.realm
+    const { get } = state.reminder
+    state.reminder.get = (key) => {
+      if (key === reminder_id) throw new Error('broken')
+      return get.call(state.reminder, key)
+    }
+    try {
+      await assert.rejects(pass(31), /broken/)
+    } finally {
+      state.reminder.get = get
+    }
+    const ids = () => [...state.reminder.all()].map((reminder) => reminder.id)
+    assert.deepEqual([ids().includes(reminder_id), ids().includes(other.reminder_id)], [true, false])
+    await pass(0)
+    assert.ok(!ids().includes(reminder_id))
+  })
+
   it('are taken back by whoever asked for them, and refused for what nobody may read', async () => {
     const { id } = await ophelia.post('/messages', { type: 'direct', to: [ophelia.user.id], content: 'note to self' })
     const values = { message_id: id, scheduled_delivery_timestamp: seconds() + 30 }

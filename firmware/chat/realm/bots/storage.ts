@@ -4,9 +4,14 @@ import { badRequest } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { BotStorage, User } from '../records.ts'
 
-const STORAGE_BYTES_MAX = 10_000_000 // of one bot, names and values in UTF-8
+// Names and values in UTF-8. All of it is in memory.
+const BOT_BYTES_MAX = 10_000_000
+const OWNER_BYTES_MAX = 20_000_000 // of all bots of one account, those that are deactivated included
 
-const entriesOf = (realm: Realm, bot: User): BotStorage[] => [...realm.state.botStorageOf.get(bot.id).values()]
+const entriesOf = (realm: Realm, botId: number): BotStorage[] => [...realm.state.botStorageOf.get(botId).values()]
+
+const sizeOf = (entries: Iterable<Pick<BotStorage, 'name' | 'value'>>): number =>
+  [...entries].reduce((bytes, { name, value }) => bytes + Buffer.byteLength(name) + Buffer.byteLength(value), 0)
 
 /** All of it, or what these names have. Throws `BAD_REQUEST` for a name that has nothing. */
 export function readStorage(realm: Realm, bot: User, names: readonly string[] | undefined): Record<string, string> {
@@ -17,14 +22,22 @@ export function readStorage(realm: Realm, bot: User, names: readonly string[] | 
 
 /** Throws `BAD_REQUEST` when it would be too much; then nothing is kept of it. */
 export function writeStorage(realm: Realm, bot: User, values: Readonly<Record<string, string>>): void {
-  const after = new Map(entriesOf(realm, bot).map(({ name, value }) => [name, value]))
-  for (const [name, value] of Object.entries(values)) after.set(name, value)
-  let bytes = 0
-  for (const [name, value] of after) bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
-  if (bytes > STORAGE_BYTES_MAX) throw badRequest(`Requested storage exceeds ${STORAGE_BYTES_MAX} bytes`)
+  const before = entriesOf(realm, bot.id)
+  const after = new Map(before.map((entry) => [entry.name, entry]))
+  for (const [name, value] of Object.entries(values)) after.set(name, { userId: bot.id, name, value })
+  const bytes = sizeOf(after.values())
+  if (bytes > BOT_BYTES_MAX) throw badRequest(`Requested storage exceeds ${BOT_BYTES_MAX} bytes`)
+  if (bytes > sizeOf(before) && bytes + othersBytes(realm, bot) > OWNER_BYTES_MAX)
+    throw badRequest(`The storage of all bots of one account would exceed ${OWNER_BYTES_MAX} bytes`)
   realm.change((turn) => {
     for (const [name, value] of Object.entries(values)) turn.put('botStorage', { userId: bot.id, name, value })
   })
+}
+
+/** Of the other bots of its owner. */
+function othersBytes(realm: Realm, { id, bot }: User): number {
+  const ids = bot?.ownerId == null ? [] : [...realm.state.botsOf.get(bot.ownerId).keys()]
+  return sizeOf(ids.filter((other) => other !== id).flatMap((other) => entriesOf(realm, other)))
 }
 
 /** All of it, or what these names have. Throws `BAD_REQUEST` for a name that has nothing. */

@@ -12,6 +12,7 @@ import { type Attachment, claimUploads } from '../uploads/claims.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
 import { CONTENT_BITS, IS_ME, IS_WIDGET } from './bits.ts'
 import { LEEWAY_S } from './delete.ts'
+import type { Edit } from './extra.ts'
 import { readerOf } from './flags.ts'
 import { expectMayMention, mentionBits } from './mentions.ts'
 import { type Move, type PropagateMode, planMove } from './move.ts'
@@ -29,6 +30,9 @@ export interface EditRequest {
   notifyOldThread: boolean
   notifyNewThread: boolean
 }
+
+/** Of what one message has said before, with its HTML: it goes out with the message, and is written anew with each edit. */
+const HISTORY_CHARACTERS_MAX = 2_000_000
 
 const DELETED = '(deleted)'
 const orDeleted = (content: string): string => (content.trim() === '' ? DELETED : content)
@@ -83,6 +87,9 @@ function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }
   expectMayMention(realm, me, place, rendered)
   const now = nowOf(realm)
   const extra = extraWithMoves(realm, row)
+  const before = [row.content, row.html, ...(extra.edits ?? []).flatMap(saidBefore)]
+  if (before.reduce((sum, text) => sum + text.length, 0) > HISTORY_CHARACTERS_MAX)
+    throw badRequest('This message has been edited too often: what it said before is too long')
   const edit = { timestamp: now, user_id: me.id, prev_content: row.content, prev_rendered_content: row.html }
   return {
     row: {
@@ -103,6 +110,8 @@ function planEdit(realm: Realm, me: User, row: MessageRow, { content, rendered }
     },
   }
 }
+
+const saidBefore = ({ prev_content: content = '', prev_rendered_content: html = '' }: Edit): string[] => [content, html]
 
 function applyEdit(
   realm: Realm,

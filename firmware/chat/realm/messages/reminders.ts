@@ -8,9 +8,9 @@ import type { Reminder, User } from '../records.ts'
 import type { Turn } from '../turn.ts'
 import { accessMessage } from './access.ts'
 import { noticePerson, notificationBot } from './notices.ts'
-import { nameOfMessage, quotedMessage } from './quote.ts'
+import { nameOfMessage, withQuotation } from './quote.ts'
 import { renderFor } from './rendering.ts'
-import { expectFuture } from './scheduled.ts'
+import { expectFuture, expectRoom } from './scheduled.ts'
 
 const REMINDERS_MAX = 1000 // of one account: all of them are in the answer to a register
 export const NOTE_CHARACTERS_MAX = 500
@@ -38,6 +38,7 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
     expectFuture(realm, time)
     const id = turn.nextId('scheduledMessage')
     const reminder = { id, userId: me.id, messageId, note, ...said(realm, message, note), time }
+    expectRoom(realm, me, reminder)
     turn.put('reminder', reminder)
     publishOwn(turn, me, 'reminders', 'add', { reminders: [form(reminder)] })
     return reminder.id
@@ -82,8 +83,7 @@ function said(realm: Realm, message: MessageRow | null, note: string): Pick<Remi
 function contentOf(realm: Realm, message: MessageRow | null, note: string): string {
   const what = message === null ? 'a message that is no longer there' : nameOfMessage(realm, message)
   const lead = `You asked to be reminded of ${what}${note === '' ? '.' : `, with this note:\n\n${note}`}`
-  if (message === null) return lead
-  return `${lead}\n\n${quotedMessage(realm, message)}`
+  return message === null ? lead : withQuotation(realm, notificationBot(realm), lead, message)
 }
 
 function remove(turn: Turn, me: User, { id }: Reminder): void {

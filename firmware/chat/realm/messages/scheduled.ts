@@ -11,6 +11,9 @@ import { type Outgoing, send } from './send.ts'
 
 const SCHEDULED_MAX = 1000 // of one account: all of them are in the answer to a register
 
+/** Of one account's scheduled messages and reminders together, for the same reason: text and HTML, which may be much longer. */
+const CHARACTERS_MAX = 4_000_000
+
 /** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
 const LATE_MAX_S = 600
 
@@ -33,6 +36,7 @@ export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: numbe
       readBySender: outgoing.readBySender ?? null,
       client: outgoing.client,
     }
+    expectRoom(realm, me, message)
     turn.put('scheduledMessage', message)
     publishOwn(turn, me, 'scheduled_messages', 'add', { scheduled_messages: [form(message)] })
     return message.id
@@ -64,6 +68,7 @@ export function changeScheduled(
       time: given.time ?? before.time,
       failed: false,
     }
+    expectRoom(realm, me, after, before)
     turn.put('scheduledMessage', after)
     publishOwn(turn, me, 'scheduled_messages', 'update', { scheduled_message: form(after) })
   })
@@ -126,6 +131,16 @@ function remove(turn: Turn, me: User, { id }: ScheduledMessage): void {
 /** Reminders, too. */
 export function expectFuture(realm: Realm, time: number): void {
   if (time <= nowOf(realm)) throw badRequest('Scheduled delivery time must be in the future.')
+}
+
+type Kept = Pick<ScheduledMessage, 'content' | 'html'>
+
+/** For one of either kind, in place of the one `before`. Throws `BAD_REQUEST`. */
+export function expectRoom({ state }: Realm, me: User, added: Kept, before?: Kept): void {
+  const kept: Kept[] = [...state.scheduledMessagesOf.get(me.id).values(), ...state.remindersOf.get(me.id).values()]
+  const all = [...kept.filter((one) => one !== before), added]
+  if (all.reduce((sum, { content, html }) => sum + content.length + html.length, 0) > CHARACTERS_MAX)
+    throw badRequest(`More than ${CHARACTERS_MAX} characters of scheduled messages and reminders, HTML included`)
 }
 
 const kindOf = ({ type }: ScheduledMessage): Outgoing['kind'] => (type === 'stream' ? 'channel' : 'direct')
