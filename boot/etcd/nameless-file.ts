@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { chownSync, closeSync, openSync, unlinkSync, writeSync } from 'node:fs'
+import { closeSync, fchownSync, openSync, unlinkSync, writeSync } from 'node:fs'
 
 /** The descriptor. `ownerId`: the one user who can open it; null is us. Throws an error of the file system. */
 export function openNamelessFile(directory: string, bytes: Uint8Array, ownerId: number | null): number {
@@ -13,7 +13,7 @@ export function openNamelessFile(directory: string, bytes: Uint8Array, ownerId: 
   try {
     let written = 0
     while (written < bytes.length) written += writeSync(file, bytes, written)
-    if (ownerId !== null) chownSync(path, ownerId, ownerId)
+    if (ownerId !== null) fchownSync(file, ownerId, ownerId)
     return file
   } catch (error) {
     closeSync(file)

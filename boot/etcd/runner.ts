@@ -1,6 +1,17 @@
 /** How an etcd runs on a platform: as whom, where, and who else reaches its socket. */
 
-import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, rmdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
 import { openNamelessFile } from './nameless-file.ts'
@@ -51,27 +62,27 @@ export const dataIn = (directory: string): string => join(directory, DATA)
 
 const TOGETHER = 0o2750 // what is made in it belongs to the firmware's group: the socket, for whose mode a umask cares
 const ALONE = 0o700
+const ERASED = 'erased'
 
+/** What is in it etcd makes itself: it could put a link there that leads us anywhere. */
 function makeDirectory(path: string, { etcdId, firmwareId }: Users): void {
-  const data = dataIn(path)
-  mkdirSync(data, { recursive: true, mode: ALONE })
+  mkdirSync(path, { recursive: true, mode: ALONE })
   if (etcdId !== null && firmwareId !== null) {
-    giveTo(data, etcdId)
+    if (lstatSync(path).uid !== etcdId) giveTo(path, etcdId)
     chownSync(path, etcdId, firmwareId)
     chmodSync(path, TOGETHER)
-    chmodSync(data, ALONE) // and not the group's, which it had from above
   }
-  syncDirectory(path)
   syncDirectory(dirname(path))
 }
 
+/** Of an etcd that ran as us. The directory goes last: until then nobody else can write in it. */
 function giveTo(path: string, id: number): void {
-  lchownSync(path, id, id)
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const inside = join(path, entry.name)
     if (entry.isDirectory()) giveTo(inside, id)
     else lchownSync(inside, id, id)
   }
+  lchownSync(path, id, id)
 }
 
 /** Where there is a log, there was a member: etcd's own rule. One that cannot be read may be there. */
@@ -83,18 +94,21 @@ export function hasDataIn(directory: string): boolean {
   }
 }
 
-/** The log goes first: without it nothing takes the rest for a member's. */
+/** It goes by another name first, under which nothing takes it for a member's. No link in it is followed. */
 export function eraseIn(directory: string): void {
-  const logs = join(dataIn(directory), 'member', 'wal')
-  if (existsSync(logs)) {
-    rmSync(logs, { recursive: true })
-    syncDirectory(dirname(logs))
-  }
-  for (const path of [dataIn(directory), socketIn(directory)]) rmSync(path, { recursive: true, force: true })
   if (!existsSync(directory)) return
+  const erased = join(directory, ERASED)
+  remove(erased)
+  if (lstatSync(dataIn(directory), { throwIfNoEntry: false }) !== undefined) {
+    renameSync(dataIn(directory), erased)
+    syncDirectory(directory)
+  }
+  for (const path of [erased, socketIn(directory)]) remove(path)
   if (readdirSync(directory).length > 0) syncDirectory(directory)
   else {
     rmdirSync(directory)
     syncDirectory(dirname(directory))
   }
 }
+
+const remove = (path: string): void => rmSync(path, { recursive: true, force: true })

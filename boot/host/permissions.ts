@@ -36,9 +36,12 @@ export function checkPermissions(
   check(`${directory}/store`, ANY, [us, firmwareId])
   check(`${directory}/chat`, ANY, [us, chatId])
   check(`${directory}/etcd`, ALL_BUT_ENTER, [us, etcdId])
-  check(`${directory}/etcd/data`, ANY, [us, etcdId])
+  if (isOf(us, `${directory}/etcd`)) check(`${directory}/etcd/data`, ANY, [us, etcdId])
   for (const name of ['slots', 'release.pub', 'lock']) check(`${directory}/${name}`, WRITE)
 }
+
+/** What is in it no other user has put there: in another's a link could lead us anywhere. */
+const isOf = (id: number, path: string): boolean => statSync(path, { throwIfNoEntry: false })?.uid === id
 
 function mend(path: string, mode: number, forbidden: number): void {
   let problem = ''

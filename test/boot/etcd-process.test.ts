@@ -151,7 +151,7 @@ test('it lives through the end of the firmware and of itself, and ends with the 
   const [first] = etcds(coffer)
   if (isRoot) {
     assert.equal(statSync(`/proc/${first}`).uid, ETCD_ID)
-    assert.equal(statSync(join(data, 'etcd', 'data')).mode & 0o7777, 0o700)
+    assert.equal(statSync(join(data, 'etcd', 'data')).mode & 0o777, 0o700)
     assert.equal(statSync(join(data, 'etcd', 'data')).uid, ETCD_ID)
     const status = readFileSync(`/proc/${first}/status`, 'utf8')
     assert.match(status, /^NoNewPrivs:\s*1$/m)

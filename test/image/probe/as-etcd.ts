@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { BUSYBOX } from '../../../boot/device/system/programs.ts'
-import { dataIn, type EtcdRunner } from '../../../boot/etcd/runner.ts'
+import type { EtcdRunner } from '../../../boot/etcd/runner.ts'
 import { ETCD_SECRET, FOREIGN, SECRETS } from './secrets.ts'
 
 /** Each check prints one line, as those of the firmware do. */
@@ -19,7 +19,7 @@ export function tryAsEtcd({ launcher, directory, makeDirectory }: EtcdRunner): v
     `check 'goes before the firmware when memory runs out' same "$($b cat /proc/self/oom_score_adj)" 600`,
     `check 'reads no secret of the system' all unreadable ${closed.join(' ')}`,
     `check 'writes nothing but its own' all unwritable ${FOREIGN.join(' ')} /data/store/probe`,
-    `check 'writes its own' $b touch ${dataIn(directory)}/probe-2`,
+    `check 'writes its own' $b touch ${directory}/probe-2`,
   ].join('\n')
   const [program, ...parameters] = [...launcher, BUSYBOX, 'sh', '-c', script]
   const { stdout, stderr } = spawnSync(program!, parameters, { encoding: 'utf8', env: {} })
