@@ -197,7 +197,8 @@ test('members meet over TLS; one that was removed is told, and is not started ag
   await b.run('join', [a.peer, b.peer])
   const learner = (await first.members()).find(({ isLearner }) => isLearner)!
   await onceItMay(() => first.promote(learner.id))
-  await client(t, b.etcd).put('/coffer/x', new Uint8Array([7]))
+  const promoted = client(t, b.etcd)
+  await onceItMay(() => promoted.put('/coffer/x', new Uint8Array([7]))) // once it has heard of it itself
   assert.deepEqual((await first.get('/coffer/x')).entry?.value, new Uint8Array([7]))
 
   let removed = 0
