@@ -28,7 +28,7 @@ export interface EtcdService {
   hasData(): Promise<boolean>
   /** As far as it was heard of: nothing before the first answer. */
   readonly state: EtcdState
-  /** Calls it once it is heard that the others have removed this member, whose etcd has ended. */
+  /** Calls it each time that its etcd has ended because the others have removed this member. */
   onRemoved(listener: () => void): void
   /** What it wrote of level warning or above since the firmware has run, the oldest first; the last of many. */
   warnings(): readonly string[]
@@ -71,7 +71,6 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
   const waiting: ((answer: EtcdAnswer) => void)[] = []
   const warned: string[] = []
   const removedListeners: (() => void)[] = []
-  let isRemoved = false
   let state: EtcdState = { running: false }
   let onEnded = (_problem: string): void => {}
 
@@ -122,7 +121,6 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
         const ended = new Promise<string>((resolve) => {
           onEnded = resolve
         })
-        if (start.how !== 'run') isRemoved = false
         await mustDo({ do: 'run', start: launchOf(start) })
         if (start.how === 'run') return
         await answers(socket, ended).catch(async (error) => {
@@ -153,9 +151,7 @@ export function createEtcdService(options: EtcdServiceOptions): EtcdService & {
       } else if (message.type === 'etcdState') state = message.state
       else if (message.type === 'etcdEnded') {
         onEnded(message.problem)
-        if (!message.isRemoved || isRemoved) return
-        isRemoved = true
-        for (const listener of removedListeners) listener()
+        if (message.isRemoved) for (const listener of removedListeners) listener()
       } else if (message.type === 'etcdLines') {
         warned.push(...message.lines)
         warned.splice(0, warned.length - WARNINGS_MAX)

@@ -285,6 +285,27 @@ test('whoever is removed is Failed, also after a restart, and may go on alone wi
   assert.deepEqual(await keysAt(b), ['alone-again', 'common'])
 })
 
+test('a node that is removed while its firmware is not there hears of it once it is there again', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  await join(a, b)
+  const id = (await membersAt(a)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
+  const { dataDirectory, pool, appliance } = b.rig
+  await pool.close()
+  await appliance.close()
+  await until(
+    'it is removed',
+    async () => (await a.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })).status === 204,
+  )
+  await until('its etcd has ended', () => b.etcd.pid === null)
+  const { starts } = b.etcd
+  b.rig = await b.openRig(dataDirectory)
+  await until('it hears of it', () => b.rig.appliance.state === 'Failed')
+  assert.match(b.rig.appliance.failure!, /have removed this node/)
+  assert.equal(b.etcd.starts, starts + 1)
+})
+
 test('who removes itself is Failed', async (t) => {
   const ca = createClusterCa(t)
   const a = await openNode(t, ca)
