@@ -4,9 +4,10 @@ import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readBackupKey } from '../backup/backup-key.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
-import { CofferError } from '../base/error.ts'
+import { CofferError, describe } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
+import type { Network } from '../channel/protocol.ts'
 import { EtcdError } from '../cluster/etcd/error.ts'
 import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
@@ -64,10 +65,10 @@ export interface Members {
   /** Throws `unavailable` until it has caught up. */
   promote(id: string): Promise<void>
   /**
-   * Before this node gets another address: the others are told where they find it, unless they do not answer. Throws `unavailable`
-   * where its certificate is not for that address, or another member has it.
+   * Sets the network of this node. Before it gets another address the others are told where they find it, unless they do not answer.
+   * Throws `unavailable` where its certificate is not for that address, or another member has it; then nothing has changed.
    */
-  moveTo(ipAddress: string): Promise<void>
+  moveTo(network: Network): Promise<void>
 }
 
 export function createMembers(options: MembersOptions): Members {
@@ -167,21 +168,47 @@ export function createMembers(options: MembersOptions): Members {
     if (own) actAlone(options.noteRemoved)
   }
 
-  async function moveTo(ipAddress: string): Promise<void> {
+  async function moveTo(network: Network): Promise<void> {
     const { membership } = node
+    const { ipAddress } = network
     const peerUrl = urlAt(ipAddress)
-    if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl)) return
+    if (membership === null || (ipAddress === configuration.network.ipAddress && peerUrl === membership.peerUrl))
+      return configuration.setNetwork(network)
     configuration.tls.assertFitForPeers(ipAddress)
     assertAdmitted()
+    const isTold = await tell(membership.memberId, peerUrl)
     try {
-      await node.client.updateMember(membership.memberId, [peerUrl])
+      configuration.tls.assertFitForPeers(ipAddress)
+      options.store.records.write((device) => openMembership(device).put({ ...membership, peerUrl }))
+      configuration.tls.peerHost = ipAddress
+      configuration.setNetwork(network)
+    } catch (error) {
+      await actAlone(() => stay(membership, isTold)) // locked meanwhile, or no longer allowed
+      throw error
+    }
+  }
+
+  /** False where the others do not answer any more. */
+  async function tell(memberId: string, peerUrl: string): Promise<boolean> {
+    try {
+      await node.client.updateMember(memberId, [peerUrl])
+      return true
     } catch (error) {
       if (!(error instanceof EtcdError)) throw error
       if (error.code !== 'unavailable' || node.lostMs < GIVEN_UP_MS) throw refusalOf(error)
       log.warning('general', 'the others do not answer and are not told of the new address: set it at one of them')
+      return false
     }
-    options.store.records.write((device) => openMembership(device).put({ ...membership, peerUrl }))
-    configuration.tls.peerHost = ipAddress
+  }
+
+  /** The others find it where it was. */
+  async function stay({ memberId, peerUrl }: Membership, isTold: boolean): Promise<void> {
+    try {
+      if (isTold) await node.client.updateMember(memberId, [peerUrl])
+    } catch (error) {
+      log.error('general', `the others look for this node at an address that it did not get: ${describe(error)}`)
+    }
+    node.noteUrl([{ id: memberId, urls: [peerUrl] }])
   }
 
   return {
@@ -202,7 +229,7 @@ export function createMembers(options: MembersOptions): Members {
       expectCluster()
       await changing(() => node.client.promote(id))
     },
-    moveTo: (ipAddress) => node.exclusively(() => moveTo(ipAddress)),
+    moveTo: (network) => node.exclusively(() => moveTo(network)),
   }
 }
 

@@ -46,7 +46,7 @@ export interface ClusterNode {
   /** At a start, and once it has become a member: its etcd is made to run, where it does not yet, and is watched. */
   begin(isRunning?: boolean): void
   /** Where the others find it now, as the members say. */
-  noteUrl(members: readonly Member[]): void
+  noteUrl(members: readonly Pick<Member, 'id' | 'urls'>[]): void
   /** It is no member any more. */
   end(): void
   /** One change of the membership at a time: throws `busy` while there is another. */

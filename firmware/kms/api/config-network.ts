@@ -103,10 +103,8 @@ export const configNetworkDeclarations = [
       400: 'Not an address, or a netmask that is not contiguous.',
       412: 'In a cluster: the TLS certificate is not for that address.',
     },
-    handle: async (request) => {
-      const { services, caller, body } = request
-      await services.appliance.members.moveTo(body.ipAddress)
-      configurationOf(request).setNetwork(body)
+    handle: async ({ services, caller, body }) => {
+      await services.appliance.members.moveTo(body)
       services.log.info('general', `network set to ${body.ipAddress} ${body.netmask} by ${caller.userId}`)
       return { status: 204 }
     },

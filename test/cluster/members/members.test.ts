@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { splitLine } from '../../support/client.ts'
 import { createClusterCa } from '../../support/cluster-ca.ts'
 import { ADMIN, UNLOCK } from '../../support/in-process.ts'
@@ -15,6 +16,7 @@ import {
   join,
   keysAt,
   membersAt,
+  networkOf,
   openNode,
   promote,
   register,
@@ -233,6 +235,30 @@ test('a node that gets another address tells the others first, with a certificat
   b.laterMs += 120_000
   await until('it has moved', async () => (await move(b.address)).status === 204)
   assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address)
+})
+
+test('a node that is locked before it has moved stays where it is, also for the others', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca)
+  const address = freeAddress()
+  await certify(b, ca, address)
+  await join(a, b)
+  const ownAt = async (node: typeof a) =>
+    (await membersAt(node)).find(({ name }) => name === b.rig.appliance.deviceId)!.urls
+
+  await a.etcd.pause() // so that it takes as long as the lock
+  const moving = b.rig.call('PUT', '/config/network', { as: 'admin', json: networkOf(address) })
+  await wait(200)
+  await expect(204, b.rig.call('POST', '/lock', { as: 'admin' }))
+  a.etcd.resume()
+  await expect(412, moving)
+  assert.equal(b.rig.appliance.configuration.network.ipAddress, b.address)
+  assert.equal(b.rig.appliance.configuration.tls.peerHost, b.address)
+  await until('it is there', async () => (await a.rig.status('GET', '/cluster/members', { as: 'admin' })) === 200)
+  assert.deepEqual(await ownAt(a), [b.url])
+  await unlock(b, UNLOCK)
+  assert.deepEqual(await ownAt(b), [b.url])
 })
 
 test('whoever is removed is Failed, also after a restart, and may go on alone with what it has', async (t) => {

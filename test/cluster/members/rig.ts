@@ -85,7 +85,7 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
   return node
 }
 
-const networkOf = (ipAddress: string) => ({ ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' })
+export const networkOf = (ipAddress: string) => ({ ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' })
 
 export async function certify({ rig, address }: TestNode, ca: ClusterCa, ...more: string[]): Promise<void> {
   const { text } = await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
