@@ -106,6 +106,7 @@ export function createJoining(options: JoiningOptions): Join {
         await refusing(() => begin(service, own, namedFor(request, deviceId)))
         await follow(service.socket, kit, options.silenceMsMax ?? SILENCE_MS_MAX)
         if (options.session() !== session) throw unavailable() // locked meanwhile
+        configuration.tls.assertFitForPeers(hostOf(peerUrl)) // another certificate may have come
         replaceRecords({ ...own, stage: 'member' }, kit)
       } catch (error) {
         isWrong = error instanceof WrongCluster
@@ -113,7 +114,7 @@ export function createJoining(options: JoiningOptions): Join {
       } finally {
         if (node.membership === null) await actAlone(() => (isWrong ? service.erase() : service.stop()))
       }
-      node.begin(true)
+      node.begin()
       await actAlone(options.startAgain)
       options.chat()?.settled(true)
     })

@@ -101,6 +101,12 @@ export function createMembers(options: MembersOptions): Members {
     return membership
   }
 
+  /** Seconds have passed, in which it could be given another certificate, or address. */
+  function expectStillAt(peerUrl: string): void {
+    if (ownUrl() !== peerUrl) throw new CofferError('busy', 'This node has got another address meanwhile, try again')
+    configuration.tls.assertFitForPeers(hostOf(peerUrl))
+  }
+
   /** The records go into a fresh etcd. Cut short it has changed nothing: what is left of that etcd is erased before the next. */
   async function found(service: EtcdService): Promise<void> {
     const peerUrl = ownUrl()
@@ -114,12 +120,15 @@ export function createMembers(options: MembersOptions): Members {
     try {
       const { clusterId, memberId } = await etcd.get(HEAD_KEY)
       const own = { name: deviceId, peerUrl, token, clusterId, memberId, least: null }
-      await options.found(etcd, (device) => openMembership(device).put({ stage: 'member', ...own }))
+      await options.found(etcd, (device) => {
+        expectStillAt(peerUrl)
+        openMembership(device).put({ stage: 'member', ...own })
+      })
     } finally {
       if (node.membership === null) {
         etcd.close()
         await actAlone(() => service.erase())
-      } else node.begin(true)
+      } else node.begin()
     }
     log.info('general', 'this node is the first member of a cluster')
   }

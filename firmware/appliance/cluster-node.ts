@@ -43,8 +43,8 @@ export interface ClusterNode {
   readonly lostMs: number
   /** Why no member can change anything, for want of room in its etcd; null for nothing. */
   readonly spaceProblem: string | null
-  /** At a start, and once it has become a member: its etcd is made to run, where it does not yet, and is watched. */
-  begin(isRunning?: boolean): void
+  /** At a start, and once it has become a member: its etcd is made to run, where it does not yet so as it is to, and is watched. */
+  begin(): void
   /** Where the others find it now, as the members say. */
   noteUrl(members: readonly Pick<Member, 'id' | 'urls'>[]): void
   /** It is no member any more. */
@@ -134,7 +134,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     get spaceProblem() {
       return watch?.upkeep.problem ?? null
     },
-    begin(isRunning = false) {
+    begin() {
       const held = membership()
       if (service === null || watch !== null || held?.stage !== 'member') return
       configuration.tls.peerHost = hostOf(held.peerUrl)
@@ -149,7 +149,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
       const { contact } = watch
       void actAlone(() => look(contact, client, stop.signal))
       void actAlone(() => upkeep.run(stop.signal))
-      if (!isRunning) runAgain()
+      runAgain()
     },
     noteUrl(members) {
       const held = membership()

@@ -105,7 +105,6 @@ export class TlsSettings {
       checkChain(certificates)
       const ca = this.#authority()
       if (ca !== null) assertSignedBy(certificates, ca)
-      if (this.peerHost !== null) assertForPeer(certificates[0]!, this.peerHost)
       await this.#replace({ key: this.identity.key, cert: encodeCertificates(certificates) })
     })
   }
@@ -167,6 +166,7 @@ export class TlsSettings {
 
   async #replace(identity: TlsIdentity): Promise<void> {
     await assertServable(identity)
+    if (this.peerHost !== null) assertForPeer(firstOf(identity), this.peerHost) // only now: it may have become a member
     this.#services.records.write((area) => area.putTlsIdentity(identity, this.#services.name))
     this.use(identity)
   }
@@ -197,6 +197,8 @@ export class TlsSettings {
     return createPrivateKey(Buffer.from(key.buffer, key.byteOffset, key.length))
   }
 }
+
+const firstOf = ({ cert }: TlsIdentity): X509Certificate => parseCertificates(new TextEncoder().encode(cert))[0]!
 
 /** The pool's numbers of keys: those of the domain count up from 1. */
 let nextRef = -1

@@ -102,3 +102,18 @@ test('while others know this node by it, its authority stays, and no certificate
   assert.equal(rig.appliance.configuration.tls.identity.cert, pem)
   await put(rig, 'cert.pem', issue([SAN, 'extendedKeyUsage=clientAuth,serverAuth']))
 })
+
+test('a node that becomes a member while a certificate is tried does not get one that the others would refuse', async (t) => {
+  const { rig, workshop, root } = await prepare(t)
+  const { tls } = rig.appliance.configuration
+  const csr = await requestOf(rig)
+  const issue = (extension: string) => workshop.issue({ name: 'box', csr, issuer: root, extensions: [extension] }).pem
+  await put(rig, 'cert.pem', issue(SAN))
+  await put(rig, 'cluster-ca.pem', root.pem)
+  const trying = tls.setCertificates(Buffer.from(issue('subjectAltName=IP:192.0.2.2')))
+  const refused = assert.rejects(trying, refusedWith(/alternative name 192\.0\.2\.1$/))
+  await new Promise(setImmediate)
+  tls.peerHost = '192.0.2.1'
+  await refused
+  tls.assertFitForPeers('192.0.2.1')
+})

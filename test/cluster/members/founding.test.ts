@@ -9,7 +9,19 @@ import { CofferError } from '../../../firmware/base/error.ts'
 import { createClusterCa } from '../../support/cluster-ca.ts'
 import { UNLOCK } from '../../support/in-process.ts'
 import { fileNeeds } from '../../support/tools.ts'
-import { expect, keysAt, membersAt, NO_ETCD, openNode, type TestNode, unlock } from './rig.ts'
+import {
+  certify,
+  expect,
+  keysAt,
+  membersAt,
+  NO_ETCD,
+  networkOf,
+  openNode,
+  putCertificate,
+  type TestNode,
+  unlock,
+  until,
+} from './rig.ts'
 
 await fileNeeds('etcd', 'openssl')
 
@@ -27,6 +39,7 @@ test('cut at any moment it is alone with all it has, or a member with the same',
     service: (service) => ({
       ...service,
       async run(start) {
+        if (start.how === 'run') return service.run(start)
         cut()
         await service.run(start)
         cut()
@@ -118,4 +131,38 @@ test('a lock while it begins leaves it alone, or Locked and a member', async (t)
   assert.equal(node.etcd.pid, null)
   await unlock(node, UNLOCK)
   assert.deepEqual(await keysAt(node), ['k'])
+})
+
+test('what it is given while its etcd starts is what it becomes a member with, or it does not', async (t) => {
+  const ca = createClusterCa(t)
+  let meanwhile = async (): Promise<void> => {}
+  const node: TestNode = await openNode(t, ca, {
+    service: (service) => ({
+      ...service,
+      async run(start) {
+        await service.run(start)
+        if (start.how === 'create') await meanwhile()
+      },
+    }),
+  })
+  const { configuration, members } = node.rig.appliance
+  const add = () => node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS })
+
+  meanwhile = () => putCertificate(node, ca, '127.0.0.1')
+  assert.match((await expect(412, add())).json().message, /no subject alternative name/)
+  assert.equal(members.isMember, false)
+  assert.equal(node.etcd.pid, null)
+
+  await certify(node, ca, '127.0.0.8')
+  meanwhile = async () => configuration.setNetwork(networkOf('127.0.0.8'))
+  assert.match((await expect(503, add())).json().message, /another address/)
+  assert.equal(members.isMember, false)
+
+  configuration.setNetwork(networkOf(node.address))
+  const { starts } = node.etcd
+  meanwhile = () => certify(node, ca)
+  const { status } = await add()
+  assert.ok(status === 201 || status === 503) // its etcd may be on its way
+  assert.equal(members.isMember, true)
+  await until('its etcd shows the new one', () => node.etcd.starts === starts + 2 && node.etcd.pid !== null)
 })

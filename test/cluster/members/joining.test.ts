@@ -13,11 +13,13 @@ import { CHEAP, UNLOCK } from '../../support/in-process.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import {
   BACKUP,
+  certify,
   expect,
   keysAt,
   NO_ETCD,
   openNode,
   promote,
+  putCertificate,
   register,
   restart,
   type TestNode,
@@ -90,6 +92,28 @@ test('a cluster of another authority is not joined, nor with a certificate for a
   await expectAsBefore(b)
 })
 
+test('with a certificate for another host that comes while it joins it does not, and goes on once it has one for its own', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b: TestNode = await openNode(t, ca, {
+    unlockPassphrase: OWN_UNLOCK,
+    service: (service) => ({
+      ...service,
+      async run(start) {
+        await service.run(start)
+        if (start.how === 'join') await putCertificate(b, ca, '127.0.0.1')
+      },
+    }),
+  })
+  await b.rig.key('of-b')
+  const given = await register(a, b)
+  const joins = () => b.rig.call('POST', '/cluster/join', { as: 'admin', json: { ...given, backupPassphrase: BACKUP } })
+  assert.match((await expect(412, joins())).json().message, /no subject alternative name/)
+  await expectAsBefore(b)
+  await certify(b, ca)
+  await expect(204, joins())
+})
+
 /** The same kit, told otherwise by somebody who knows the passphrase. */
 async function told(
   node: TestNode,
@@ -153,7 +177,11 @@ test('cut at any moment of a join, a node is as it was before, or joined', async
   const a = await openNode(t, ca)
   const b: TestNode = await openNode(t, ca, {
     unlockPassphrase: OWN_UNLOCK,
-    service: (service) => ({ ...service, run: around(service.run), erase: around(service.erase) }),
+    service: (service) => ({
+      ...service,
+      run: (start) => (start.how === 'run' ? service.run : around(service.run))(start),
+      erase: around(service.erase),
+    }),
   })
   await b.rig.key('of-b')
   const given = await register(a, b)

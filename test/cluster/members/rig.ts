@@ -87,11 +87,16 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
 
 export const networkOf = (ipAddress: string) => ({ ipAddress, netmask: '255.0.0.0', gateway: '0.0.0.0' })
 
-export async function certify({ rig, address }: TestNode, ca: ClusterCa, ...more: string[]): Promise<void> {
-  const { text } = await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
-  const pem = ca.sign(text(), address, '127.0.0.1', ...more) // connections within this machine come from there
-  await expect(201, rig.call('PUT', '/config/tls/cert.pem', { as: 'admin', body: pem, headers: PEM }))
+export async function certify(node: TestNode, ca: ClusterCa, ...more: string[]): Promise<void> {
+  const { rig, address } = node
+  await putCertificate(node, ca, address, '127.0.0.1', ...more) // connections within this machine come from there
   await expect(201, rig.call('PUT', '/config/tls/cluster-ca.pem', { as: 'admin', body: ca.certificate, headers: PEM }))
+}
+
+export async function putCertificate({ rig }: TestNode, ca: ClusterCa, ...hosts: string[]): Promise<void> {
+  const { text } = await rig.call('POST', '/config/tls/csr.pem', { as: 'admin', json: { commonName: 'node' } })
+  const body = ca.sign(text(), ...hosts)
+  await expect(201, rig.call('PUT', '/config/tls/cert.pem', { as: 'admin', body, headers: PEM }))
 }
 
 /** Registers `other` at `node`; gives what it joins with. */
