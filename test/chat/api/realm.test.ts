@@ -48,7 +48,9 @@ describe('E103: each setting of 2.6', () => {
   for (const [name, { who, event, default: value }] of changeable)
     it(`${name} is changed by ${who}, answered, told and in the next registration`, async () => {
       const channel = name.endsWith('_stream_id') || name.endsWith('_channel_id')
-      const wanted = channel ? rig.channel('play', [rig.owner]).id : name in OTHER ? OTHER[name] : !value
+      const play = (): number =>
+        rig.channel('play', [rig.owner, admin], { isPrivate: name.startsWith('moderation') }).id
+      const wanted = channel ? play() : name in OTHER ? OTHER[name] : !value
       if (who === 'owners') {
         const { body } = await admin.refused('BAD_REQUEST', 'PATCH', '/realm', { [name]: wanted })
         assert.match(body.msg, /owner/)

@@ -78,3 +78,23 @@ test('E25: nobody keeps a message from being reported by its length as HTML', as
   await hamlet.post(`/messages/${id}/report`, { report_type: 'spam' })
   assert.equal((await queue.events()).length, 1)
 })
+
+test('E25: a channel that is not private is none for reports, which quote direct messages', async () => {
+  const { owner } = rig
+  const mustBePrivate = async (path: string, values: object): Promise<void> => {
+    const { body } = await owner.refused('BAD_REQUEST', 'PATCH', path, { ...values })
+    assert.match(body.msg, /Moderation request channel must be private/)
+  }
+  await mustBePrivate('/realm', { moderation_request_channel_id: channelId })
+  const { id } = rig.channel('reports', [owner], { isPrivate: true })
+  await owner.patch('/realm', { moderation_request_channel_id: id, enable_spectator_access: true })
+  await mustBePrivate(`/streams/${id}`, { is_private: false })
+  await mustBePrivate(`/streams/${id}`, { is_private: false, is_web_public: true })
+  await owner.patch(`/streams/${id}`, { history_public_to_subscribers: true, description: 'Of what is wrong' })
+
+  const direct = await sendTo({ type: 'direct', to: [hamlet.user.id] }, 'between us')
+  const { realm } = rig.chat
+  realm.change((turn) => turn.put('channel', { ...realm.state.channel.get(id)!, isPrivate: false })) // stored so before
+  const { body } = await hamlet.refused('BAD_REQUEST', 'POST', `/messages/${direct}/report`, { report_type: 'spam' })
+  assert.match(body.msg, /Moderation request channel must be specified/)
+})

@@ -90,9 +90,14 @@ function changedAccess(realm: Realm, me: User, before: Channel, changes: Channel
     if (!mayInRealm(realm, 'can_create_web_public_channel_group', me)) throw forbidden('Insufficient permission')
   }
   const access = { isPrivate, isWebPublic, historyPublicToSubscribers }
-  if (!isSameAccess(access, before)) expectContentAccess(realm, me, before)
+  if (isSameAccess(access, before)) return access
+  expectContentAccess(realm, me, before)
+  if (!isPrivate && isForReports(realm, before)) throw badRequest('Moderation request channel must be private.')
   return access
 }
+
+const isForReports = (realm: Realm, { id }: Channel): boolean =>
+  realmSetting(organizationOf(realm.state), 'moderation_request_channel_id') === id
 
 const isSameAccess = (a: ChannelAccess, b: ChannelAccess): boolean =>
   a.isPrivate === b.isPrivate &&

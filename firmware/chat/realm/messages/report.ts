@@ -40,9 +40,10 @@ export function reportMessage(realm: Realm, me: User, id: number, type: ReportTy
   })
 }
 
+/** Private: one that was public when it was chosen, or became so, is none. */
 function moderationChannel(realm: Realm): Channel {
   const channel = realm.state.channel.get(realmSetting(organizationOf(realm.state), 'moderation_request_channel_id'))
-  if (channel === undefined || channel.isArchived)
+  if (channel === undefined || channel.isArchived || !channel.isPrivate)
     throw badRequest('Moderation request channel must be specified to enable message reporting.')
   return channel
 }

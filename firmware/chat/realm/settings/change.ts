@@ -27,12 +27,15 @@ const CHANNEL_SETTINGS: readonly RealmSettingName[] = [
   'moderation_request_channel_id',
 ]
 
-/** Throws `BAD_REQUEST` for a channel that the caller may not know of. */
+/** Throws `BAD_REQUEST` for a channel that the caller may not know of, and for a public one to which reports would go. */
 export function expectChannels(realm: Realm, me: User, given: GivenRealmSettings): void {
   for (const name of CHANNEL_SETTINGS) {
     const id = given[name]
     if (id === undefined || id === -1 || id === current(realm, name)) continue
-    if (findChannel(realm, me, Number(id)).isArchived) throw badRequest('Invalid channel ID')
+    const channel = findChannel(realm, me, Number(id))
+    if (channel.isArchived) throw badRequest('Invalid channel ID')
+    if (name === 'moderation_request_channel_id' && !channel.isPrivate)
+      throw badRequest('Moderation request channel must be private.')
   }
 }
 
