@@ -39,6 +39,31 @@ const members = async (id: number, direct = false): Promise<number[]> =>
   (await hamlet.get(`/user_groups/${id}/members`, { direct_member_only: direct })).members
 
 describe('User groups', () => {
+  it('are mentioned by those alone who may, however it is sent; silently by all (7.2)', async () => {
+    const id = await create({ name: 'board', members: [hamlet.user.id], can_mention_group: people(hamlet) })
+    const channel = rig.channel('mentions', [hamlet, cordelia])
+    const later = { scheduled_delivery_timestamp: Math.floor(rig.now() / 1000) + 100 }
+    const message = (content: string) => ({ type: 'channel', to: channel.id, topic: 'boards', content })
+    const direct = (content: string) => ({ type: 'direct', to: [hamlet.user.id], content })
+    const refuse = async (method: string, path: string, values: object, name = 'board'): Promise<void> =>
+      assert.equal(
+        await refused(400, cordelia, method, path, values),
+        `You are not allowed to mention user group '${name}'.`,
+      )
+    await refuse('POST', '/messages', message('@*board* and more'))
+    await refuse('POST', '/messages', direct('@*board*'))
+    await refuse('POST', '/scheduled_messages', { ...message('@*board*'), ...later })
+    await refuse('POST', '/scheduled_messages', { ...direct('@*board*'), ...later })
+    const { id: sent } = await cordelia.post('/messages', message('@_*board*'))
+    await refuse('PATCH', `/messages/${sent}`, { content: '@*board*' })
+    await refuse('POST', '/messages', message('@*role:everyone*'), 'role:everyone')
+
+    const { id: allowed } = await hamlet.post('/messages', message('@*board*'))
+    assert.deepEqual((await hamlet.get(`/messages/${allowed}`)).message.flags, ['mentioned'])
+    await hamlet.patch(`/user_groups/${id}`, { can_mention_group: { new: idOf('role:everyone') } })
+    await cordelia.patch(`/messages/${sent}`, { content: '@*board*' })
+  })
+
   it('are made with members, subgroups and rights, and members are told (E95, E96, V54)', async () => {
     const queue = await cordelia.register({ event_types: ['user_group'] })
     const guest = await polonius.register({ event_types: ['user_group'] })

@@ -1,26 +1,41 @@
 /** Who is mentioned by a message, and how: contract section 6.4. */
 
-import { ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../error.ts'
 import { inGroup } from '../groups/membership.ts'
 import { groupsOf } from '../groups/of-realm.ts'
-import { mayInRealm } from '../groups/rights.ts'
+import { mayInGroup, mayInRealm } from '../groups/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
+import type { Destination } from './destination.ts'
 import { findTopic, type Place } from './places.ts'
 import type { RenderedMessage } from './rendering.ts'
 
 /** A wildcard that reaches more people than this needs a right: contract section 7.2. */
 const WILDCARD_FREE_MAX = 15
 
-/** Throws `STREAM_WILDCARD_MENTION_NOT_ALLOWED` or `TOPIC_WILDCARD_MENTION_NOT_ALLOWED`. */
-export function expectMayMention(realm: Realm, sender: User, place: Place, rendered: RenderedMessage): void {
-  if (place.kind === 'conversation' || mayInRealm(realm, 'can_mention_many_users_group', sender)) return
+/** Throws `STREAM_` or `TOPIC_WILDCARD_MENTION_NOT_ALLOWED`, and `BAD_REQUEST` for a group that the sender may not mention. */
+export function expectMayMention(
+  realm: Realm,
+  sender: User,
+  place: Place | Destination,
+  rendered: RenderedMessage,
+): void {
+  expectMayMentionGroups(realm, sender, rendered)
+  if (place.kind !== 'channel' || mayInRealm(realm, 'can_mention_many_users_group', sender)) return
   const { channel } = place
   if (rendered.channelWildcard && realm.state.subscribersOf.get(channel.id).size > WILDCARD_FREE_MAX)
     throw new ChatError('STREAM_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this channel')
   if (rendered.topicWildcard && participantsOf(realm, place).size > WILDCARD_FREE_MAX)
     throw new ChatError('TOPIC_WILDCARD_MENTION_NOT_ALLOWED', 'You may not mention everybody in this topic')
+}
+
+function expectMayMentionGroups(realm: Realm, sender: User, { groups }: RenderedMessage): void {
+  for (const id of groups) {
+    const group = realm.state.group.get(id)
+    if (group !== undefined && !mayInGroup(realm, group, 'can_mention_group', sender))
+      throw badRequest(`You are not allowed to mention user group '${group.name}'.`)
+  }
 }
 
 /** Bits by user, of those among `recipients` who are mentioned. */

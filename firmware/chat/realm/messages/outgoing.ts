@@ -15,10 +15,9 @@ export function checkedOutgoing(
   const { content, rendered } = draftOf(realm, sender, outgoing.content)
   const { html } = rendered
   const destination = findDestination(realm, sender, outgoing)
-  if (destination.kind === 'channel') {
-    expectMayMention(realm, sender, destination, rendered)
+  expectMayMention(realm, sender, destination, rendered)
+  if (destination.kind === 'channel')
     return { type: 'stream', to: [destination.channel.id], topic: destination.topic, content, html }
-  }
   const others = destination.people.map(({ id }) => id).filter((id) => id !== sender.id)
   return { type: 'private', to: others.length === 0 ? [sender.id] : others, topic: '', content, html }
 }
