@@ -39,7 +39,10 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     path: '/mark_stream_as_read',
     who: 'account',
     parameters: { stream_id: integer() },
-    handle: async ({ realm, me, given }) => ((await markChannelRead(realm, me, given.stream_id)) ? {} : partly({})),
+    handle: async (request) => {
+      const { realm, given } = request
+      return (await markChannelRead(realm, () => request.me, given.stream_id)) ? {} : partly({})
+    },
   }),
   declare({
     row: 'E22',
@@ -47,7 +50,10 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     path: '/mark_topic_as_read',
     who: 'account',
     parameters: { stream_id: integer(), topic_name: text() },
-    handle: async ({ realm, me, given }) =>
-      (await markTopicRead(realm, me, given.stream_id, asTopic(given.topic_name))) ? {} : partly({}),
+    handle: async (request) => {
+      const { realm, given } = request
+      const isDone = await markTopicRead(realm, () => request.me, given.stream_id, asTopic(given.topic_name))
+      return isDone ? {} : partly({})
+    },
   }),
 ]

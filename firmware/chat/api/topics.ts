@@ -26,10 +26,11 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: { stream_id: integer() },
     parameters: { topic_name: text() },
-    handle: async ({ realm, me, path, given }) =>
-      (await deleteTopic(realm, me, path.stream_id, asTopic(given.topic_name)))
-        ? { complete: true }
-        : partly({ complete: false }),
+    handle: async (request) => {
+      const { realm, path, given } = request
+      const isDone = await deleteTopic(realm, () => request.me, path.stream_id, asTopic(given.topic_name))
+      return isDone ? { complete: true } : partly({ complete: false })
+    },
   }),
   declare({
     row: 'E49',

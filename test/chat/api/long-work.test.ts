@@ -106,13 +106,26 @@ function unreadIn(userId: number, { recipientId }: Channel): number {
     .reduce((sum, [from, to]) => sum + to - from + 1, 0)
 }
 
-/** Lets the clock jump over the budget once something is done. */
-async function outOfTime<T>(done: () => unknown, act: () => Promise<T>): Promise<T> {
+/** Does something else once something is done. */
+async function meanwhile<T>(done: () => unknown, act: () => Promise<T>, other: () => unknown): Promise<T> {
   const before = JSON.stringify(done())
   const acting = act()
   while (JSON.stringify(done()) === before) await new Promise((resolve) => setImmediate(resolve))
-  rig.advance(51)
+  await other()
   return acting
+}
+
+/** Lets the clock jump over the budget by then. */
+const outOfTime = <T>(done: () => unknown, act: () => Promise<T>): Promise<T> =>
+  meanwhile(done, act, () => rig.advance(51))
+
+/** He is a guest now, and was unsubscribed. */
+function shutOut({ user }: Client, { id }: Channel): void {
+  const { realm } = rig.chat
+  realm.change((turn) => {
+    turn.put('subscription', { ...realm.state.subscriptionsOf.get(user.id).get(id)!, isActive: false })
+    turn.put('user', { ...user, role: ROLES.guest })
+  })
 }
 
 const readBy = ({ user }: Client) => [...rig.chat.realm.store.flags.allRuns(user.id, 'read')]
@@ -290,5 +303,31 @@ describe('Long work', () => {
     const refused = { subscriptions: ['verona'], principals: [hamlet.user.id] }
     await cordelia.refused('BAD_REQUEST', 'DELETE', '/users/me/subscriptions', refused)
     assert.equal(unread() - gone, 6, 'of whom nobody may remove nothing is marked')
+  })
+
+  it('ends where the caller loses what it takes, with what is done by then (E21, E22, E48)', async () => {
+    const admin = rig.account('admin', ROLES.administrator)
+    fill(MESSAGES)
+    const left = (): number => rig.chat.realm.store.messages.idsOf(channel.recipientId).length
+    const before = left()
+    const deleted = await meanwhile(
+      left,
+      () => admin.call('POST', `/streams/${channel.id}/delete_topic`, { topic_name: 'plans' }),
+      () => rig.owner.patch(`/users/${admin.user.id}`, { role: ROLES.member }),
+    )
+    assert.equal(deleted.body.msg, "You don't have permission to delete this topic")
+    assert.ok(left() > 0 && left() < before, `${left()} are left`)
+
+    for (const path of ['/mark_stream_as_read', '/mark_topic_as_read']) {
+      const reader = rig.account(`reader${path.length}`)
+      await reader.post('/users/me/subscriptions', { subscriptions: [{ name: 'venice' }] })
+      fill(MESSAGES)
+      const marked = await meanwhile(
+        () => readBy(reader),
+        () => reader.call('POST', path, { stream_id: aside.id, topic_name: 'plans' }),
+        () => shutOut(reader, aside),
+      )
+      assert.equal(marked.body.msg, 'Invalid channel ID', path)
+    }
   })
 })

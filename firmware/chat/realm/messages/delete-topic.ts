@@ -4,18 +4,21 @@ import { badRequest } from '../../error.ts'
 import { findReadableChannel } from '../channels/find.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
+import type { Turn } from '../turn.ts'
 import { mayDeleteAny, removeMessages } from './delete.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
 import { sightOf } from './sight.ts'
 
 /**
- * The newest first, those that he can read. False when the time was over before all was done: what is done is done. What is
- * written there meanwhile stays, and so does everything in an archived channel.
+ * The newest first, those that he can read, for as long as he may: `caller` is asked anew in each turn. False when the time
+ * was over before all was done: what is done is done. What is written there meanwhile stays, and so does everything in an
+ * archived channel.
  */
-export async function deleteTopic(realm: Realm, me: User, channelId: number, name: string): Promise<boolean> {
+export async function deleteTopic(realm: Realm, caller: () => User, channelId: number, name: string): Promise<boolean> {
   let below: number | null = null
-  const isDone = await inTurns(realm, (turn, count) => {
+  const act = (turn: Turn, count: number): boolean => {
+    const me = caller()
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
       throw badRequest("You don't have permission to delete this topic")
@@ -36,7 +39,10 @@ export async function deleteTopic(realm: Realm, me: User, channelId: number, nam
       rows.filter((row) => sight.canRead(row)),
     )
     return rows.length < count
-  })
-  realm.store.clearLog()
-  return isDone
+  }
+  try {
+    return await inTurns(realm, act)
+  } finally {
+    if (below !== null) realm.store.clearLog() // also of what was deleted before it was refused
+  }
 }

@@ -27,10 +27,11 @@ export async function markAllRead(realm: Realm, me: User): Promise<boolean> {
   })
 }
 
-/** The same in one channel. */
-export async function markChannelRead(realm: Realm, me: User, channelId: number): Promise<boolean> {
-  const { recipientId } = findReadableChannel(realm, me, channelId)
-  return markRead(realm, me, newestUnread(realm, me, [recipientId]), () => findReadableChannel(realm, me, channelId))
+/** The same in one channel, for as long as he may read it: `caller` is asked anew in each turn, here and below. */
+export async function markChannelRead(realm: Realm, caller: () => User, channelId: number): Promise<boolean> {
+  const me = caller()
+  const find = (): Channel => findReadableChannel(realm, caller(), channelId)
+  return markRead(realm, me, newestUnread(realm, me, [find().recipientId]), find)
 }
 
 /** The same in several, of each of these users who is subscribed there; however long it takes, for they are about to leave. */
@@ -73,9 +74,15 @@ function* unreadOfEach(
 }
 
 /** The same in one topic: it is gone through, which is less than all that may be unread in its channel. */
-export async function markTopicRead(realm: Realm, me: User, channelId: number, topicName: string): Promise<boolean> {
+export async function markTopicRead(
+  realm: Realm,
+  caller: () => User,
+  channelId: number,
+  topicName: string,
+): Promise<boolean> {
   let below: number | null = null
   return inTurns(realm, (turn, count) => {
+    const me = caller()
     const topic = findTopic(realm, findReadableChannel(realm, me, channelId), topicName)
     if (topic === undefined) {
       if (below === null) throw badRequest(`No such topic '${topicName}'`)
