@@ -52,6 +52,31 @@ const set = (settings: Record<string, boolean>): void =>
   })
 
 describe('E44: a channel is changed', () => {
+  it('in its privacy by those alone who may make such a channel (7.2)', async () => {
+    const { realm } = rig.chat
+    const organization = organizationOf(realm.state)
+    const allow = (groupSettings: Record<string, number>): void =>
+      realm.change((turn) => turn.put('organization', { ...organization, groupSettings }))
+    const becomes = async (values: object): Promise<void> => {
+      await hamlet.patch(path(channel), { ...values })
+    }
+    const refuse = async (values: object): Promise<void> => {
+      const { body } = await hamlet.refused('BAD_REQUEST', 'PATCH', path(channel), { ...values })
+      assert.equal(body.msg, 'Insufficient permission')
+    }
+    const nobody = idOf('role:nobody')
+    allow({ can_create_private_channel_group: nobody })
+    await refuse({ is_private: true })
+    await becomes({ is_private: false, description: 'As it is' })
+    allow({ can_create_public_channel_group: nobody })
+    await becomes({ is_private: true })
+    await refuse({ is_private: false })
+    await becomes({ is_private: true, history_public_to_subscribers: true })
+    allow({})
+    await becomes({ is_private: false })
+    realm.change((turn) => turn.put('organization', organization))
+  })
+
   it('in name, description, policy, retention and folder, which everybody who sees it is told', async () => {
     const { channel_folder_id: folder } = await olivia.post('/channel_folders/create', { name: `folder ${count}` })
     const queue = await polonius.register({ event_types: ['stream', 'channel_folder'] })

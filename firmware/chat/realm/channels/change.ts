@@ -77,13 +77,18 @@ function changed(realm: Realm, me: User, before: Channel, changes: ChannelChange
 
 type ChannelAccess = Pick<Channel, 'isPrivate' | 'isWebPublic' | 'historyPublicToSubscribers'>
 
-/** A channel that becomes private has protected history unless the request says otherwise, as a new one. */
+/**
+ * A channel that becomes private has protected history unless the request says otherwise, as a new one, and whoever makes it
+ * private, public or web-public may make such a channel.
+ */
 function changedAccess(realm: Realm, me: User, before: Channel, changes: ChannelChanges): ChannelAccess {
   const { isPrivate = before.isPrivate, isWebPublic = before.isWebPublic && !isPrivate } = changes
   const isOther = isPrivate !== before.isPrivate
   const { historyPublicToSubscribers = isOther ? !isPrivate : before.historyPublicToSubscribers } = changes
   if (isPrivate && isWebPublic) throw badRequest('A private channel cannot be web-public')
   if (!isPrivate && !historyPublicToSubscribers) throw badRequest('Only private channels can have protected history')
+  if (isOther && !mayInRealm(realm, `can_create_${isPrivate ? 'private' : 'public'}_channel_group`, me))
+    throw forbidden('Insufficient permission')
   if (isWebPublic && !before.isWebPublic) {
     if (!realmSetting(organizationOf(realm.state), 'enable_spectator_access'))
       throw badRequest('Web-public channels are not enabled.')
