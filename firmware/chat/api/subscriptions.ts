@@ -8,7 +8,13 @@ import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
 import { isSubscribed } from '../realm/channels/rights.ts'
 import type { Pair } from '../realm/channels/subscribe.ts'
-import { readBeforeLeaving, type Subscribed, subscribeTo, unsubscribeFrom } from '../realm/channels/subscriptions.ts'
+import {
+  expectMaySubscribe,
+  readBeforeLeaving,
+  type Subscribed,
+  subscribeTo,
+  unsubscribeFrom,
+} from '../realm/channels/subscriptions.ts'
 import { type IncludeSubscribers, subscriptionView } from '../realm/channels/view.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -85,10 +91,12 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
       const { realm, given } = request
       if (given.add.length === 0 && given.delete.length === 0)
         throw badRequest('Nothing to do. Specify at least one of "add" or "delete".')
+      const options = { principals: undefined, isFatal: true, settings: ORDINARY }
+      // First, so that a refusal leaves all as it was; if rights are lost during the marking, what is marked stays read.
+      if (given.delete.length > 0) expectMaySubscribe(realm, request.me, given.add, options)
       await readBeforeLeaving(realm, request.me, given.delete, undefined)
       return realm.change((turn) => {
         const { me } = request
-        const options = { principals: undefined, isFatal: true, settings: ORDINARY }
         const done = subscribeTo(realm, turn, me, given.add, options)
         const { removed, notRemoved } = unsubscribeFrom(realm, turn, me, given.delete, undefined)
         return { ...subscribedAnswer(done), removed, not_removed: notRemoved, new_subscription_messages_sent: true }

@@ -271,6 +271,30 @@ describe('Unsubscribing (E54)', () => {
 })
 
 describe('One call for both (E53)', () => {
+  it('is refused as a whole: nothing is marked as read for leaving', async () => {
+    const left = await makeChannel()
+    const secret = await makeChannel({ invite_only: true })
+    await cordelia.post(PATH, { subscriptions: [{ name: left.name }] })
+    await hamlet.post('/messages', { type: 'channel', to: left.id, topic: 'parting', content: 'sweet sorrow' })
+    const queue = await cordelia.register()
+    const { count: unread } = queue.snapshot.unread_msgs
+    for (const add of [
+      [{ name: 'new' }, { name: secret.name }],
+      [{ name: 'new', color: 'no color' }],
+      [{ name: 'new', description: 'x'.repeat(1025) }],
+    ])
+      await cordelia.refused('BAD_REQUEST', 'PATCH', PATH, { add, delete: [left.name] })
+    await cordelia.refused('STREAM_DOES_NOT_EXIST', 'PATCH', PATH, {
+      add: [{ name: 'new' }],
+      delete: ['none', left.name],
+    })
+    assert.deepEqual(await queue.events(), [])
+    const { snapshot } = await cordelia.register()
+    assert.equal(snapshot.unread_msgs.count, unread)
+    assert.deepEqual(snapshot.subscriptions, queue.snapshot.subscriptions)
+    assert.deepEqual(snapshot.streams, queue.snapshot.streams)
+  })
+
   it('adds and removes', async () => {
     const { name } = await makeChannel()
     const answer = await cordelia.patch(PATH, { add: [{ name, color: '#ABCDEF' }] })

@@ -74,6 +74,24 @@ export function subscribeTo(
   return { added, already, created, unauthorized }
 }
 
+/** Throws what that would be refused with now: it is done, and undone. */
+export function expectMaySubscribe(
+  realm: Realm,
+  me: User,
+  wanted: readonly WantedChannel[],
+  options: SubscribeOptions,
+): void {
+  const undone = new Error('Nothing of this stays')
+  try {
+    realm.change((turn) => {
+      subscribeTo(realm, turn, me, wanted, options)
+      throw undone
+    })
+  } catch (error) {
+    if (error !== undone) throw error
+  }
+}
+
 /** A channel alone, with the people who are to be there. Within a change. Row E60. */
 export function createWithSubscribers(
   realm: Realm,
