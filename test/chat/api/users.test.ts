@@ -414,6 +414,34 @@ describe('guests who see only whom they meet (contract 7.7)', () => {
     own.close()
   })
 
+  it('neither typing nor the narrow of a queue tells of the address of others', async () => {
+    const own = await openTestChat()
+    try {
+      const members = own.chat.realm.state.groupByName.get('role:members')!.id
+      await own.owner.patch('/realm', { can_access_all_users_group: { new: members } })
+      const guest = own.account('lucianus', ROLES.guest)
+      const [player, king] = [own.account('player'), own.account('king')]
+      const channel = own.channel('theatre', [guest, player])
+      const typing = { event_types: ['typing'] }
+      const [his, kings] = [await guest.register(typing), await king.register(typing)]
+      await player.post('/typing', { op: 'start', to: [guest.user.id, king.user.id] })
+      assert.deepEqual([(await his.events()).length, (await kings.events()).length], [0, 1])
+      await player.post('/typing', { op: 'start', to: [guest.user.id] })
+      assert.equal((await his.events()).length, 1)
+
+      const heard = async (client: Client, sender: string): Promise<number> => {
+        const queue = await guest.register({ event_types: ['message'], narrow: [['sender', sender]] })
+        await client.post('/messages', { type: 'channel', to: channel.id, topic: 'mousetrap', content: 'words' })
+        return (await queue.events()).length
+      }
+      const stub = `user${king.user.id}@coffer.invalid`
+      assert.deepEqual([await heard(king, king.user.email), await heard(king, stub)], [0, 1])
+      assert.equal(await heard(player, player.user.email.toUpperCase()), 1)
+    } finally {
+      own.close()
+    }
+  })
+
   it('V33, V35: who comes into their sight and leaves it is told to them alone', async () => {
     const own = await openTestChat()
     try {

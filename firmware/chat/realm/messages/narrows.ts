@@ -13,6 +13,8 @@ type Term = readonly [operator: string, operand: string]
 export interface Sent {
   place: Place
   sender: User
+  /** As the recipient sees it. */
+  senderAddress: string
   /** Flags of the recipient. */
   flags: readonly string[]
   /** The recipient's policy for its topic. */
@@ -25,8 +27,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   channel: ({ place }, operand) =>
     place.kind === 'channel' && (String(place.channel.id) === operand || fold(place.channel.name) === fold(operand)),
   topic: ({ place }, operand) => place.kind === 'channel' && fold(place.topic) === fold(operand),
-  sender: ({ sender }, operand) =>
-    String(sender.id) === operand || sender.email.toLowerCase() === operand.toLowerCase(),
+  sender: ({ sender, senderAddress }, operand) =>
+    String(sender.id) === operand || senderAddress.toLowerCase() === operand.toLowerCase(),
 }
 
 const IS: Readonly<Record<string, (sent: Sent) => boolean>> = {

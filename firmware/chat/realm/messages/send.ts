@@ -11,9 +11,11 @@ import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { ROLES } from '../roles.ts'
 import { userSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { claimUploads } from '../uploads/claims.ts'
 import { blindTo, type SenderSight } from '../users/access.ts'
+import { placeholderAddress } from '../users/addresses.ts'
 import { HAS_ATTACHMENT, HAS_IMAGE, HAS_LINK, IS_ME, IS_WIDGET } from './bits.ts'
 import { checkedContent } from './content.ts'
 import { findDestination, type To } from './destination.ts'
@@ -180,17 +182,18 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     ...(readers.has(userId) || !recipients.has(userId) ? ['read'] : []),
     ...(recipients.has(userId) ? mentionFlags(bits.get(userId) ?? 0) : ['historical']),
   ]
+  const blind = blindTo(realm, strangersAmong(realm, place, sender, recipients), sender)
   const hears = ({ userId, narrow }: QueueOptions): boolean => {
     if (!recipients.has(userId) && realm.state.user.get(userId)?.role === ROLES.guest) return false
     if (narrow.length === 0) return true
     return passesNarrow(narrow, {
       place,
       sender,
+      senderAddress: blind.has(userId) ? placeholderAddress(organizationOf(realm.state), sender.id) : sender.email,
       flags: flagsOf(userId),
       isFollowed: isFollowedBy(realm, userId, place),
     })
   }
-  const blind = blindTo(realm, strangersAmong(realm, place, sender, recipients), sender)
   const publish = (to: ReadonlySet<number>, senderSight: SenderSight): void =>
     turn.publish({
       type: 'message',

@@ -22,13 +22,9 @@ export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
     .map((user) => ({ user_id: user.id, email: user.email }))
     .sort((a, b) => a.user_id - b.user_id)
   const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
-  publish(
-    realm,
-    me,
-    people.map(({ id }) => id),
-    body,
-    false,
-  )
+  const seesAll = (viewer: User): boolean => people.every((user) => mayAccess(realm, viewer, user))
+  const told = people.filter(seesAll).map(({ id }) => id) // the event names them all
+  publish(realm, me, told, body, false)
 }
 
 export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: number, topic: string): void {
