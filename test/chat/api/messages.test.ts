@@ -391,10 +391,26 @@ test('E26, E27: typing is told to those who may see it, if they care', async () 
     events[0].recipients.map(({ user_id }: { user_id: number }) => user_id),
     [hamlet.user.id, cordelia.user.id],
   )
-  assert.deepEqual([events[1].stream_id, events[1].topic], [channel.id, ''])
+  assert.deepEqual([events[1].stream_id, events[1].topic], [channel.id, 'general chat'])
   assert.deepEqual(events[2].recipient, { type: 'channel', channel_id: channel.id, topic: 'topic' })
   assert.equal((await plain.events()).filter(({ type }) => type.startsWith('typing')).length, 1)
   await cordelia.refused('BAD_REQUEST', 'POST', `/messages/${id}/typing`, { op: 'start' })
+})
+
+test('E26, E27: the empty topic has its name for clients that know no other', async () => {
+  const channel = rig.channel('Denmark', [hamlet, cordelia])
+  const topics = async (empty_topic_name: boolean) => {
+    const queue = await cordelia.register({
+      event_types: ['typing', 'typing_edit_message'],
+      client_capabilities: { notification_settings_null: true, stream_typing_notifications: true, empty_topic_name },
+    })
+    const { id } = await send(hamlet, channel.id, 'one', '')
+    await hamlet.post('/typing', { op: 'start', type: 'stream', stream_id: channel.id, topic: '' })
+    await hamlet.post(`/messages/${id}/typing`, { op: 'start' })
+    return (await queue.events()).map(({ topic, recipient }) => topic ?? recipient.topic)
+  }
+  assert.deepEqual(await topics(false), ['general chat', 'general chat'])
+  assert.deepEqual(await topics(true), ['', ''])
 })
 
 test('a narrow of a registration filters messages alone', async () => {

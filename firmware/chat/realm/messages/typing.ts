@@ -1,16 +1,20 @@
 /** Who is writing. Contract section 3.2 (E26, E27), V49, V50. Nothing is stored. */
 
 import { badRequest } from '../../error.ts'
+import type { EventBody } from '../../events/queue.ts'
+import type { Shape } from '../../events/shapes.ts'
 import { canRead } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
+import { topicName } from '../topic-names.ts'
 import { mayAccess } from '../users/access.ts'
 import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
 
 export type TypingOp = 'start' | 'stop'
+type TypingEvent = 'typing' | 'typing_edit_message'
 
 /** More subscribers are not told: contract section 9. */
 const SUBSCRIBERS_MAX = 100
@@ -24,21 +28,16 @@ export function typeDirect(realm: Realm, me: User, op: TypingOp, to: To): void {
   const body = { op, message_type: 'direct', sender: { user_id: me.id, email: me.email }, recipients }
   const seesAll = (viewer: User): boolean => people.every((user) => mayAccess(realm, viewer, user))
   const told = people.filter(seesAll).map(({ id }) => id) // the event names them all
-  publish(realm, me, told, body, false)
+  publish(realm, me, told, 'typing', () => body)
 }
 
 export function typeInChannel(realm: Realm, me: User, op: TypingOp, channelId: number, topic: string): void {
   expectSends(me, 'stream')
   const channel = findChannel(realm, me, channelId)
   if (!canRead(realm, me, channel)) throw badRequest('Invalid channel ID')
-  const body = {
-    op,
-    message_type: 'stream',
-    sender: { user_id: me.id, email: me.email },
-    stream_id: channel.id,
-    topic,
-  }
-  tellPlace(realm, me, { kind: 'channel', channel, topic }, body)
+  const sender = { user_id: me.id, email: me.email }
+  const body = { op, message_type: 'stream', sender, stream_id: channel.id }
+  tellPlace(realm, me, { kind: 'channel', channel, topic }, 'typing', (shown) => ({ ...body, topic: shown }))
 }
 
 /** Of a message that he wrote. */
@@ -47,11 +46,12 @@ export function typeEdit(realm: Realm, me: User, op: TypingOp, messageId: number
   if (row.sender !== me.id) throw badRequest("You don't have permission to edit this message")
   const place = placeOf(realm, row)
   expectSends(me, place.kind === 'channel' ? 'stream' : 'direct')
-  const recipient =
+  const recipient = (topic: string) =>
     place.kind === 'channel'
-      ? { type: 'channel', channel_id: place.channel.id, topic: place.topic }
+      ? { type: 'channel', channel_id: place.channel.id, topic }
       : { type: 'direct', user_ids: place.conversation.userIds }
-  tellPlace(realm, me, place, { op, sender_id: me.id, message_id: row.id, recipient }, 'typing_edit_message')
+  const body = { op, sender_id: me.id, message_id: row.id }
+  tellPlace(realm, me, place, 'typing_edit_message', (topic) => ({ ...body, recipient: recipient(topic) }))
 }
 
 function expectSends(me: User, kind: 'direct' | 'stream'): void {
@@ -59,10 +59,20 @@ function expectSends(me: User, kind: 'direct' | 'stream'): void {
   if (!userSetting(me, name)) throw badRequest('User has disabled typing notifications')
 }
 
-function tellPlace(realm: Realm, me: User, place: Place, body: object, type = 'typing'): void {
+/** `bodyWith` gets the topic as the client shows it. */
+function tellPlace(
+  realm: Realm,
+  me: User,
+  place: Place,
+  type: TypingEvent,
+  bodyWith: (topic: string) => EventBody,
+): void {
   const ids = recipientsOf(realm, place)
   if (place.kind === 'channel' && ids.size > SUBSCRIBERS_MAX) return
-  publish(realm, me, ids, body, place.kind === 'channel', type)
+  publish(realm, me, ids, type, ({ can }) => {
+    if (place.kind === 'conversation') return bodyWith('')
+    return can.stream_typing_notifications ? bodyWith(topicName(place.topic, can.empty_topic_name)) : null
+  })
 }
 
 /** Events without a change: told at once, to those who may see whoever writes. */
@@ -70,15 +80,14 @@ function publish(
   realm: Realm,
   me: User,
   ids: Iterable<number>,
-  body: object,
-  isChannel: boolean,
-  type = 'typing',
+  type: TypingEvent,
+  make: (shape: Shape) => EventBody | null,
 ): void {
   const to = [...ids].filter((id) => {
     const user = realm.state.user.get(id)
     return user?.isActive && userSetting(user, 'receives_typing_notifications') && mayAccess(realm, user, me)
   })
   const batch = realm.events.begin()
-  batch.add({ type, to, make: ({ can }) => (isChannel && !can.stream_typing_notifications ? null : { ...body }) })
+  batch.add({ type, to, make })
   batch.deliver()
 }
