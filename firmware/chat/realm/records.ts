@@ -223,7 +223,7 @@ export interface Subscription {
   readonly pushNotifications: boolean | null
   readonly emailNotifications: boolean | null
   readonly wildcardMentionsNotify: boolean | null
-  /** Ordinals of the channel's recipient that reached him, ascending; the last one open (null) while he is subscribed. */
+  /** Ordinals of the channel's recipient that reached him, ascending; the last one open (null) while he is subscribed and active. */
   readonly intervals: readonly (readonly [from: number, to: number | null])[]
 }
 

@@ -351,6 +351,38 @@ describe('E73 to E75: deactivating and reactivating', () => {
     )
   })
 
+  it('E75: what was sent to his channels meanwhile did not reach him, and what is sent then does', async () => {
+    const user = rig.account('reynaldo')
+    const shut = { isPrivate: true, historyPublicToSubscribers: false }
+    const channels = [rig.channel('hall', [rig.owner, user]), rig.channel('closet', [rig.owner, user], shut)]
+    const send = async (to: number): Promise<number> =>
+      (await rig.owner.post('/messages', { type: 'channel', to, topic: 'play', content: 'words' })).id
+    const sent = () => Promise.all(channels.map(({ id }) => send(id)))
+    const before = await sent()
+    for (const _ of [1, 2]) {
+      await admin.delete(`/users/${user.user.id}`)
+      await sent()
+      await admin.post(`/users/${user.user.id}/reactivate`)
+    }
+    await admin.delete(`/users/${user.user.id}`)
+    const [inHall, inCloset] = await sent()
+    await admin.post(`/users/${user.user.id}/reactivate`)
+    assert.deepEqual((await user.get(`/messages/${inHall}`)).message.flags, ['read', 'historical'])
+    await user.refused('BAD_REQUEST', 'GET', `/messages/${inCloset}`)
+    const queue = await user.register({ event_types: ['message'] })
+    const afterwards = await sent()
+    assert.deepEqual(
+      (await queue.events()).map(({ message, flags }) => [message.id, flags]),
+      afterwards.map((id) => [id, []]),
+    )
+    const { snapshot } = await user.register()
+    const unread = snapshot.unread_msgs.streams.flatMap(
+      ({ unread_message_ids }: { unread_message_ids: number[] }) => unread_message_ids,
+    )
+    assert.deepEqual(unread.sort(), [...before, ...afterwards].sort())
+    assert.equal(snapshot.subscriptions.length, 2)
+  })
+
   it('repeating either changes nothing', async () => {
     const user = rig.account('guildenstern')
     await admin.delete(`/users/${user.user.id}`)

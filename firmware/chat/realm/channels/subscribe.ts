@@ -96,7 +96,6 @@ function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly C
 /** What he set before is as it was; messages reach him from now on. */
 function opened(realm: Realm, user: User, channel: Channel, color: string | undefined): Subscription {
   const before = realm.state.subscriptionsOf.get(user.id).get(channel.id)
-  const next = realm.store.messages.maxOrdinal(channel.recipientId) + 1
   return {
     isMuted: false,
     pinToTop: false,
@@ -110,17 +109,28 @@ function opened(realm: Realm, user: User, channel: Channel, color: string | unde
     channelId: channel.id,
     isActive: true,
     color: color ?? before?.color ?? freeColor(realm, user),
-    intervals: [...(before?.intervals ?? []), [next, null]],
+    intervals: begun(realm, channel, before?.intervals ?? []),
   }
 }
 
 function closed(realm: Realm, user: User, channel: Channel): Subscription {
   const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
-  const last = realm.store.messages.maxOrdinal(channel.recipientId)
-  const intervals = subscription.intervals
-    .map(([from, to]) => [from, to ?? last] as const)
-    .filter(([from, to]) => from <= to) // nothing came while he was there
-  return { ...subscription, isActive: false, intervals }
+  return { ...subscription, isActive: false, intervals: ended(realm, channel, subscription.intervals) }
+}
+
+type Intervals = Subscription['intervals']
+
+/** What comes from now on reaches him. Accounts that were deactivated by earlier versions are open all the time. */
+export function begun({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
+  const isOpen = intervals.at(-1)?.[1] === null
+  return isOpen ? intervals : [...intervals, [store.messages.maxOrdinal(recipientId) + 1, null]]
+}
+
+/** It no longer does. */
+export function ended({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
+  const last = store.messages.maxOrdinal(recipientId)
+  const closed = intervals.map(([from, to]) => [from, to ?? last] as const)
+  return closed.filter(([from, to]) => from <= to) // nothing came while he was there
 }
 
 const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)

@@ -3,6 +3,7 @@
 import { publishBotUpdate } from '../bots/events.ts'
 import { viewersOf } from '../channels/find.ts'
 import { publishPeers } from '../channels/sight-events.ts'
+import { begun, ended } from '../channels/subscribe.ts'
 import { publishMemberships } from '../groups/view.ts'
 import { revokeInvitationsOf } from '../invitations/invitations.ts'
 import type { Realm } from '../realm.ts'
@@ -35,6 +36,8 @@ function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): v
   for (const [channelId, subscription] of realm.state.subscriptionsOf.get(after.id)) {
     const channel = realm.state.channel.get(channelId)
     if (channel === undefined || !subscription.isActive) continue
+    const intervals = (isActive ? begun : ended)(realm, channel, subscription.intervals)
+    turn.put('subscription', { ...subscription, intervals }) // he stays subscribed
     const viewers = viewersOf(realm, channel)
     if (isActive) publishPeers(turn, 'peer_add', channel, [after.id], viewers)
     else publishPeers(turn, 'peer_remove', channel, [after.id], viewers, 'deactivation')
