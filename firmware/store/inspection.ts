@@ -20,13 +20,13 @@ export interface Inspection {
   admit(collection: string, load: (record: StoredRecord) => void): void
   /** Throws `storage` once records were found that are not those of the last change. */
   assertTrusted(): void
-  /** Puts down what was found so far, and looks at the collections that were not admitted. Ends when it has seen all of them. */
+  /** Puts down what was found so far, but of a copy, and looks at the collections that were not admitted. Ends when it has seen all. */
   begin(): Promise<void>
   /** Records were found that cannot be opened, or are not those of the last change. */
   readonly isDamaged: boolean
   /** Why what lies here is not to be believed, or null. */
   readonly distrust: string | null
-  /** The records lie elsewhere, too: those that are not to be believed are told of and will be replaced. */
+  /** The records lie elsewhere, too: those that are damaged, or not to be believed, are told of and will be replaced. */
   isCopy: boolean
   /** All that lies there was replaced by what is intact. */
   noteRepair(): void
@@ -83,6 +83,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       }
     }
     admitted.add(collection)
+    if (damaged > 0) isDamaged = true // also where the head has it as it lies there
     if (stored !== null) judge(collection, setOf(stored, collection), set, damaged)
   }
 
@@ -105,9 +106,12 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     if (!isCopy) throw new CofferError('storage', distrust)
   }
 
-  /** What cannot be told any better is taken as it is from now on, so that changes to it can be followed. */
+  /**
+   * What cannot be told any better is taken as it is from now on, so that changes to it can be followed. Not in a copy, whose head is the
+   * one that all have: it tells of the damage until what is damaged was replaced.
+   */
   function settle(): void {
-    if (!trustsWhatIsThere && residues.size === 0) return
+    if (isCopy || (!trustsWhatIsThere && residues.size === 0)) return
     store.transaction(() => {
       const current = head.read() ?? computeHead()
       for (const [collection, residue] of residues) merge(setOf(current, collection), residue)
@@ -129,6 +133,14 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     }
   }
 
+  function trySettling(): void {
+    try {
+      settle()
+    } catch (error) {
+      noteFailure(error)
+    }
+  }
+
   function noteFailure(error: unknown): void {
     if (!(error instanceof CofferError)) throw error
     if (distrust === null && isOpen) onDamage(`looking at the stored records: ${error.message}`)
@@ -141,11 +153,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       if (distrust !== null) throw new CofferError('storage', distrust)
     },
     begin() {
-      try {
-        settle()
-      } catch (error) {
-        noteFailure(error)
-      }
+      trySettling()
       return inspectRest().catch(noteFailure)
     },
     get isDamaged() {
@@ -159,6 +167,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     },
     set isCopy(is) {
       isCopy = is
+      trySettling() // what was found while it was one
     },
     noteRepair() {
       isDamaged = false

@@ -155,6 +155,22 @@ test('a damaged record among those that are looked at later stops no change', as
   assert.deepEqual(rig.reports, [])
 })
 
+test('what was found damaged in a copy is no reason to refuse changes once it stands alone', async (t) => {
+  const { rig, store, stays } = await setup(t, 'privateKeys')
+  put(store, 'privateKeys', { ...stays, sealed: new Uint8Array(60) })
+  const vault = rig.vault(store)
+  const [head] = rowsOf(store, 'heads')
+  const copy = vault.replicate(() => assert.fail())
+  await vault.watch()
+  assert.ok(copy.isDamaged)
+  assert.deepEqual(rowsOf(store, 'heads'), [head], 'its head is that of all')
+  vault.standAlone()
+  await commit(vault, [change('privateKeys', 'stays', 'again')])
+  rig.reports.length = 0
+  await rig.vault(store).watch()
+  assert.deepEqual(rig.reports, [])
+})
+
 test('without what says which records there must be, none with a number is taken', async (t) => {
   const { rig, store } = await setup(t, 'keys')
   databaseOf(store).exec('DELETE FROM heads')

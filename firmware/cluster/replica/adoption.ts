@@ -67,6 +67,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     expectNotOlder(entry, position.revision)
     if (head.n === own.n && position.id !== id)
       throw new Refusal('its newest change is another than the one that this node has')
+    if (head.n === own.n && !areSameSets(head.sets, own.sets)) return true // written when damage was taken for granted
     return isIncomplete || !isWhole()
   }
 

@@ -41,6 +41,31 @@ for (const [what, sql] of [
   })
 }
 
+for (const table of ['keys', 'privateKeys']) {
+  test(`a node that was locked before its damaged ${table} were replaced has them again afterwards`, async (t) => {
+    const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), { before: (rig) => rig.key('x') })
+    const [a, b] = nodes as [Node, Node, Node]
+    await expectSame(nodes)
+    await b.reopen(() => edit(b, `UPDATE "${table}" SET sealed = zeroblob(60)`))
+    await b.member.kill()
+    await unlock(b) // with the copy it has
+    await until('the damage is found', () => b.rig.entries.some(({ message }) => message.includes('cannot be told')))
+    await lock(b)
+    b.member.start()
+    await b.member.ready()
+    await unlock(b)
+    const json = { id: 'y', type: 'Curve25519', mechanisms: ['EdDSA_Signature'] }
+    await until(
+      'it can change things',
+      async () => (await b.rig.status('POST', '/keys/generate', { as: 'admin', json })) === 201,
+    )
+    assert.equal((await sign(b, 'x')).status, 200)
+    await a.rig.key('z')
+    await expectSame(nodes)
+    for (const { rig } of nodes) assert.equal(rig.appliance.replica!.refusal, null)
+  })
+}
+
 test('a node of which records were taken away is not opened without the others', async (t) => {
   const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), { before: (rig) => rig.key('x') })
   const [a, b] = nodes as [Node, Node]

@@ -56,6 +56,41 @@ test('a node that finds a damaged record changes nothing before it has it from t
   )
 })
 
+for (const table of ['keys', 'privateKeys']) {
+  test(`a node whose head has damaged ${table} as they lie there has them from the others`, async (t) => {
+    const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), (first) =>
+      commit(first.vault, [
+        { collection: 'keys', name: 'one', value: utf8('one=1') },
+        { collection: 'privateKeys', name: 'one', value: new Uint8Array(100) },
+      ]),
+    )
+    const [a, b] = nodes as [Node, Node]
+    stop(b)
+    openStores(b) // as a vault that is alone
+    databaseOf(b.store).exec(`UPDATE "${table}" SET sealed = zeroblob(100)`)
+    for (let n = 0; n < 2; n++) {
+      b.vault.close()
+      b.vault = b.rig.vault(b.store)
+      b.vault.follow('keys', () => {})
+      await b.vault.watch()
+    }
+    stop(b)
+    b.rig.reports.length = 0
+    openStores(b)
+    assert.doesNotMatch(b.rig.reports.join(), /cannot be told/, 'its head has them')
+    start(b)
+    await b.replica.caughtUp()
+    await expectEqual(nodes)
+    await put(b, 'x', '1')
+    await put(a, 'y', '1')
+    await expectEqual(nodes)
+    assert.deepEqual(
+      nodes.flatMap(({ refusals }) => refusals),
+      [],
+    )
+  })
+}
+
 /** Of a model that loses nothing. The second one has all that the first had; `between` stands between it and its etcd. */
 async function pair(t: TestContext, between: (etcd: Etcd, node: () => Node) => Partial<Etcd>): Promise<[Node, Node]> {
   const etcd = createModel().connect((below) => below - 1)
