@@ -62,8 +62,12 @@ export class Sessions<D extends OpenDomain> {
     return this.#current
   }
 
-  /** At once for an appliance that is alone. Throws what opening the domain throws; the vault is closed then. */
+  /**
+   * In the place of one that is on its way. At once for an appliance that is alone. Throws what opening the domain throws; the vault is
+   * closed then.
+   */
   begin(disk: Disk, vault: Vault): Promise<void> | void {
+    this.#forgetComing() // two would follow with the same store
     const session = this.#open(disk, vault)
     if (session.node !== null) return this.#catchUp(session, session.node)
     this.#enter(session)
@@ -73,6 +77,7 @@ export class Sessions<D extends OpenDomain> {
     const { openDomain, services, following } = this.#options
     let node: Node | null = null
     try {
+      if (this.#current !== undefined) throw unavailable() // the one that was on its way has arrived just now
       node = following.open({ ...disk, vault }) // before anybody changes anything; others do in another turn
       return { ...disk, vault, domain: openDomain(vault, services), node }
     } catch (error) {
@@ -88,12 +93,10 @@ export class Sessions<D extends OpenDomain> {
       await node.replica.usable()
       if (this.#coming !== session) throw unavailable()
     } catch (error) {
-      session.domain.close()
-      this.#close(session)
+      if (this.#coming === session) this.#forgetComing()
       throw error
-    } finally {
-      if (this.#coming === session) this.#coming = undefined
     }
+    this.#coming = undefined
     this.#enter(session)
   }
 
@@ -164,7 +167,9 @@ export class Sessions<D extends OpenDomain> {
   #forgetComing(): void {
     const session = this.#coming
     this.#coming = undefined
-    session?.node?.close() // whoever waits for it closes the rest
+    if (session === undefined) return
+    session.domain.close()
+    this.#close(session)
   }
 
   #leave({ domain }: Session<D>): void {

@@ -8,7 +8,7 @@ import { startEtcd } from '../../support/etcd.ts'
 import { UNLOCK } from '../../support/in-process.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import { failsWith, until } from '../replica/rig.ts'
-import { expectSame, found, joinNode, lock, type Node, openFirst, openNodes, sign, unlock } from './rig.ts'
+import { BRISK, expectSame, found, joinNode, lock, type Node, openFirst, openNodes, sign, unlock } from './rig.ts'
 
 await fileNeeds('etcd')
 
@@ -129,6 +129,42 @@ test('operations are counted on all nodes together, and what one has counted the
   await until('all of it has come', async () => (await counted(b, 'y')) === 8)
   assert.equal((await sign(b, 'y')).status, 200)
   assert.equal(await counted(b, 'y'), 9)
+})
+
+test('a node that starts unattended and waits for the others is unlocked once, also where somebody gives the passphrase meanwhile', async (t) => {
+  const nodes = await openNodes(t, await startEtcd(t, 'a', 'b', 'c'), {
+    before: (rig) => rig.key('x'),
+    link: { patience: { ...BRISK, openingMsMax: 60_000 } },
+  })
+  const [a, b] = nodes as [Node, Node, Node]
+  assert.equal(await b.rig.status('PUT', '/config/unattended-boot', { as: 'admin', json: { status: 'on' } }), 204)
+  await b.member.kill()
+  await b.rig.appliance.lock()
+  await a.rig.key('y')
+  const { connect } = b.member
+  let opened = 0
+  Object.assign(b.member, {
+    connect() {
+      opened++
+      return connect()
+    },
+  })
+  await b.reopen(() => {})
+  assert.deepEqual([b.rig.appliance.state, opened], ['Locked', 1])
+  const unlocking = unlock(b)
+  await until('the passphrase was right', () => opened === 2)
+  b.member.start()
+  await unlocking
+  await until('it follows', () => b.rig.appliance.replica?.state === 'following')
+  assert.equal((await sign(b, 'y')).status, 200)
+  await b.rig.key('z')
+  await a.rig.key('zz')
+  await expectSame(nodes)
+  const { lines } = (await b.rig.call('GET', '/audit', { as: 'admin' })).json()
+  assert.deepEqual(
+    lines.filter(({ kind }: { kind: string }) => kind === 'refusal'),
+    [],
+  )
 })
 
 test('without the others keys are used and read, and changes are refused; afterwards all goes on', async (t) => {
