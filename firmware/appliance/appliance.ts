@@ -99,6 +99,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       following: createFollowing({
         link: options.cluster,
         services,
+        lostMs: () => this.members.lostMs,
         onContact: (lostMs) => {
           if (lostMs > isolatedMsMax)
             this.#states.suspend('The other nodes of the cluster have not answered for too long')

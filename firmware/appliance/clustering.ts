@@ -15,6 +15,8 @@ export interface Clustering extends Members {
   readonly isAvailable: boolean
   /** Whether it is in a cluster. */
   readonly isMember: boolean
+  /** Since the others answered last, in every state; 0 while they do, and of a node that is alone. */
+  readonly lostMs: number
   /** Why no member can change anything, for want of room in its etcd; null for nothing. */
   readonly spaceProblem: string | null
   /** Ends Locked, with the records of the cluster to come. Throws `invalid`, `conflict`, `unavailable`, `busy`; then nothing has changed. */
@@ -67,6 +69,9 @@ export function createClustering(options: ClusteringOptions): Clustering {
     },
     get isMember() {
       return node.membership !== null
+    },
+    get lostMs() {
+      return node.lostMs
     },
     get spaceProblem() {
       return node.spaceProblem

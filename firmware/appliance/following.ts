@@ -41,19 +41,20 @@ export interface Following {
 export interface FollowingOptions {
   link: ClusterLink | undefined
   services: DomainServices
+  /** Since the others answered last, also while nothing is open; 0 while they do. */
+  lostMs: () => number
   /** Called again and again with the time since the others answered last. */
   onContact: (lostMs: number) => void
   /** Nothing is followed any more. */
   onRefusal: (refusal: Refusal) => void
 }
 
-export function createFollowing({ link, services, onContact, onRefusal }: FollowingOptions): Following {
+export function createFollowing({ link, services, lostMs, onContact, onRefusal }: FollowingOptions): Following {
   const { random, log, member } = services
   const nowMs = () => performance.now()
-  let contact: Contact | undefined // what is known of the others outlives a lock
 
   function start({ vault, device }: OpenRecords, etcd: Etcd): Node {
-    contact ??= new Contact(nowMs)
+    const contact = new Contact(nowMs, lostMs()) // what is known of the others outlives a lock
     const replica = startReplica({
       ...{ etcd, member, random, nowMs, contact, onRefusal },
       ...(link?.patience && { patience: link.patience }),

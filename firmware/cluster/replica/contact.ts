@@ -25,10 +25,10 @@ export class Contact {
   #lastMs: number
   #isThere = true
 
-  /** `nowMs` must never jump. */
-  constructor(nowMs: () => number) {
+  /** `nowMs` must never jump. `lostMs`: since the last answer before, which counts once there is none. */
+  constructor(nowMs: () => number, lostMs = 0) {
     this.#nowMs = nowMs
-    this.#lastMs = nowMs()
+    this.#lastMs = nowMs() - lostMs
   }
 
   get isThere(): boolean {

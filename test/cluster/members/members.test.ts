@@ -7,6 +7,7 @@ import { splitLine } from '../../support/client.ts'
 import { createClusterCa } from '../../support/cluster-ca.ts'
 import { ADMIN, UNLOCK } from '../../support/in-process.ts'
 import { fileNeeds } from '../../support/tools.ts'
+import { BRISK } from '../appliance/rig.ts'
 import {
   BACKUP,
   certify,
@@ -371,6 +372,37 @@ test('of two nodes, one that has lost the other goes on alone with all that it h
   await expect(204, b.rig.call('PUT', '/namespaces/x', { as: 'admin' }))
   assert.equal(b.etcd.pid, null)
 })
+
+test('how long the others have not answered is counted from their last answer, whether or not the node is locked', async (t) => {
+  const ca = createClusterCa(t)
+  const a = await openNode(t, ca)
+  const b = await openNode(t, ca, { link: { patience: BRISK, isolatedMaxMs: 600_000 } })
+  await join(a, b)
+  const unlockAlone = async () => {
+    await unlock(b, UNLOCK)
+    const { members, replica } = b.rig.appliance
+    await until('it is noticed', () => replica!.lostMs > 0 && members.lostMs > 0)
+    return replica!.lostMs
+  }
+  const lock = () => expect(204, b.rig.call('POST', '/lock', { as: 'admin' }))
+  await lock()
+  await wait(LOCKED_MS) // in which they answer
+  await a.etcd.pause()
+  const pausedAtMs = performance.now()
+  const lostMs = await unlockAlone()
+  assert.ok(lostMs < performance.now() - pausedAtMs + LOCKED_MS / 2, 'since before it was locked')
+
+  await lock()
+  b.laterMs += 3600_000 // in which they do not
+  assert.ok((await unlockAlone()) > 3600_000)
+  await until('it is Failed', () => b.rig.appliance.state === 'Failed')
+  assert.match(b.rig.appliance.failure!, /not answered for too long/)
+  a.etcd.resume()
+  await until('it is not', () => b.rig.appliance.state === 'Operational')
+  await b.rig.key('x')
+})
+
+const LOCKED_MS = 10_000
 
 test('a node in no cluster is forced into none', async (t) => {
   const node = await openNode(t, createClusterCa(t))

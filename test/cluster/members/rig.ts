@@ -5,6 +5,7 @@ import { randomInt } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AppOptions } from '../../../firmware/app.ts'
+import type { ClusterLink } from '../../../firmware/appliance/cluster-link.ts'
 import type { EtcdService } from '../../../firmware/cluster/etcd/service.ts'
 import { connectAsMember } from '../../../firmware/cluster/membership/record.ts'
 import { expect } from '../../support/appliance.ts'
@@ -34,6 +35,7 @@ export interface TestNode {
 
 export interface NodeOptions {
   more?: Partial<AppOptions>
+  link?: Partial<ClusterLink>
   unlockPassphrase?: string
   /** What stands between the appliance and its etcd. */
   service?: (service: EtcdService) => EtcdService
@@ -72,7 +74,7 @@ export async function openNode(t: TestContext, ca: ClusterCa, options: NodeOptio
       makeRig(deviceKey, options.more, {
         dataDirectory,
         etcd: service,
-        cluster: { connect: (device) => connectAsMember(device, service.socket) },
+        cluster: { ...options.link, connect: (device) => connectAsMember(device, service.socket) },
         nowMs: () => performance.now() + node.laterMs,
       }),
   }
