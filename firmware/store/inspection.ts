@@ -28,6 +28,8 @@ export interface Inspection {
   readonly distrust: string | null
   /** The records lie elsewhere, too: those that are damaged, or not to be believed, are told of and will be replaced. */
   isCopy: boolean
+  /** A row was met that cannot be opened. */
+  noteDamage(): void
   /** All that lies there was replaced by what is intact. */
   noteRepair(): void
   /** A change is on disk. */
@@ -168,6 +170,9 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     set isCopy(is) {
       isCopy = is
       trySettling() // what was found while it was one
+    },
+    noteDamage() {
+      isDamaged = true
     },
     noteRepair() {
       isDamaged = false

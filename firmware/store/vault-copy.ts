@@ -42,7 +42,10 @@ export interface Adoption {
 export interface VaultCopy {
   /** Of what lies here. */
   head(): Head
-  /** Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. */
+  /**
+   * Decides on what lies here and changes nothing; who follows is told of every step, and that it is taken back. Throws `busy` where a
+   * damaged row would be replaced: nobody else could adopt that.
+   */
   draft(decisions: readonly Decide[]): Draft
   /** What lies here is not what its head says, or cannot be opened, until all is compared. */
   readonly isDamaged: boolean
@@ -52,7 +55,10 @@ export interface VaultCopy {
   rows(): Generator<{ collection: string; row: Row }>
   /** What rows that lie elsewhere come to. */
   weigh(): Weighing
-  /** All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed. */
+  /**
+   * All or nothing. Throws `invalid` for a row that is not intact and for other sets, `storage` where the disk failed, `busy` as `draft`
+   * does.
+   */
   adopt(steps: readonly Step[], adoption: Adoption): void
   /**
    * Begins to compare all that lies here with all that lies elsewhere. Nothing is adopted until it has ended; or, `inPieces`, where
@@ -126,6 +132,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       making((made) =>
         store.adopt(() => {
           outcomes = decideAll(decisions, current, made)
+          expectNoDamage(made)
           if (outcomes.some((outcome) => 'alongside' in outcome)) throw new Error('What is of one node changes alone')
           for (const { collection, replacement } of made) steps.push(stepOf(collection, replacement))
           throw ROLLBACK
@@ -135,6 +142,13 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       if (error !== ROLLBACK) throw error
     }
     return { outcomes, steps, head: current }
+  }
+
+  /** What is left of a set once a damaged row was taken from it is no set that others know. */
+  function expectNoDamage(made: readonly Made[]): void {
+    if (!made.some(({ replacement: { before } }) => before?.record === null)) return
+    inspection.noteDamage()
+    throw new CofferError('busy', 'A stored record is damaged and comes from the others first, try again')
   }
 
   function put(steps: readonly Step[], made: Made[], sets: Head): void {
@@ -212,6 +226,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
       change(steps, (made) => {
         const current = inspection.head()
         put(steps, made, current)
+        expectNoDamage(made)
         expectSets(current.sets, next.sets)
         head.put(next)
         alongside()

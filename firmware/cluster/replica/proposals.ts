@@ -40,6 +40,8 @@ export interface ProposalsOptions {
   position(): { generation: string; revision: number }
   /** What a change is refused with at present. */
   refusal(): CofferError | null
+  /** Nothing could be decided on what lies here. */
+  onFailure(): void
   /** Ends when that revision was adopted, true, or it took too long. */
   adopted(revision: number): Promise<boolean>
 }
@@ -71,7 +73,7 @@ export interface Proposals {
 }
 
 export function createProposals(options: ProposalsOptions): Proposals {
-  const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, adopted } = options
+  const { etcd, copy, random, nowMs, patience, sealHead, position, refusal, onFailure, adopted } = options
   const waiting: Waiting[] = []
   /** Those that wait, or are on their way, and have no answer yet. */
   const unanswered = new Set<Waiting>()
@@ -122,13 +124,14 @@ export function createProposals(options: ProposalsOptions): Proposals {
     }
   }
 
-  /** Null where the disk failed; who waits hears of it. */
+  /** Null where the disk failed, or what lies on it is damaged; who waits hears of it. */
   function attempt(batch: readonly Waiting[]): Draft | null {
     try {
       return copy.draft(batch.map(({ decide }) => decide))
     } catch (error) {
       waiting.splice(0, batch.length)
       for (const { reject } of batch) reject(error)
+      onFailure()
       return null
     }
   }

@@ -116,6 +116,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     sealHead: (head, id) => heads.seal({ generation: adoption.position!.generation, id, member, head }),
     position: () => adoption.position!,
     refusal: standing.changeRefusal,
+    onFailure: repair,
     adopted: (revision) => barrier.adopted(revision, patience.heartbeatMsMax),
   })
   const adoption = createAdoption({
@@ -236,6 +237,10 @@ export function startReplica(options: ReplicaOptions): Replica {
     options.onRefusal(refusal)
   }
 
+  function repair(): void {
+    if (copy.isDamaged) watching.abort()
+  }
+
   function clearUp(): void {
     clearing = actAlone(() => removeObsolete(etcd, () => adoption.position!.generation))
   }
@@ -293,9 +298,7 @@ export function startReplica(options: ReplicaOptions): Replica {
         return false
       }
     },
-    repair() {
-      if (copy.isDamaged) watching.abort()
-    },
+    repair,
     async replaceAll(rows) {
       const why = isReplacing ? new CofferError('busy', 'All records are being replaced') : standing.changeRefusal()
       if (why !== null) throw why

@@ -56,6 +56,43 @@ test('a node that finds a damaged record changes nothing before it has it from t
   )
 })
 
+for (const [who, what] of [
+  ['this node', 'changed'],
+  ['this node', 'removed'],
+  ['another one', 'changed'],
+  ['another one', 'removed'],
+] as const) {
+  test(`a record that is damaged here, which nobody has noticed, and that ${who} has ${what}, stops nobody`, async (t) => {
+    const of = (value: Uint8Array | null) => [{ collection: 'privateKeys', name: 'one', value }]
+    const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), (first) =>
+      commit(first.vault, of(new Uint8Array(100))),
+    )
+    const [a, b] = nodes as [Node, Node]
+    await expectEqual(nodes)
+    databaseOf(b.store).exec('UPDATE "privateKeys" SET sealed = zeroblob(100)')
+    const next = of(what === 'changed' ? new Uint8Array(50) : null)
+    if (who === 'this node') {
+      await assert.rejects(commit(b.vault, next), failsWith('busy', /damaged and comes from the others/))
+      const isDone = () => commit(b.vault, next).then(() => true, expectBusy)
+      await until('it is done', isDone)
+    } else await commit(a.vault, next)
+    await expectEqual(nodes)
+    await put(a, 'x', '1')
+    await expectEqual(nodes)
+    await put(b, 'y', '1')
+    await expectEqual(nodes)
+    assert.deepEqual(
+      nodes.flatMap(({ refusals, troubles }) => [...refusals, ...troubles]),
+      [],
+    )
+  })
+}
+
+const expectBusy = (error: CofferError): boolean => {
+  assert.equal(error.code, 'busy')
+  return false
+}
+
 for (const table of ['keys', 'privateKeys']) {
   test(`a node whose head has damaged ${table} as they lie there has them from the others`, async (t) => {
     const nodes = await openNodes(t, await startEtcd(t, 'a', 'b'), (first) =>
