@@ -55,6 +55,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   let isOpen = true
   let isDamaged = false
   let isCopy = false
+  let repairs = 0
 
   const tableOf = (collection: string): CollectionTable => tables.get(collection)!
 
@@ -124,15 +125,19 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   }
 
   async function inspectRest(): Promise<void> {
-    for (const collection of tables.keys()) {
-      if (admitted.has(collection)) continue
-      const found = await walk.through(collection)
-      const expected = setOf(head.read() ?? computeHead(), collection)
-      if (isSameSet(expected, found)) continue
-      const residue = differenceOf(found, expected)
-      judge(collection, emptySet(), residue, await walk.countDamaged(collection))
-      settle()
-    }
+    for (const collection of tables.keys()) if (!admitted.has(collection)) await inspect(collection)
+  }
+
+  async function inspect(collection: string): Promise<void> {
+    const found = await walk.through(collection)
+    const expected = setOf(head.read() ?? computeHead(), collection)
+    if (isSameSet(expected, found)) return
+    const residue = differenceOf(found, expected)
+    const before = repairs
+    const damaged = await walk.countDamaged(collection)
+    if (repairs > before) return inspect(collection) // none are left, and none are missing
+    judge(collection, emptySet(), residue, damaged)
+    settle()
   }
 
   function trySettling(): void {
@@ -175,6 +180,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       isDamaged = true
     },
     noteRepair() {
+      repairs++
       isDamaged = false
       distrust = null
       residues.clear()

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { inSlices } from '../../firmware/base/slices.ts'
 import type { Collection } from '../../firmware/kms/domain/collections.ts'
 import { databaseOf } from '../../firmware/store/sqlite/file.ts'
 import { MIGRATIONS } from '../../firmware/store/sqlite/schema.ts'
@@ -169,6 +170,23 @@ test('what was found damaged in a copy is no reason to refuse changes once it st
   rig.reports.length = 0
   await rig.vault(store).watch()
   assert.deepEqual(rig.reports, [])
+})
+
+test('what a copy has from elsewhere while its damaged records are counted is not taken for an older copy', async (t) => {
+  const { rig, store, stays } = await setup(t, 'privateKeys')
+  const vault = rig.vault(store)
+  const copy = vault.replicate(() => assert.fail())
+  const rows = [...copy.rows()]
+  put(store, 'privateKeys', { ...stays, sealed: new Uint8Array(60) })
+  const watched = vault.watch()
+  while (rig.reports.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+  const comparison = copy.compare()
+  for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+  const { generation } = vault
+  await inSlices(comparison.adopt({ head: copy.head(), generation, alongside() {}, partly() {} }))
+  await watched
+  assert.deepEqual([copy.isDamaged, copy.distrust], [false, null])
+  assert.deepEqual(rig.reports, ['a stored record of privateKeys is damaged'])
 })
 
 test('without what says which records there must be, none with a number is taken', async (t) => {
