@@ -144,6 +144,14 @@ test('accept chooses by the most specific range', () => {
   for (const [accept, expected] of cases) assert.deepEqual(acceptable(types, accept), expected, String(accept))
 })
 
+test('a header with nothing but spaces in a quality takes no longer than another of its length', {
+  timeout: 60_000,
+}, () => {
+  const spaces = ' '.repeat(3_000_000) // takes hours where each may be the beginning of the end
+  assert.deepEqual(acceptable(['application/json'], `application/json;q=a${spaces}b`), ['application/json'])
+  assert.deepEqual(acceptable(['application/json'], `application/json;q=${spaces}0${spaces}`), [])
+})
+
 test('any accept header is read, and adding a range of everything takes everything not excluded', () => {
   const member = fc.oneof(fc.string(), fc.constantFrom('text/html', 'application/*;q=0.2', 'a/b;q=0', '*/*;q=0.5'))
   fc.assert(

@@ -17,6 +17,7 @@ interface Range {
 const RANGES_MAX = 100
 
 const RANGE = /^([!#$%&'*+\-.^_`|~0-9a-z]+)\/([!#$%&'*+\-.^_`|~0-9a-z]+)$/
+const QUALITY_PARAMETER = /^\s*q\s*=(.*)$/is
 const QUALITY = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /**
@@ -40,7 +41,7 @@ function readAccept(accept: string): Range[] {
     const [range = '', ...parameters] = member.split(';')
     const match = RANGE.exec(range.trim().toLowerCase())
     if (match === null) continue
-    const weight = parameters.map((parameter) => /^\s*q\s*=\s*(.*?)\s*$/i.exec(parameter)?.[1]).find(Boolean)
+    const weight = parameters.map((parameter) => QUALITY_PARAMETER.exec(parameter)?.[1]?.trim()).find(Boolean)
     const value = weight !== undefined && QUALITY.test(weight) ? Number(weight) : 1
     ranges.push({ type: match[1]!, subtype: match[2]!, quality: value })
   }

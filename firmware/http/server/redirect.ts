@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Log } from '../../base/log.ts'
+import { createShare, type Log } from '../../base/log.ts'
 import { emptyReply, type Reply } from '../reply.ts'
 import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
@@ -35,11 +35,12 @@ export async function listenRedirect(options: RedirectOptions): Promise<Redirect
   const { log, now, tlsPort } = options
   const limits = { ...LISTENER_LIMITS, ...options.limits }
   const sockets = new Set<Socket>()
+  const anonymous = createShare(log)
   const server = createOnceServer({
     limits,
     now,
     reply: ({ method, target, host, socket }) => {
-      log.info('access', `redirected ${method} ${loggedPath(target)}`)
+      anonymous.lines()?.info('access', `redirected ${method} ${loggedPath(target)}`)
       return emptyReply(301, { location: secureUri(target, host, socket, tlsPort) })
     },
   })
