@@ -13,7 +13,7 @@ import type { BackupServices, Shared } from './services.ts'
 export interface Restoration {
   /** Null where that of the backup shall be the current one. */
   passphrase: Uint8Array | null
-  /** By the appliance's clock when the request came in. */
+  /** When the request came in, by `performance.now()`: the appliance's clock may be set meanwhile. */
   requestedAtMs: number
   /** What time it was then; null leaves the clock alone. */
   systemTimeMs: number | null
@@ -50,11 +50,10 @@ export async function replaceRecords(
         backup.replace(rows, device, session === null ? 'full' : 'partial')
         chat?.replace(device, received ?? null, stays)
         if (systemTimeMs === null) return
-        const timeMs = systemTimeMs + clock.now() - requestedAtMs
-        device.putTimeOffsetMs(clock.offsetMs + timeMs - clock.now())
+        device.putTimeOffsetMs(clock.offsetMs + timeNow(systemTimeMs, requestedAtMs) - clock.now())
       })
       isReplaced = true
-      if (systemTimeMs !== null) clock.set(systemTimeMs + clock.now() - requestedAtMs)
+      if (systemTimeMs !== null) clock.set(timeNow(systemTimeMs, requestedAtMs))
       claim.release()
       await actAlone(() => services.restart(stays ? session.vault.domainKey.slice() : null))
       store.checkpoint() // nothing of what was replaced stays behind
@@ -68,9 +67,12 @@ export async function replaceRecords(
   }
 }
 
+const timeNow = (systemTimeMs: number, requestedAtMs: number): number =>
+  systemTimeMs + performance.now() - requestedAtMs
+
 /** The records of every node; settings and slots of the domain key stay what they are on each. */
 async function replaceOnAll(
-  { clock, pool, cost, log, setTime }: BackupServices,
+  { pool, cost, log, setTime }: BackupServices,
   vault: Vault,
   { replica }: Shared,
   source: () => Source,
@@ -89,7 +91,7 @@ async function replaceOnAll(
     } finally {
       backup.close()
     }
-    if (systemTimeMs !== null) setTime(systemTimeMs + clock.now() - requestedAtMs)
+    if (systemTimeMs !== null) setTime(timeNow(systemTimeMs, requestedAtMs))
   } finally {
     if (current !== null) wipe(current.key)
   }

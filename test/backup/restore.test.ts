@@ -267,6 +267,27 @@ test('parts come in any order, and the file under any name', async (t) => {
   }
 })
 
+test('the clock that a restore sets goes by when it was asked for, whatever the clock is set to meanwhile', async (t) => {
+  const rig = await furnishedRig(t)
+  const backup = await takeBackup(rig)
+  const rest = Promise.withResolvers<void>()
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(backup.slice(0, 100))
+      await rest.promise
+      controller.enqueue(backup.slice(100))
+      controller.close()
+    },
+  })
+  const query = new URLSearchParams({ backupPassphrase: BACKUP, systemTime: '2031-01-01T00:00:00Z' })
+  const restoring = rig.call('POST', `/system/restore?${query}`, { as: 'admin', body })
+  await sleep(100)
+  assert.equal(await rig.status('PUT', '/config/time', { as: 'admin', json: { time: '2040-01-01T00:00:00Z' } }), 204)
+  rest.resolve()
+  assert.equal((await restoring).status, 204)
+  assert.match((await rig.call('GET', '/config/time', { as: 'admin' })).json().time, /^2031-01-01T00:/)
+})
+
 test('while a backup is verified others write nothing, and a second restore and a lock are safe', async (t) => {
   const rig = await furnishedRig(t)
   const backup = await takeBackup(rig)

@@ -101,8 +101,8 @@ export const backupDeclarations = [
     answers: EMPTY,
     errors: { 400: 'Not a backup, damaged, incomplete, or the passphrase is wrong; nothing has changed.' },
     handle: async ({ services, caller, query, body: { upload, contentType } }) => {
-      const { backups, clock } = services.appliance
-      const requestedAtMs = clock.now()
+      const { backups } = services.appliance
+      const requestedAtMs = performance.now()
       const spool = backups.receive(upload.refuse)
       let given = query
       try {
