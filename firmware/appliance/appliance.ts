@@ -395,7 +395,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   #record(result: number, facts: Record<string, string>, kind: Kind): void {
     const time = formatTime(this.clock.now())
     const event = { time, user: '', address: 'cluster', action: 'cluster', key: '', namespace: '', result, facts }
-    void this.audit?.record(event, kind)
+    this.audit?.record(event, kind)?.catch((error) => this.#tolerance.note('recording what the cluster did', error))
   }
 
   /** Where one algorithm does not give its known answer, none is used any more. */

@@ -1,10 +1,11 @@
 /** What requests leave in the audit log, and how Administrators read it. Contract section 7.6. */
 
 import assert from 'node:assert/strict'
-import test from 'node:test'
+import test, { mock } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { DECLARATIONS } from '../../firmware/app.ts'
 import type { AuditLine } from '../../firmware/audit/chain.ts'
+import { CofferError } from '../../firmware/base/error.ts'
 import { splitLine } from '../support/client.ts'
 import { ADMIN, openRig, operationalRig, type Rig, UNLOCK } from '../support/in-process.ts'
 import { verify } from './rig.ts'
@@ -301,4 +302,13 @@ test('full of uses that were not exported, keys are refused if so configured, an
   assert.equal(await rig.status('PUT', '/keys/ed/label', { as: 'admin', json: { label: 'x' } }), 204)
   assert.equal((await rig.call('GET', '/audit/export', { as: 'admin' })).status, 200)
   assert.equal((await sign()).status, 200)
+})
+
+test('what the cluster did and the disk does not take is told in the log, and ends nothing', async (t) => {
+  const rig = await operationalRig(t)
+  mock.method(rig.appliance.audit!, 'record', () => Promise.reject(new CofferError('storage', 'The disk is full')))
+  rig.appliance.leaveFailed('The other members of the cluster have removed this node')
+  await wait(20)
+  assert.equal(rig.appliance.state, 'Failed')
+  assert.ok(rig.entries.some(({ message }) => message.endsWith('recording what the cluster did: The disk is full')))
 })
