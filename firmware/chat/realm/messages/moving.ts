@@ -106,38 +106,15 @@ function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): v
 }
 
 function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEvent: object | null): void {
-  const { target, from, to, mode, rows } = move
-  const isBetween = to.channel.id !== from.channel.id
+  const { from, to, rows } = move
   const reach = reachOf(realm, rows)
   const witnesses = witnessesOf(realm, move, reach)
-  const seeing = witnesses.filter(({ sees }) => sees).map(({ user }) => user)
-  const readers = new Map(seeing.map((user) => [user.id, readerOf(realm, user)]))
-  const shown = realm.store.messages.get((rows.find(({ id }) => id === target.id) ?? rows[0]!).id)!
-  const links = topicLinks(realm, to.topic)
-  const ids = rows.map(({ id }) => id)
-  turn.publish({
-    type: 'update_message',
-    to: readers.keys(),
-    make: ({ can }) => ({
-      user_id: me.id,
-      edit_timestamp: nowOf(realm),
-      message_id: target.id,
-      message_ids: ids,
-      rendering_only: false,
-      stream_name: from.channel.name,
-      stream_id: from.channel.id,
-      ...(isBetween && { new_stream_id: to.channel.id }),
-      propagate_mode: mode,
-      orig_subject: topicName(from.topic, can.empty_topic_name),
-      ...(to.topic !== from.topic && {
-        subject: topicName(to.topic, can.empty_topic_name),
-        topic_links: links,
-      }),
-      ...contentEvent,
-    }),
-    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
-  })
-  if (!isBetween) return
+  const seeing = witnesses.filter(({ sees }) => sees.length > 0)
+  for (const [seen, alike] of Map.groupBy(seeing, ({ sees }) => sees)) {
+    const users = alike.map(({ user }) => user)
+    publishUpdate(realm, turn, me, { ...move, rows: seen }, contentEvent, users)
+  }
+  if (to.channel.id === from.channel.id) return
   for (const [lost, losing] of Map.groupBy(witnesses, ({ loses }) => loses)) {
     if (lost.length === 0) continue
     const userIds = losing.map(({ user }) => user.id)
@@ -146,16 +123,54 @@ function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEven
     forgetMarks(realm, userIds, lost)
   }
   const subscribers = realm.state.subscribersOf.get(to.channel.id)
-  const guests = seeing.filter(({ id }) => !subscribers.has(id))
+  const guests = seeing.map(({ user }) => user).filter(({ id }) => !subscribers.has(id))
   for (const [reached, users] of Map.groupBy(guests, ({ id }) => reach.of(id)))
     markMovedRead(realm, turn, users, reached)
+}
+
+/** To those who see `rows` of it: what the target says is told to nobody who may not read it. */
+function publishUpdate(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  { target, from, to, mode, rows }: Move,
+  contentEvent: object | null,
+  users: readonly User[],
+): void {
+  const seesTarget = rows.some(({ id }) => id === target.id)
+  const shown = realm.store.messages.get(seesTarget ? target.id : rows[0]!.id)!
+  const readers = new Map(users.map((user) => [user.id, readerOf(realm, user)]))
+  const links = topicLinks(realm, to.topic)
+  const ids = rows.map(({ id }) => id)
+  turn.publish({
+    type: 'update_message',
+    to: readers.keys(),
+    make: ({ can }) => ({
+      user_id: me.id,
+      edit_timestamp: nowOf(realm),
+      message_id: shown.id,
+      message_ids: ids,
+      rendering_only: false,
+      stream_name: from.channel.name,
+      stream_id: from.channel.id,
+      ...(to.channel.id !== from.channel.id && { new_stream_id: to.channel.id }),
+      propagate_mode: mode,
+      orig_subject: topicName(from.topic, can.empty_topic_name),
+      ...(to.topic !== from.topic && {
+        subject: topicName(to.topic, can.empty_topic_name),
+        topic_links: links,
+      }),
+      ...(seesTarget && contentEvent),
+    }),
+    tail: ({ userId }) => ({ flags: readers.get(userId)!.flags(shown) }),
+  })
 }
 
 /** Whoever had one of the messages, or has one now. */
 interface Witness {
   user: User
-  /** He still has one of them, or has now. */
-  sees: boolean
+  /** What he may read, if he still has one of them, or has now: one list for all who see the same. */
+  sees: readonly PlacedRow[]
   /** What he had and may read no longer: one list for all who lose the same. */
   loses: readonly PlacedRow[]
 }
@@ -177,7 +192,7 @@ function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: Reach): Witn
     const kept = before.length === 0 ? NONE : readable(to.channel, before)
     return {
       user,
-      sees: kept.length > 0 || after.length > 0,
+      sees: kept.length > 0 || after.length > 0 ? readable(to.channel, rows) : NONE,
       loses: kept.length === 0 ? before : before.length === kept.length ? NONE : withoutThose(kept),
     }
   })

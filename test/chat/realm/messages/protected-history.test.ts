@@ -1,0 +1,50 @@
+/** What somebody may not read, for it came before him, is told him by nothing that is done to it. Contract 3.2.2, 7.1, V51. */
+
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import type { Channel } from '../../../../firmware/chat/realm/records.ts'
+import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+
+let rig: TestChat
+let anna: Client
+let ben: Client
+let secret: Channel
+
+beforeEach(async () => {
+  rig = await openTestChat()
+  ;[anna, ben] = [rig.account('anna'), rig.account('ben')]
+  secret = rig.channel('secret', [rig.owner, anna], { isPrivate: true, historyPublicToSubscribers: false })
+})
+
+afterEach(() => rig.close())
+
+async function send(sender: Client, to: number, topic: string, content: string): Promise<number> {
+  return (await sender.post('/messages', { type: 'channel', to, topic, content })).id
+}
+
+const join = (client: Client) =>
+  rig.owner.post('/users/me/subscriptions', {
+    subscriptions: [{ name: 'secret' }],
+    principals: [client.user.id],
+    send_new_subscription_messages: false,
+  })
+
+test('a move tells of what is edited with it only those who may read that', async () => {
+  const before = await send(anna, secret.id, 't', 'old words')
+  await join(ben)
+  const after = await send(anna, secret.id, 't', 'later')
+  const [bens, owners] = [await ben.register(), await rig.owner.register()]
+  const values = { topic: 'u', propagate_mode: 'change_all', send_notification_to_new_thread: false }
+  await anna.patch(`/messages/${before}`, { ...values, content: 'old words, amended' })
+  const told = (await bens.events()).filter(({ type }) => type === 'update_message')
+  assert.deepEqual(
+    told.map(({ message_id, message_ids, subject }) => ({ message_id, message_ids, subject })),
+    [{ message_id: after, message_ids: [after], subject: 'u' }],
+  )
+  assert.doesNotMatch(JSON.stringify(told), /old words/)
+  const [whole] = (await owners.events()).filter(({ type }) => type === 'update_message')
+  assert.deepEqual(
+    [whole.message_id, whole.message_ids, whole.content],
+    [before, [before, after], 'old words, amended'],
+  )
+})
