@@ -2,6 +2,7 @@
 
 import { badRequest, ChatError } from '../../error.ts'
 import { publishFlag } from '../messages/flags.ts'
+import { linkToChannel } from '../messages/links.ts'
 import { sightOf } from '../messages/sight.ts'
 import { unreadWithin } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
@@ -31,7 +32,7 @@ export function findAdministered(realm: Realm, me: User, id: number): Channel {
 export function archive(realm: Realm, turn: Turn, { id }: Channel): void {
   const channel = realm.state.channel.get(id)!
   if (channel.isArchived) throw badRequest('Channel is already archived')
-  noticeChannelEvent(realm, turn, channel, `Channel #**${channel.name}** has been archived.`)
+  noticeChannelEvent(realm, turn, channel, `Channel ${linkToChannel(channel)} has been archived.`)
   turn.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
   turn.publish({
     type: 'stream',

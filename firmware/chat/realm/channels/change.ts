@@ -6,6 +6,7 @@ import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../groups/sett
 import { updatedGroupValues } from '../groups/update.ts'
 import { type GroupValueUpdate, sameGroupValue } from '../groups/value.ts'
 import { markUnreadableRead } from '../messages/left.ts'
+import { asText } from '../messages/links.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
@@ -233,7 +234,7 @@ function* changesBetween(realm: Realm, before: Channel, after: Channel): Generat
 function noticeChanges(realm: Realm, turn: Turn, me: User, before: Channel, after: Channel): void {
   const notice = (text: string) =>
     noticeChannelEvent(realm, turn, realm.state.channel.get(after.id)!, `${silently(me)} ${text}`)
-  if (after.name !== before.name) notice(`renamed channel **${before.name}** to **${after.name}**.`)
+  if (after.name !== before.name) notice(`renamed channel **${asText(before.name)}** to **${asText(after.name)}**.`)
   if (after.description !== before.description)
     notice(
       `changed the description for this channel.\n\n* **Old description:**\n${quoted(before.description)}` +

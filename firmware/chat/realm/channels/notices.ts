@@ -1,5 +1,6 @@
 /** What the Notification Bot says of channels: to whom somebody else has subscribed, and in public of what is new. Row E52. */
 
+import { asText, linkToChannel } from '../messages/links.ts'
 import { noticePerson, notificationBot } from '../messages/notices.ts'
 import { deliverNotice } from '../messages/send.ts'
 import type { Realm } from '../realm.ts'
@@ -52,4 +53,5 @@ export function noticeChannelEvent(realm: Realm, turn: Turn, channel: Channel, t
 export const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`
 
 /** The bot may name no private channel in a link: it does not see one. */
-const nameOf = ({ name, isPrivate }: Channel): string => (isPrivate ? `**${name}**` : `#**${name}**`)
+const nameOf = (channel: Channel): string =>
+  channel.isPrivate ? `**${asText(channel.name)}**` : linkToChannel(channel)

@@ -6,6 +6,7 @@ import type { User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
 import type { Turn } from '../turn.ts'
 import { removeMessages } from './delete.ts'
+import { linkToTopic } from './links.ts'
 import { isFollowedBy } from './narrows.ts'
 import { ensureConversation, findTopic, type InChannel, isResolved } from './places.ts'
 import { deliverNotice } from './send.ts'
@@ -41,9 +42,9 @@ export function noticeMove(realm: Realm, turn: Turn, me: User, moved: Moved): vo
   const what = isWhole ? 'This topic was' : count === 1 ? 'A message was' : `${count} messages were`
   const where = isWhole ? '' : ' from this topic'
   if (moved.notifyNewThread)
-    deliverNotice(realm, turn, bot, to, `${what} moved here from ${linkTo(from)} by ${silently(me)}.`)
+    deliverNotice(realm, turn, bot, to, `${what} moved here from ${linkToTopic(from)} by ${silently(me)}.`)
   if (moved.notifyOldThread)
-    deliverNotice(realm, turn, bot, from, `${what} moved${where} to ${linkTo(to)} by ${silently(me)}.`)
+    deliverNotice(realm, turn, bot, from, `${what} moved${where} to ${linkToTopic(to)} by ${silently(me)}.`)
 }
 
 /** Undone at once, the notice of before goes and none comes. It is read by all but those who follow the topic. */
@@ -66,5 +67,4 @@ function readsNotice(realm: Realm, user: User, place: InChannel): boolean {
   return policy === 'always' || (policy === 'except_followed' && !isFollowedBy(realm, user.id, place))
 }
 
-const linkTo = ({ channel, topic }: InChannel): string => `#**${channel.name}>${topic}**`
 const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`

@@ -4,13 +4,14 @@ import { ChatError } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
+import { linkToMessage } from './links.ts'
 import { placeOf } from './places.ts'
 import { renderFor } from './rendering.ts'
 
 /** A link, where there is one to it. */
 export function nameOfMessage(realm: Realm, message: MessageRow): string {
   const place = placeOf(realm, message)
-  return place.kind === 'channel' ? `#**${place.channel.name}>${place.topic}@${message.id}**` : 'a direct message'
+  return place.kind === 'channel' ? linkToMessage(place, message.id) : 'a direct message'
 }
 
 /** Whatever is in it, nothing of it ends the quotation. */

@@ -127,7 +127,7 @@ interface Delivery {
   widget?: Widget | undefined
 }
 
-/** A message of the service itself, by one of its bots: no rule binds it. */
+/** A message of the service itself, by one of its bots: no rule binds it, and it mentions nobody, whatever names are in it. */
 export function deliverNotice(
   realm: Realm,
   turn: Turn,
@@ -136,9 +136,16 @@ export function deliverNotice(
   content: string,
   isReadBy: (user: User) => boolean = () => false,
 ): number {
-  const rendered = renderFor(realm, sender, content)
+  const rendered = { ...renderFor(realm, sender, content), ...NO_MENTIONS }
   const client = 'Internal'
   return deliver(realm, turn, { sender, place, content, rendered, client, readBySender: true, isReadBy })
+}
+
+const NO_MENTIONS = {
+  users: new Set<number>(),
+  groups: new Set<number>(),
+  channelWildcard: false,
+  topicWildcard: false,
 }
 
 function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
