@@ -13,36 +13,28 @@ import { sightOf } from './sight.ts'
 /**
  * The newest first, those that he can read, for as long as he may: `caller` is asked anew in each turn. False when the time
  * was over before all was done: what is done is done. What is written there meanwhile stays, and so does everything in an
- * archived channel.
+ * archived channel. A topic of which he can read nothing is none for him.
  */
 export async function deleteTopic(realm: Realm, caller: () => User, channelId: number, name: string): Promise<boolean> {
-  let below: number | null = null
+  let below = realm.store.messages.maxId() + 1
+  let isSeen = false
   const act = (turn: Turn, count: number): boolean => {
     const me = caller()
     const channel = findReadableChannel(realm, me, channelId)
     if (!mayDeleteAny(realm, me, { kind: 'channel', channel, topic: name }))
       throw badRequest("You don't have permission to delete this topic")
     const topic = channel.isArchived ? undefined : findTopic(realm, channel, name)
-    if (topic === undefined) {
-      if (below === null) throw badRequest(`No such topic '${name}'`)
-      return true
-    }
-    below ??= realm.store.messages.maxId() + 1
-    const rows = realm.store.messages.newestInTopic(topic.id, below, count)
-    const [oldest] = rows
-    if (oldest === undefined) return true
-    below = oldest.id
-    const sight = sightOf(realm, me)
-    removeMessages(
-      realm,
-      turn,
-      rows.filter((row) => sight.canRead(row)),
-    )
+    const rows = topic === undefined ? [] : realm.store.messages.newestInTopic(topic.id, below, count)
+    below = rows[0]?.id ?? below
+    const seen = rows.filter(sightOf(realm, me).canRead)
+    isSeen ||= seen.length > 0
+    if (rows.length < count && !isSeen) throw badRequest(`No such topic '${name}'`)
+    removeMessages(realm, turn, seen)
     return rows.length < count
   }
   try {
     return await inTurns(realm, act)
   } finally {
-    if (below !== null) realm.store.clearLog() // also of what was deleted before it was refused
+    if (isSeen) realm.store.clearLog() // also of what was deleted before it was refused
   }
 }

@@ -10,6 +10,7 @@ import type { Turn } from '../turn.ts'
 import { changeFlag, publishFlag, readerOf } from './flags.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
+import { sightOf } from './sight.ts'
 import { newestUnread } from './unread.ts'
 
 /** The newest first. False when the time was over before all was done: what is done is done. */
@@ -73,24 +74,25 @@ function* unreadOfEach(
   }
 }
 
-/** The same in one topic: it is gone through, which is less than all that may be unread in its channel. */
+/**
+ * The same in one topic: it is gone through, which is less than all that may be unread in its channel. One of which he can read
+ * nothing is none for him.
+ */
 export async function markTopicRead(
   realm: Realm,
   caller: () => User,
   channelId: number,
   topicName: string,
 ): Promise<boolean> {
-  let below: number | null = null
+  let below = realm.store.messages.maxId() + 1
+  let isSeen = false
   return inTurns(realm, (turn, count) => {
     const me = caller()
     const topic = findTopic(realm, findReadableChannel(realm, me, channelId), topicName)
-    if (topic === undefined) {
-      if (below === null) throw badRequest(`No such topic '${topicName}'`)
-      return true
-    }
-    below ??= realm.store.messages.maxId() + 1
-    const rows = realm.store.messages.newestInTopic(topic.id, below, count)
+    const rows = topic === undefined ? [] : realm.store.messages.newestInTopic(topic.id, below, count)
     below = rows[0]?.id ?? below
+    isSeen ||= rows.some(sightOf(realm, me).canRead)
+    if (rows.length < count && !isSeen) throw badRequest(`No such topic '${topicName}'`)
     changeFlag(realm, turn, me, 'read', 'add', rows.filter(readerOf(realm, me).isUnread))
     return rows.length < count
   })

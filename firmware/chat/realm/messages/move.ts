@@ -25,8 +25,10 @@ export interface Move {
   from: InChannel
   to: InChannel
   mode: PropagateMode
-  /** All of the topic. */
+  /** All of the topic that the mover can read. */
   isWhole: boolean
+  /** All of it: the topic itself goes there. */
+  isTopic: boolean
   notifyOldThread: boolean
   notifyNewThread: boolean
 }
@@ -50,9 +52,12 @@ export function planMove(realm: Realm, me: User, target: MessageRow, request: Mo
   if (to.channel.id === from.channel.id && to.topic === from.topic) return null
   expectMayMove(realm, me, from, to)
   const all = realm.store.messages.placedInTopic(target.topic)
-  const rows = affected(realm, me, target, mode, all)
+  const readable = readableOf(realm, me, target, all)
+  const rows = mode === 'change_all' ? readable : readable.filter(({ id }) => isMeant(id, target.id, mode))
   if (!isOnlyResolved({ from, to })) expectInTime(realm, me, target, rows, from, to, mode)
-  return { target, rows, from, to, mode, isWhole: rows.length === all.length, notifyOldThread, notifyNewThread }
+  const isWhole = rows.length === readable.length
+  const isTopic = rows.length === all.length
+  return { target, rows, from, to, mode, isWhole, isTopic, notifyOldThread, notifyNewThread }
 }
 
 export const isOnlyResolved = ({ from, to }: Pick<Move, 'from' | 'to'>): boolean =>
@@ -94,16 +99,9 @@ function expectMayMove(realm: Realm, me: User, from: InChannel, to: InChannel): 
   }
 }
 
-function affected(
-  realm: Realm,
-  me: User,
-  target: MessageRow,
-  mode: PropagateMode,
-  all: readonly PlacedRow[],
-): readonly PlacedRow[] {
-  const meant = mode === 'change_all' ? all : all.filter(({ id }) => isMeant(id, target.id, mode))
+function readableOf(realm: Realm, me: User, target: MessageRow, all: readonly PlacedRow[]): readonly PlacedRow[] {
   const sight = sightOf(realm, me)
-  return sight.extent(target.recipient) === 'all' ? meant : meant.filter((row) => sight.canRead(row))
+  return sight.extent(target.recipient) === 'all' ? all : all.filter((row) => sight.canRead(row))
 }
 
 const isMeant = (id: number, target: number, mode: PropagateMode): boolean =>

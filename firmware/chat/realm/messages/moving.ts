@@ -30,7 +30,7 @@ export function moveMessages(realm: Realm, turn: Turn, me: User, move: Move, con
   const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
   const topicMove = asTopicMove(realm, me, move)
   const known = findTopic(realm, to.channel, to.topic)
-  if (move.isWhole && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove)
+  if (move.isTopic && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove)
   else moveSome(realm, move, topicMove)
   if (contentEvent !== null) joinEdits(realm, target.id)
   if (isBetween) tidyChannels(realm, turn, [from.channel, to.channel])

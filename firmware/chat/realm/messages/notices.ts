@@ -30,7 +30,7 @@ export interface Moved {
   from: InChannel
   to: InChannel
   count: number
-  /** All messages of the topic. */
+  /** All messages of the topic that he can read who has moved it. */
   isWhole: boolean
   notifyOldThread: boolean
   notifyNewThread: boolean

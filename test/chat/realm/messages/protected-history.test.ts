@@ -48,3 +48,44 @@ test('a move tells of what is edited with it only those who may read that', asyn
     [before, [before, after], 'old words, amended'],
   )
 })
+
+test('who moves all of a topic that he can read moves the topic, for all that he is told', async () => {
+  const before = await send(anna, secret.id, 't', 'old')
+  await join(ben)
+  const after = await send(anna, secret.id, 't', 'later')
+  await anna.post('/user_topics', { stream_id: secret.id, topic: 't', visibility_policy: 3 })
+  const queue = await ben.register({ apply_markdown: true })
+  await ben.patch(`/messages/${after}`, { topic: 'u', propagate_mode: 'change_all' })
+  const [notice] = (await queue.events()).filter(({ type }) => type === 'message')
+  assert.match(notice.message.content, /^<p>This topic was moved here from /)
+  const { snapshot } = await anna.register()
+  assert.deepEqual(
+    snapshot.user_topics.map(({ topic_name, visibility_policy }: Record<string, unknown>) => [
+      topic_name,
+      visibility_policy,
+    ]),
+    [['u', 3]],
+  )
+  assert.equal((await anna.get(`/messages/${before}`)).message.subject, 't', 'what he does not read stays')
+})
+
+test('a topic of which somebody can read nothing is as one that there is not', async () => {
+  await send(anna, secret.id, 'board meets buyer', 'old')
+  await join(ben)
+  const { group } = rig.chat.realm.state
+  const members = [...group.all()].find(({ name }) => name === 'role:members')!.id
+  await rig.owner.patch('/realm', { can_delete_any_message_group: { new: members } })
+  const answers = async (topic_name: string) => {
+    const values = { stream_id: secret.id, topic_name }
+    const marked = await ben.call('POST', '/mark_topic_as_read', values)
+    const deleted = await ben.call('POST', `/streams/${secret.id}/delete_topic`, values)
+    return [marked, deleted].map(({ status, body }) => [status, body.msg.replace(topic_name, 'it')])
+  }
+  const none = [400, "No such topic 'it'"]
+  for (const topic of ['nowhere', 'board meets buyer']) assert.deepEqual(await answers(topic), [none, none], topic)
+  await send(anna, secret.id, 'board meets buyer', 'later')
+  assert.deepEqual(
+    (await answers('board meets buyer')).map(([status]) => status),
+    [200, 200],
+  )
+})
