@@ -34,6 +34,7 @@ export interface Candidate {
   readonly topic: number
   readonly birth: number
   readonly ordinal: number
+  readonly arrival: number
   readonly bits: number
   readonly time: number
   readonly html?: string
@@ -44,7 +45,7 @@ export type Direction = 'older' | 'newer'
 /** More are walked through as all messages: a query of many parts costs more than it saves. */
 export const STREAMS_MAX = 50
 
-const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, messages.bits, time'
+const COLUMNS = 'messages.id, sender, recipient, topic, birth, ordinal, arrival, messages.bits, time'
 
 /** Ids that an index of words is asked for at once: of words that are everywhere and never together it reads them all. */
 export const WINDOW = { least: 50_000, first: 100_000, max: 2_000_000 } as const

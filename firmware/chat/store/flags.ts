@@ -5,7 +5,8 @@ import type { Database } from 'better-sqlite3'
 /** Ordinals from..to, both included, ascending and apart. */
 export type Runs = readonly (readonly [from: number, to: number])[]
 
-export type Flag = 'read' | 'starred' | 'collapsed'
+/** `kept`: at these arrivals he kept what he had of what came, without being subscribed. */
+export type Flag = 'read' | 'starred' | 'collapsed' | 'kept'
 
 export interface Flags {
   runs(user: number, recipient: number, flag: Flag): Runs

@@ -15,6 +15,8 @@ export interface MessageRow {
   /** The recipient that it was sent to, and its number there: both stay when it is moved. */
   birth: number
   ordinal: number
+  /** The number that it took in the private channel that it was moved into; 0: it was not. */
+  arrival: number
   /** See realm/messages/bits.ts. */
   bits: number
   client: string
@@ -27,23 +29,28 @@ export interface MessageRow {
 /** What an export has of it: the HTML follows from the content. */
 export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
 
+/** One that is new has not been moved. */
+export type NewRow = Omit<MessageRow, 'id' | 'arrival'>
+
 /** What tells where a message lies and who has it. */
-export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal'>
+export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal' | 'arrival'>
 
 export const MESSAGE_COLUMNS =
-  'messages.id, sender, messages.recipient, topic, time, birth, ordinal, bits, client, content, html, extra'
-export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal'
+  'messages.id, sender, messages.recipient, topic, time, birth, ordinal, arrival, bits, client, content, html, extra'
+export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal, arrival'
+
+type Place = Pick<MessageRow, 'recipient' | 'topic' | 'extra'> & { arrival: number | null }
 
 export interface Messages {
   get(id: number): MessageRow | undefined
   /** Returns the id, larger than any before. */
-  add(row: Omit<MessageRow, 'id'>): number
+  add(row: NewRow): number
   /** What it says, and what is known of that: `bits`, `client`, `content`, `html` and `extra`. */
   update(row: MessageRow): void
   /** All of a topic, to another recipient. */
-  moveTopic(topic: number, recipient: number): void
-  /** The same of some messages, which may get another topic, too. */
-  place(ids: readonly number[], place: Pick<MessageRow, 'recipient' | 'topic' | 'extra'>): void
+  moveTopic(topic: number, recipient: number, arrival: number): void
+  /** The same of some messages, which may get another topic, too. `arrival`: null as it is. */
+  place(ids: readonly number[], place: Place): void
   /** Of some messages those that have one. */
   extrasOf(ids: readonly number[]): Pick<MessageRow, 'id' | 'extra'>[]
   /** Of some messages how many are not older, and the first of them. */
@@ -86,7 +93,7 @@ export interface Messages {
 
 export function prepareMessages(database: Database, words: Words): Messages {
   const get = database.prepare<[number], MessageRow>(`SELECT ${MESSAGE_COLUMNS} FROM messages WHERE id = ?`)
-  const add = database.prepare<[Omit<MessageRow, 'id'> & { named: string }]>(
+  const add = database.prepare<[NewRow & { named: string }]>(
     `INSERT INTO messages (sender, recipient, topic, origin, named, time, birth, ordinal, bits, client, content, html, extra)
      VALUES (@sender, @recipient, @topic, @topic, @named, @time, @birth, @ordinal, @bits, @client, @content, @html, @extra)`,
   )
@@ -97,8 +104,10 @@ export function prepareMessages(database: Database, words: Words): Messages {
     'SELECT id, sender, birth, origin, bits, html, named FROM messages WHERE id = ?',
   )
   const topicName = database.prepare<[number], string>('SELECT name FROM topics WHERE id = ?').pluck()
-  const moveTopic = database.prepare('UPDATE messages SET recipient = ? WHERE topic = ? AND topic > 0')
-  const place = database.prepare(`UPDATE messages SET recipient = ?, topic = ?, extra = ? WHERE id IN (${THESE})`)
+  const moveTopic = database.prepare('UPDATE messages SET recipient = ?, arrival = ? WHERE topic = ? AND topic > 0')
+  const place = database.prepare(
+    `UPDATE messages SET recipient = ?, topic = ?, extra = ?, arrival = coalesce(?, arrival) WHERE id IN (${THESE})`,
+  )
   const extrasOf = database.prepare<[string], Pick<MessageRow, 'id' | 'extra'>>(
     `SELECT id, extra FROM messages WHERE id IN (${THESE}) AND extra <> '{}'`,
   )
@@ -148,7 +157,7 @@ export function prepareMessages(database: Database, words: Words): Messages {
      ORDER BY id DESC LIMIT ?`,
   )
   const exported = database.prepare<[number, number, number], ExportedRow>(
-    `SELECT id, sender, recipient, topic, time, birth, ordinal, client, content, extra FROM messages
+    `SELECT id, sender, recipient, topic, time, birth, ordinal, arrival, client, content, extra FROM messages
      WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
   )
   const oldestAfter = database.prepare<[number, number, number], PlacedRow & Pick<MessageRow, 'time'>>(
@@ -189,9 +198,9 @@ export function prepareMessages(database: Database, words: Words): Messages {
       words.remove(before)
       words.add(after)
     },
-    moveTopic: (topic, recipient) => void moveTopic.run(recipient, topic),
-    place(ids, { recipient, topic, extra }) {
-      place.run(recipient, topic, extra, JSON.stringify(ids))
+    moveTopic: (topic, recipient, arrival) => void moveTopic.run(recipient, arrival, topic),
+    place(ids, { recipient, topic, extra, arrival }) {
+      place.run(recipient, topic, extra, arrival, JSON.stringify(ids))
       words.joinTopic(topic, topicName.get(topic) ?? '')
     },
     extrasOf: (ids) => extrasOf.all(JSON.stringify(ids)),

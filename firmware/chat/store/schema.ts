@@ -21,6 +21,7 @@ export const MIGRATIONS: readonly Migration[] = [
   (database) => {
     for (const statement of WORDS_OF_ALL_KINDS) database.exec(statement)
   },
+  (database) => database.exec(ARRIVAL),
 ]
 
 const CORE: readonly string[] = [
@@ -102,6 +103,12 @@ const WORDS_OF_ALL_KINDS: readonly string[] = [
   `CREATE VIRTUAL TABLE words USING fts5 (text, content = '', prefix = '3', tokenize = 'ascii')`,
   `INSERT INTO words (words, rank) VALUES ('secure-delete', 1)`,
 ]
+
+/**
+ * Of a message that was moved into a private channel the ordinal there that its coming took, as if it had been sent then: whoever
+ * was subscribed at it may read it. 0 of all others.
+ */
+const ARRIVAL = 'ALTER TABLE messages ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0'
 
 /** "Chat": what tells our files from those of other programs; SQLite file format, section 1.3.17. */
 const APPLICATION_ID = 0x43686174

@@ -24,7 +24,7 @@ export function topicsOf(realm: Realm, user: User, channel: Channel): ListedTopi
   }
 }
 
-/** Of what was sent to the channel, his intervals tell; what was moved into it is looked at one by one. */
+/** Of what was sent to the channel and never left, his intervals tell; what was moved into it is looked at one by one. */
 function receivedTopics(
   realm: Realm,
   user: User,
@@ -37,14 +37,14 @@ function receivedTopics(
   for (const [from, to] of state.subscriptionsOf.get(user.id).get(id)?.intervals ?? []) {
     const rows = store.select<{ topic: number; maxId: number }>(
       `SELECT topic, max(id) AS maxId FROM messages
-       WHERE birth = ? AND ordinal BETWEEN ? AND ? AND recipient = birth GROUP BY topic`,
+       WHERE birth = ? AND ordinal BETWEEN ? AND ? AND recipient = birth AND arrival = 0 GROUP BY topic`,
       [recipientId, from, to ?? store.messages.maxOrdinal(recipientId)],
     )
     for (const { topic, maxId } of rows) note(topic, maxId)
   }
   const others = store.select<Placed & { topic: number }>(
-    `SELECT id, recipient, birth, ordinal, topic FROM messages
-     WHERE recipient = ? AND (birth <> recipient OR id IN (SELECT message FROM history WHERE user = ?))`,
+    `SELECT id, recipient, birth, ordinal, arrival, topic FROM messages
+     WHERE recipient = ? AND (birth <> recipient OR arrival > 0 OR id IN (SELECT message FROM history WHERE user = ?))`,
     [recipientId, user.id],
   )
   for (const message of others) if (canRead(message)) note(message.topic, message.id)

@@ -5,7 +5,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { placeOf, recipientsOf } from './places.ts'
-import { type Placed, sightOf } from './sight.ts'
+import { covers, type Placed, sightOf } from './sight.ts'
 
 /** Throws the same for a message that is not there and one that he may not read. */
 export function accessMessage(realm: Realm, user: User, id: number): MessageRow {
@@ -40,12 +40,17 @@ function readersAmong(realm: Realm, message: MessageRow, isMeant: (userId: numbe
   return users.filter((user) => sightOf(realm, user).canRead(message))
 }
 
-/** Of a message in a channel: those who were subscribed where it was sent, or took it up themselves. */
-function formerRecipients({ state, store }: Realm, { id, birth, ordinal }: Placed): User[] {
+/** Of a message in a channel: those who were subscribed where it was sent or moved to then, or took it up themselves. */
+function formerRecipients({ state, store }: Realm, message: Placed): User[] {
+  const { id, recipient, birth, ordinal, arrival } = message
   const channel = state.channelByRecipient.get(birth)
   if (channel === undefined) return []
   const ids = new Set(store.flags.holdersOf(id))
-  for (const { userId, intervals } of state.everSubscribedTo.get(channel.id).values())
-    if (intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to))) ids.add(userId)
+  const add = (channelId: number, ordinal: number): void => {
+    for (const { userId, intervals } of state.everSubscribedTo.get(channelId).values())
+      if (covers(intervals, ordinal)) ids.add(userId)
+  }
+  add(channel.id, ordinal)
+  if (arrival > 0) add(state.channelByRecipient.get(recipient)!.id, arrival)
   return [...ids].map((id) => state.user.get(id)!).filter(({ isActive }) => isActive)
 }

@@ -105,7 +105,8 @@ export function audiencesOf(
   const received = [...reach.users].map(({ id }) => id).filter(realm.events.hears)
   for (const id of new Set([...recipients, ...received])) {
     const extent = sightOf(realm, realm.state.user.get(id)!).extent(place.channel.recipientId)
-    const seen = extent === 'all' && recipients.has(id) ? rows : extent === 'none' ? [] : reach.of(id)
+    if (extent === 'none') continue
+    const seen = extent === 'received' ? reach.there(id) : recipients.has(id) ? rows : reach.of(id)
     if (seen.length > 0) add(seen, id)
   }
   return users

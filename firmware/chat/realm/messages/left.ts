@@ -41,7 +41,7 @@ export function markMovedRead(realm: Realm, turn: Turn, users: readonly User[], 
   }
 }
 
-/** Of messages that these users cannot read any more: their clients are told that they are gone. */
+/** Of messages that reached these users, who cannot read them any more: their clients are told that they are gone. */
 export function forgetMarks(realm: Realm, userIds: readonly number[], rows: readonly PlacedRow[]): void {
   const { flags } = realm.store
   for (const { birth, runs } of byBirth(rows))

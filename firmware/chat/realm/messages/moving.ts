@@ -8,6 +8,7 @@ import { moveUserTopics } from '../channels/user-topics.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
+import { addRun } from '../runs.ts'
 import { topicName } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { publishDeletion, tidyTopic } from './delete.ts'
@@ -20,7 +21,7 @@ import { ensureTopic, findTopic } from './places.ts'
 import { type Reach, reachOf } from './reach.ts'
 import { topicLinks } from './rendering.ts'
 import { setFirstMessage } from './send.ts'
-import { sightOf } from './sight.ts'
+import { type Extent, sightOf } from './sight.ts'
 import { extraWithMoves, readMove, type TopicMove, withMoves, writeExtra } from './topic-moves.ts'
 
 /** Within a change; `contentEvent` has what was edited in the target at the same time. */
@@ -29,16 +30,21 @@ export function moveMessages(realm: Realm, turn: Turn, me: User, move: Move, con
   const isBetween = to.channel.id !== from.channel.id
   const isElsewhere = isBetween || fold(from.topic) !== fold(to.topic)
   const topicMove = asTopicMove(realm, me, move)
+  const arrival = isBetween ? arrivalIn(realm, to.channel) : null
   const known = findTopic(realm, to.channel, to.topic)
-  if (move.isTopic && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove)
-  else moveSome(realm, move, topicMove)
+  if (move.isTopic && (known === undefined || known.id === target.topic)) moveTopic(realm, move, topicMove, arrival)
+  else moveSome(realm, move, topicMove, arrival)
   if (contentEvent !== null) joinEdits(realm, target.id)
   if (isBetween) tidyChannels(realm, turn, [from.channel, to.channel])
   if (move.isWhole && isElsewhere) moveUserTopics(realm, turn, from, to)
-  publishMove(realm, turn, me, move, contentEvent)
+  publishMove(realm, turn, me, move, contentEvent, arrival)
   if (isOnlyResolved(move)) noticeResolve(realm, turn, me, to)
   else if (isElsewhere) noticeMove(realm, turn, me, { ...move, count: rows.length })
 }
+
+/** In a private channel it is as if they had been sent now, for all who may come to read them there. */
+const arrivalIn = ({ store }: Realm, { isPrivate, recipientId }: Channel): number =>
+  isPrivate ? store.messages.nextOrdinal(recipientId) : 0
 
 function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
   const { from, to } = move
@@ -54,14 +60,15 @@ function asTopicMove(realm: Realm, me: User, move: Move): TopicMove {
 }
 
 /** The topic itself goes there with all that is in it: no message is written to unless it comes into another channel. */
-function moveTopic({ store }: Realm, { target, from, to }: Move, topicMove: TopicMove): void {
+function moveTopic({ store }: Realm, { target, to }: Move, topicMove: TopicMove, arrival: number | null): void {
   store.topics.rename(target.topic, to.channel.recipientId, to.topic, fold(to.topic))
-  if (to.channel.id !== from.channel.id) store.messages.moveTopic(target.topic, to.channel.recipientId)
+  if (arrival !== null) store.messages.moveTopic(target.topic, to.channel.recipientId, arrival)
   store.topics.addMove(target.topic, store.messages.maxId(), JSON.stringify(topicMove))
 }
 
 /** One by one, or a part of a topic: what befell their topic of before goes with them. */
-function moveSome(realm: Realm, { target, rows, from, to }: Move, topicMove: TopicMove): void {
+function moveSome(realm: Realm, move: Move, topicMove: TopicMove, arrival: number | null): void {
+  const { target, rows, from, to } = move
   const { store } = realm
   const topic = ensureTopic(realm, to.channel, to.topic)
   const { recipientId: recipient } = to.channel
@@ -79,7 +86,7 @@ function moveSome(realm: Realm, { target, rows, from, to }: Move, topicMove: Top
     const own = extraOf({ extra: extraText(first) })
     const moves = before.filter(({ number, through }) => number > (own.since ?? 0) && through >= first).map(readMove)
     const extra = writeExtra(realm, topic, withMoves(own, [topicMove, ...moves]))
-    store.messages.place(together, { recipient, topic, extra })
+    store.messages.place(together, { recipient, topic, extra, arrival })
   }
   if (topic === target.topic && to.channel.id === from.channel.id)
     store.topics.rename(topic, recipient, to.topic, fold(to.topic)) // of a name that differs in case alone it stays the same
@@ -105,7 +112,14 @@ function tidyChannels(realm: Realm, turn: Turn, channels: readonly Channel[]): v
   }
 }
 
-function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEvent: object | null): void {
+function publishMove(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  move: Move,
+  contentEvent: object | null,
+  arrival: number | null,
+): void {
   const { from, to, rows } = move
   const reach = reachOf(realm, rows)
   const witnesses = witnessesOf(realm, move, reach)
@@ -114,13 +128,14 @@ function publishMove(realm: Realm, turn: Turn, me: User, move: Move, contentEven
     const users = alike.map(({ user }) => user)
     publishUpdate(realm, turn, me, { ...move, rows: seen }, contentEvent, users)
   }
-  if (to.channel.id === from.channel.id) return
+  if (arrival === null) return
+  for (const { user, keeps } of witnesses) if (keeps) keep(realm, user, to.channel, arrival)
   for (const [lost, losing] of Map.groupBy(witnesses, ({ loses }) => loses)) {
     if (lost.length === 0) continue
     const userIds = losing.map(({ user }) => user.id)
     const lostIds = lost.map(({ id }) => id)
     publishDeletion(realm, turn, from, lostIds, userIds)
-    forgetMarks(realm, userIds, lost)
+    for (const [reached, ids] of Map.groupBy(userIds, reach.of)) forgetMarks(realm, ids, inBoth(lost, reached))
   }
   const subscribers = realm.state.subscribersOf.get(to.channel.id)
   const guests = seeing.map(({ user }) => user).filter(({ id }) => !subscribers.has(id))
@@ -173,43 +188,74 @@ interface Witness {
   sees: readonly PlacedRow[]
   /** What he had and may read no longer: one list for all who lose the same. */
   loses: readonly PlacedRow[]
+  /** He may still read what had reached him, though he is not subscribed to the private channel where it is now. */
+  keeps: boolean
 }
 
 function witnessesOf(realm: Realm, { from, to, rows }: Move, reach: Reach): Witness[] {
   const had = realm.state.subscribersOf.get(from.channel.id)
   const has = realm.state.subscribersOf.get(to.channel.id)
+  const isBetween = to.channel.id !== from.channel.id
   const subscribers = [...had.keys(), ...has.keys()].map((id) => realm.state.user.get(id)!)
-  const withoutThose = complements(rows)
+  const without = differences()
   return [...new Set([...subscribers.filter(({ isActive }) => isActive), ...reach.users])].map((user) => {
     const sight = sightOf(realm, user)
     const reached = reach.of(user.id)
-    const readable = (channel: Channel, all: readonly PlacedRow[]): readonly PlacedRow[] => {
-      const extent = sight.extent(channel.recipientId)
-      return extent === 'all' ? all : extent === 'received' ? reached : NONE
-    }
-    const before = readable(from.channel, had.has(user.id) ? rows : reached)
-    const after = readable(to.channel, has.has(user.id) ? rows : reached)
-    const kept = before.length === 0 ? NONE : readable(to.channel, before)
+    const extents = [sight.extent(from.channel.recipientId), sight.extent(to.channel.recipientId)] as const
+    const before = readable(extents[0], had.has(user.id) ? rows : reached, () => reach.there(user.id))
+    const isHere = has.has(user.id)
+    const keepsReached = () => reached.length > 0 && isWithin(reached, before)
+    const after = readable(extents[1], rows, () => {
+      if (!isBetween) return before
+      return isHere ? rows : keepsReached() ? reached : NONE
+    })
+    const isTold = isHere || before.length > 0 || reached.length > 0
     return {
       user,
-      sees: kept.length > 0 || after.length > 0 ? readable(to.channel, rows) : NONE,
-      loses: kept.length === 0 ? before : before.length === kept.length ? NONE : withoutThose(kept),
+      sees: isTold ? after : NONE,
+      loses: after === rows || after === before ? NONE : without(before, after),
+      keeps: isBetween && to.channel.isPrivate && !isHere && after.length > 0 && keepsReached(),
     }
   })
 }
 
 const NONE: readonly PlacedRow[] = []
 
+const readable = (
+  extent: Extent,
+  all: readonly PlacedRow[],
+  reached: () => readonly PlacedRow[],
+): readonly PlacedRow[] => (extent === 'all' ? all : extent === 'received' ? reached() : NONE)
+
+function inBoth(some: readonly PlacedRow[], others: readonly PlacedRow[]): readonly PlacedRow[] {
+  const known = new Set(others)
+  return some === others ? some : some.filter((row) => known.has(row))
+}
+
+function isWithin(some: readonly PlacedRow[], all: readonly PlacedRow[]): boolean {
+  if (some === all || some.length === 0) return true
+  const known = new Set(all)
+  return some.every((row) => known.has(row))
+}
+
 /** All but some: the same list for the same. */
-function complements(rows: readonly PlacedRow[]): (some: readonly PlacedRow[]) => readonly PlacedRow[] {
-  const known = new Map<readonly PlacedRow[], readonly PlacedRow[]>()
-  return (some) => {
-    let rest = known.get(some)
+function differences(): (all: readonly PlacedRow[], some: readonly PlacedRow[]) => readonly PlacedRow[] {
+  const known = new Map<readonly PlacedRow[], Map<readonly PlacedRow[], readonly PlacedRow[]>>()
+  return (all, some) => {
+    if (some.length === 0) return all
+    const same = known.get(all) ?? new Map<readonly PlacedRow[], readonly PlacedRow[]>()
+    known.set(all, same)
+    let rest = same.get(some)
     if (rest === undefined) {
-      const ids = new Set(some.map(({ id }) => id))
-      rest = rows.filter(({ id }) => !ids.has(id))
-      known.set(some, rest)
+      const ids = new Set(some)
+      rest = all.filter((row) => !ids.has(row))
+      same.set(some, rest)
     }
     return rest
   }
+}
+
+/** So that he may still read what he had, should the channel have protected history. */
+function keep({ store }: Realm, { id }: User, { recipientId }: Channel, arrival: number): void {
+  store.flags.setRuns(id, recipientId, 'kept', addRun(store.flags.runs(id, recipientId, 'kept'), arrival, arrival))
 }

@@ -5,18 +5,22 @@
 
 import type { PlacedRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { lowerBound } from '../runs.ts'
+import type { Subscription, User } from '../records.ts'
+import { hasOrdinal, lowerBound } from '../runs.ts'
+import { covers } from './sight.ts'
 
 export interface Reach {
   /** Whoever is active and received one of them, or has it for another reason. */
   readonly users: Iterable<User>
   /** Of the messages, in their order, those that reached a user: the same list for all whom the same reached. */
   of(userId: number): readonly PlacedRow[]
+  /** The same of those that reached him where they lie now, in a channel with protected history. */
+  there(userId: number): readonly PlacedRow[]
 }
 
-/** True for one turn. */
-export function reachOf({ state, store }: Realm, rows: readonly PlacedRow[]): Reach {
+/** True for one turn. `rows` lie in one channel. */
+export function reachOf(realm: Realm, rows: readonly PlacedRow[]): Reach {
+  const { state, store } = realm
   const slices = new Map<number, Slice[]>()
   for (const [birth, sent] of Map.groupBy(rows, ({ birth }) => birth)) {
     const channel = state.channelByRecipient.get(birth)
@@ -45,8 +49,13 @@ export function reachOf({ state, store }: Realm, rows: readonly PlacedRow[]): Re
     return reached
   }
 
-  const users = [...new Set([...slices.keys(), ...held.keys()])].map((id) => state.user.get(id)!)
-  return { users: users.filter(({ isActive }) => isActive), of }
+  const arrivals = arrivalsOf(realm, rows)
+  const users = [...new Set([...slices.keys(), ...held.keys(), ...arrivals.users])].map((id) => state.user.get(id)!)
+  return {
+    users: users.filter(({ isActive }) => isActive),
+    of,
+    there: (userId) => arrivals.among(userId, of(userId)),
+  }
 }
 
 /** Of the messages that were sent to one channel, by ordinal, those from one index up to another. */
@@ -55,6 +64,50 @@ interface Slice {
   ordered: readonly PlacedRow[]
   from: number
   to: number
+}
+
+/** Of what was moved into a private channel: see `reached` of sight.ts. */
+function arrivalsOf({ state, store }: Realm, rows: readonly PlacedRow[]) {
+  const numbers = [...new Set(rows.map(({ arrival }) => arrival))].filter((arrival) => arrival > 0)
+  const subscriptions = numbers.length === 0 ? NOBODY : subscriptionsTo(state, rows[0]!.recipient)
+  const known = new Map<readonly PlacedRow[], Map<string, readonly PlacedRow[]>>()
+
+  function among(userId: number, received: readonly PlacedRow[]): readonly PlacedRow[] {
+    if (numbers.length === 0) return received
+    const intervals = subscriptions.get(userId)?.intervals ?? []
+    const kept = store.flags.runs(userId, rows[0]!.recipient, 'kept')
+    const came = numbers.filter((arrival) => covers(intervals, arrival))
+    const stayed = numbers.filter((arrival) => hasOrdinal(kept, arrival))
+    const same = known.get(received) ?? new Map<string, readonly PlacedRow[]>()
+    known.set(received, same)
+    const key = `${came} ${stayed}`
+    let reached = same.get(key)
+    if (reached === undefined) {
+      reached = reachedOf(rows, new Set(received), new Set(came), new Set([0, ...stayed]))
+      same.set(key, reached)
+    }
+    return reached
+  }
+
+  const isThere = (intervals: Subscription['intervals']) => numbers.some((arrival) => covers(intervals, arrival))
+  const users = [...subscriptions.values()].filter(({ intervals }) => isThere(intervals)).map(({ userId }) => userId)
+  return { users, among }
+}
+
+const NOBODY: ReadonlyMap<number, Subscription> = new Map()
+
+const subscriptionsTo = (state: Realm['state'], recipient: number): ReadonlyMap<number, Subscription> =>
+  state.everSubscribedTo.get(state.channelByRecipient.get(recipient)!.id)
+
+/** `came`: arrivals of which he has all; `stayed`: those of which he has what he had. */
+function reachedOf(
+  rows: readonly PlacedRow[],
+  received: ReadonlySet<PlacedRow>,
+  came: ReadonlySet<number>,
+  stayed: ReadonlySet<number>,
+): readonly PlacedRow[] {
+  const reached = rows.filter((row) => came.has(row.arrival) || (stayed.has(row.arrival) && received.has(row)))
+  return reached.length === rows.length ? rows : reached
 }
 
 /** By user the messages that he has although he did not receive them. */

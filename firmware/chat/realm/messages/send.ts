@@ -168,7 +168,7 @@ function deliver(realm: Realm, turn: Turn, delivery: Delivery): number {
     html: rendered.html,
   }
   const id = store.messages.add({ ...row, extra: '{}' })
-  const message = { ...row, id, extra: '{}' }
+  const message = { ...row, id, arrival: 0, extra: '{}' }
   if (widget !== undefined) {
     message.extra = JSON.stringify(extraWith(widget, turn, sender, id))
     store.messages.update(message)

@@ -5,7 +5,8 @@
 
 import { canRead } from '../channels/rights.ts'
 import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Subscription, User } from '../records.ts'
+import { hasOrdinal } from '../runs.ts'
 
 /** Where a message lies, and where it was sent to: columns of store/messages.ts. */
 export interface Placed {
@@ -13,9 +14,10 @@ export interface Placed {
   readonly recipient: number
   readonly birth: number
   readonly ordinal: number
+  readonly arrival: number
 }
 
-/** Of one channel or conversation: all its messages, those that reached him, or none. */
+/** Of one channel or conversation: all its messages, those that reached him there, or none. */
 export type Extent = 'all' | 'received' | 'none'
 
 export interface Sight {
@@ -55,18 +57,33 @@ export function sightOf(realm: Realm, user: User | null): Sight {
     if (user === null) return false
     const channel = state.channelByRecipient.get(birth)
     if (channel === undefined) return isIn(birth)
-    const intervals = state.subscriptionsOf.get(user.id).get(channel.id)?.intervals ?? []
-    return intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to)) || isHistory(user.id, id)
+    return covers(intervalsOf(user.id, channel.id), ordinal) || store.flags.hasHistory(user.id, id)
   }
 
-  const isHistory = (userId: number, id: number): boolean => store.flags.hasHistory(userId, id)
+  const intervalsOf = (userId: number, channelId: number): Intervals =>
+    state.subscriptionsOf.get(userId).get(channelId)?.intervals ?? []
+
+  /** What was moved into a private channel reached there whoever was subscribed then, and whoever kept it. */
+  function reached(message: Placed): boolean {
+    const { recipient, arrival } = message
+    if (user === null || arrival === 0) return received(message)
+    const channel = state.channelByRecipient.get(recipient)
+    if (channel !== undefined && covers(intervalsOf(user.id, channel.id), arrival)) return true
+    return hasOrdinal(store.flags.runs(user.id, recipient, 'kept'), arrival) && received(message)
+  }
 
   return {
     extent,
     received,
     canRead(message) {
       const granted = extent(message.recipient)
-      return granted === 'all' || (granted === 'received' && received(message))
+      return granted === 'all' || (granted === 'received' && reached(message))
     },
   }
 }
+
+type Intervals = Subscription['intervals']
+
+/** Whether somebody was subscribed to a channel when it gave that number. */
+export const covers = (intervals: Intervals, ordinal: number): boolean =>
+  intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to))

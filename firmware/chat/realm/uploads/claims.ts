@@ -35,13 +35,13 @@ export const attachmentView = ({ store }: Realm, upload: UploadRow): Attachment 
 export function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
   if (user?.id === upload.owner) return true
   const { uploads } = realm.store
-  const { extent, received } = sightOf(realm, user)
+  const { extent, canRead } = sightOf(realm, user)
   return uploads
     .claimedIn(upload.id)
     .some(
       (recipient) =>
         extent(recipient) === 'all' ||
-        (extent(recipient) === 'received' && uploads.claimsIn(upload.id, recipient).some(received)),
+        (extent(recipient) === 'received' && uploads.claimsIn(upload.id, recipient).some(canRead)),
     )
 }
 

@@ -17,7 +17,7 @@ const EVERYTHING = Object.fromEntries(CAPABILITIES.map((name) => [name, true]))
 
 interface Channel {
   id: number
-  /** Only those who were subscribed when a message came read it. */
+  /** Only those who were subscribed when a message was sent or moved there read it. */
   isProtected: boolean
   subscribers: Set<Client>
 }
@@ -35,6 +35,8 @@ interface Message {
   content: string
   html: string
   channel: Channel
+  /** Who was subscribed when it was moved to a protected channel; null where it was not. */
+  readers: ReadonlySet<Client> | null
   topic: string
   edits: object[]
   moved: number | undefined
@@ -68,7 +70,8 @@ for (const seed of SEEDS)
         subscribers: new Set(subscribers),
       })
       const secret = make('secret', [rig.owner, member], true)
-      const channels = [make('all', clients), make('some', [rig.owner, late]), secret]
+      const cellar = make('cellar', [rig.owner, late], true)
+      const channels = [make('all', clients), make('some', [rig.owner, late]), secret, cellar]
       const messages: Message[] = []
       const log: string[] = []
       const watched = await Promise.all(clients.map((client) => watch(client)))
@@ -77,8 +80,9 @@ for (const seed of SEEDS)
       const inTopic = (channel: Channel, topic: string): Message[] =>
         messages.filter((one) => one.channel === channel && one.topic.toLowerCase() === topic.toLowerCase())
 
-      const reads = (client: Client, { marks, channel }: Message): boolean =>
-        !channel.isProtected || (channel.subscribers.has(client) && marks.get(client)!.isReceived)
+      const reads = (client: Client, { marks, channel, readers }: Message): boolean =>
+        !channel.isProtected ||
+        (channel.subscribers.has(client) && (readers?.has(client) ?? marks.get(client)!.isReceived))
 
       for (let count = 1; count <= OPERATIONS; count++) {
         rig.advance(61)
@@ -129,6 +133,7 @@ for (const seed of SEEDS)
           content,
           html,
           channel,
+          readers: null,
           topic: known,
           edits: [],
           moved: undefined,
@@ -178,6 +183,7 @@ for (const seed of SEEDS)
           message.channel = channel
           if (!isCaseOnly) message.topic = known ?? topic
           if (!isBetween) continue
+          message.readers = channel.isProtected ? new Set(channel.subscribers) : null
           for (const client of clients) {
             const mark = message.marks.get(client)!
             if (!reads(client, message)) {

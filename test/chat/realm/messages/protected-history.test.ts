@@ -22,6 +22,12 @@ async function send(sender: Client, to: number, topic: string, content: string):
   return (await sender.post('/messages', { type: 'channel', to, topic, content })).id
 }
 
+const reads = async (client: Client, id: number): Promise<boolean> =>
+  (await client.call('GET', `/messages/${id}`)).status === 200
+
+const move = (id: number, { id: stream_id }: Channel) =>
+  anna.patch(`/messages/${id}`, { stream_id, propagate_mode: 'change_all', send_notification_to_new_thread: false })
+
 const join = (client: Client) =>
   rig.owner.post('/users/me/subscriptions', {
     subscriptions: [{ name: 'secret' }],
@@ -88,4 +94,80 @@ test('a topic of which somebody can read nothing is as one that there is not', a
     (await answers('board meets buyer')).map(([status]) => status),
     [200, 200],
   )
+})
+
+test('whoever is subscribed where a message is moved reads it there from then on', async () => {
+  const open = rig.channel('open', [anna])
+  await join(ben)
+  const id = await send(anna, open.id, 't', 'moved')
+  const queue = await ben.register()
+  await move(id, secret)
+  const [told] = (await queue.events()).filter(({ type }) => type === 'update_message')
+  assert.deepEqual([told.message_ids, told.new_stream_id, told.flags], [[id], secret.id, ['read', 'historical']])
+  for (const client of [rig.owner, anna, ben]) assert(await reads(client, id), client.user.fullName)
+  assert.deepEqual((await ben.get(`/users/me/${secret.id}/topics`)).topics, [{ name: 't', max_id: id }])
+  await anna.patch(`/messages/${id}`, { content: 'amended' })
+  assert.equal((await queue.events())[0].content, 'amended')
+  await ben.post('/messages/flags', { messages: [id], op: 'add', flag: 'starred' })
+  assert.deepEqual((await ben.get(`/messages/${id}`)).message.flags.sort(), ['historical', 'read', 'starred'])
+  await rig.owner.delete(`/messages/${id}`)
+  assert((await queue.events()).some(({ type }) => type === 'delete_message'))
+})
+
+test('what went out of sight with a move does not come back to who is subscribed there later', async () => {
+  const cara = rig.account('cara')
+  const open = rig.channel('open', [anna, cara])
+  const shared = rig.channel('shared', [anna], { isPrivate: true, creatorId: anna.user.id })
+  const [id, other] = [await send(anna, open.id, 't', 'harmless'), await send(anna, open.id, 'u', 'harmless')]
+  await move(id, secret)
+  await move(other, shared)
+  await anna.patch(`/messages/${id}`, { content: 'said before she came' })
+  await join(cara)
+  assert.equal(await reads(cara, id), false)
+  assert.deepEqual((await cara.get(`/users/me/${secret.id}/topics`)).topics, [])
+  assert.equal((await cara.register()).snapshot.unread_msgs.count, 0)
+  await anna.patch(`/streams/${shared.id}`, { is_private: true, history_public_to_subscribers: false })
+  await anna.post('/users/me/subscriptions', { subscriptions: [{ name: 'shared' }], principals: [cara.user.id] })
+  assert.equal(await reads(cara, other), false, 'nor where history is protected since')
+  await move(id, open)
+  assert(await reads(cara, id), 'but where she may read all')
+  await move(id, secret)
+  assert(await reads(cara, id), 'and where she is subscribed by now')
+})
+
+test('who may read a channel without being subscribed keeps there what he had, and no more', async () => {
+  const dora = rig.account('dora')
+  const open = rig.channel('open', [anna, dora])
+  const doras = { direct_members: [dora.user.id], direct_subgroups: [] }
+  await rig.owner.patch(`/streams/${secret.id}`, { can_subscribe_group: { new: doras } })
+  const [mine, others] = [await send(anna, open.id, 't', 'hers'), await send(anna, secret.id, 'u', 'not hers')]
+  await move(mine, secret)
+  assert.deepEqual([await reads(dora, mine), await reads(dora, others)], [true, false])
+  const queue = await dora.register()
+  await anna.patch(`/messages/${mine}`, { content: 'amended' })
+  assert.equal((await queue.events())[0].content, 'amended')
+  await dora.patch(`/messages/${mine}`, { topic: 'v', propagate_mode: 'change_all' })
+  assert(await reads(dora, mine))
+})
+
+test('of messages moved together each goes to whom it reached where they lay', async () => {
+  const cellar = rig.channel('cellar', [anna, ben], { isPrivate: true, historyPublicToSubscribers: false })
+  const open = rig.channel('open', [anna, rig.owner])
+  const first = await send(anna, secret.id, 't', 'before')
+  await join(ben)
+  const moved = await send(anna, open.id, 't', 'moved in')
+  await move(moved, secret)
+  const last = await send(anna, secret.id, 't', 'after')
+  const queue = await rig.owner.register({
+    client_capabilities: { notification_settings_null: true, bulk_message_deletion: true },
+  })
+  const bens = await ben.register()
+  await anna.patch(`/messages/${first}`, { topic: 'u', propagate_mode: 'change_all' })
+  const seen = (await bens.events()).find(({ type }) => type === 'update_message')
+  assert.deepEqual(seen.message_ids, [moved, last])
+  await move(first, cellar)
+  const [lost] = (await queue.events()).filter(({ type }) => type === 'delete_message')
+  assert.deepEqual(lost.message_ids.slice(0, 3), [first, moved, last])
+  for (const id of [first, moved, last]) assert(await reads(ben, id))
+  for (const id of [first, moved, last]) assert.equal(await reads(rig.owner, id), false)
 })
