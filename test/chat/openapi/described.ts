@@ -5,7 +5,8 @@ import { DIFFERENCES } from './differences.ts'
 import { readDescription } from './schema.ts'
 
 const description = readDescription()
-if (description === null)
+// Not in a process that a test starts: what it prints is read by that one.
+if (description === null && process.argv[1]?.endsWith('.test.ts'))
   test('every answer is as it is described', { skip: 'the description is not installed' }, () => {})
 const known = new Map<string, boolean>()
 
