@@ -339,10 +339,11 @@ test('who removes itself is Failed', async (t) => {
   const b = await openNode(t, ca)
   await join(a, b)
   const id = (await membersAt(b)).find(({ name }) => name === b.rig.appliance.deviceId)!.id
-  await until(
-    'it is removed',
-    async () => (await b.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })).status === 204,
-  )
+  // On a busy computer it may be done although the answer to it came too late: 503, and 412 from then on.
+  await until('it is removed', async () => {
+    const { status } = await b.rig.call('DELETE', `/cluster/members/${id}`, { as: 'admin' })
+    return status === 204 || b.rig.appliance.state === 'Failed'
+  })
   assert.equal(b.rig.appliance.state, 'Failed')
   assert.equal((await membersAt(a)).length, 1)
 })
