@@ -80,7 +80,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
   const tell = (lines: string[]) => {
     if (lines.length === 0) return
     onLines(lines)
-    send({ type: 'etcdLines', lines })
+    for (const line of lines) send({ type: 'etcdLines', lines: [line] }) // a burst is more than a frame holds
   }
   const tellState = (next: EtcdState) => {
     state = next

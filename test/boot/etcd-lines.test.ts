@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
+import { createEtcdKeeper } from '../../boot/etcd/etcd.ts'
 import { createEtcdLines } from '../../boot/etcd/lines.ts'
 import { etcdParameters, listenUrlAt, quotaFor, readVersion } from '../../boot/etcd/parameters.ts'
+import { createRunner } from '../../boot/etcd/runner.ts'
+import { createFrameReader, encodeFrame } from '../../firmware/channel/frames.ts'
+import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 
 const read = (line: string): string => createEtcdLines(() => 0)([line]).join('\n')
 
@@ -31,6 +39,50 @@ test('of many lines only so many are passed on, and the rest is counted', () => 
   assert.equal(take(Array(150).fill('a')).length, 100)
   nowMs = 1000
   assert.deepEqual(take(['b']), ['warning etcd: 50 lines were left out here', 'warning etcd: b'])
+})
+
+/** A program in etcd's place that writes this. */
+function makeWriter(t: TestContext, text: string) {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-etcd-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const program = join(directory, 'etcd')
+  writeFileSync(join(directory, 'text'), text)
+  const script = `#!/bin/sh
+    [ "$1" = --version ] && echo 'etcd Version: 3.5.16' && exit
+    cat '${directory}/text' >&2
+    exec sleep 60`
+  writeFileSync(program, script, { mode: 0o755 })
+  return createRunner({
+    program,
+    launcher: [],
+    directory: join(directory, 'own'),
+    listenUrl: (peerUrl) => peerUrl,
+    users: { etcdId: null, firmwareId: null },
+    secretDirectory: directory,
+  })
+}
+
+test('the longest burst of lines, of characters that take most room, reaches the firmware', async (t) => {
+  const told: string[] = []
+  const reader = createFrameReader()
+  const send = (message: ToFirmware) => {
+    for (const read of reader.push(encodeFrame(message)) as ToFirmware[])
+      if (read.type === 'etcdLines') told.push(...read.lines)
+  }
+  const runner = makeWriter(t, `${'"'.repeat(1000)}\n`.repeat(100))
+  const keeper = createEtcdKeeper({ runner, lock: null, send, onLines: () => {} })
+  t.after(() => keeper.stop())
+  const start = {
+    how: 'create',
+    name: 'a',
+    peerUrl: 'https://10.0.0.1:2380',
+    members: [],
+    token: 't',
+    tls: null,
+  } as const
+  keeper.take({ do: 'run', start })
+  for (const deadline = Date.now() + 30_000; told.length < 100; await wait(20)) assert.ok(Date.now() < deadline)
+  assert.deepEqual(new Set(told), new Set([`warning etcd: ${'"'.repeat(1000)}`]))
 })
 
 test('each version is told what it knows', () => {
