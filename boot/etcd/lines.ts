@@ -1,9 +1,15 @@
 /** Lines of etcd's log, which are JSON, as lines like ours; of many at once, only so many. */
 
+import { printable } from '../../firmware/base/printable.ts'
+
 const LINES_PER_SECOND = 10
 const BURST_LINES = 100
 const CHARACTERS_MAX = 1000
-const LEVELS: Readonly<Record<string, string>> = { debug: 'debug', info: 'info', warn: 'warning' }
+const LEVELS: ReadonlyMap<unknown, string> = new Map([
+  ['debug', 'debug'],
+  ['info', 'info'],
+  ['warn', 'warning'],
+])
 /** Of every line, and of no use here. */
 const PASSED_OVER = new Set(['level', 'ts', 'caller', 'msg', 'stacktrace'])
 
@@ -31,23 +37,25 @@ export function createEtcdLines(nowMs: () => number = () => performance.now()): 
   }
 }
 
+/** Its JSON may hold what the line itself did not: control characters. */
 const entry = (level: string, text: string): string =>
-  `${level.padEnd(7)} etcd: ${text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text}`
+  `${level.padEnd(7)} etcd: ${printable(text.length > CHARACTERS_MAX ? `${text.slice(0, CHARACTERS_MAX)}...` : text)}`
 
 /** What is no JSON, such as how it ends when it has a bug, is a warning as it stands. */
 function readLine(line: string): string {
-  let members: Record<string, unknown>
   try {
     const value: unknown = JSON.parse(line)
-    if (typeof value !== 'object' || value === null) return entry('warning', line)
-    members = value as Record<string, unknown>
-  } catch {
-    return entry('warning', line)
-  }
-  const { level, msg } = members
+    if (typeof value === 'object' && value !== null) return readMembers(value as Record<string, unknown>)
+  } catch {} // or it is nested so deep that the stack ends
+  return entry('warning', line)
+}
+
+function readMembers(members: Record<string, unknown>): string {
   const told = Object.entries(members)
     .filter(([name]) => !PASSED_OVER.has(name))
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}: ${textOf(value)}`)
   const details = told.length === 0 ? '' : ` (${told.join(', ')})`
-  return entry(LEVELS[String(level)] ?? 'error', `${String(msg)}${details}`)
+  return entry(LEVELS.get(members.level) ?? 'error', `${textOf(members.msg)}${details}`)
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -33,6 +33,19 @@ test('whatever it writes is one line of a bounded length', () => {
   )
 })
 
+test('no JSON that it writes ends us, or moves the cursor', () => {
+  const nested = `${'['.repeat(30_000)}${']'.repeat(30_000)}`
+  assert.equal(read('{"level":"constructor","msg":"x"}'), 'error   etcd: x')
+  assert.equal(
+    read('{"level":"__proto__","msg":{"toString":0,"valueOf":0}}'),
+    'error   etcd: {"toString":0,"valueOf":0}',
+  )
+  assert.match(read(`{"level":"warn","msg":${nested}}`), /^warning etcd: /)
+  assert.match(read(`{"level":"warn","msg":"x","more":${nested}}`), /^warning etcd: /)
+  const escapes = '{"level":"warn","msg":"\\u001b[2J","\\n":"\\r\\u009b1A"}'
+  assert.equal(read(escapes), 'warning etcd: ·[2J (·: ··1A)')
+})
+
 test('of many lines only so many are passed on, and the rest is counted', () => {
   let nowMs = 0
   const take = createEtcdLines(() => nowMs)
