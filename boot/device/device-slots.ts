@@ -28,7 +28,7 @@ export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' 
   boot: { esp: Esp; loader: BootLoader; spareRoot: OurDisk['spareRoot'] } | null
   architecture: Architecture
   secureBoot: SecureBoot | null
-  minimum: Pick<MinimumVersion, 'admit' | 'raise'>
+  minimum: Pick<MinimumVersion, 'admit' | 'raise' | 'rulesOut'>
 }
 
 interface CountedBoot {
@@ -66,14 +66,24 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
     if (entryName(own.version, counter) !== entry.file) esp.change(({ recount }) => recount(entry, counter))
   }
 
+  /** It would get its turn when several starts of this one do not get ready, and no device key. */
+  function removeRuledOut(machine: CountedBoot): void {
+    const { esp } = machine
+    const others = othersThan(own.version, esp).filter(({ version }) => minimum.rulesOut(version))
+    if (others.length === 0) return
+    esp.change(({ remove }) => others.forEach(remove))
+    endStart(machine)
+  }
+
   function endTrial(machine: CountedBoot): void {
     const entry = entryOf(machine.esp)
     if (entry === undefined || !startedOnTrial(machine.loader, own.version))
       throw new SlotError('the boot loader did not start it as the version on trial')
     recountOwn(machine, entry)
     record.save({ active: own.version, trial: null, fallback: null })
+    removeRuledOut(machine)
     storeCopy.remove()
-    raiseMinimum()
+    raiseMinimum() // last: until then the version before may still run
   }
 
   function endStart(machine: CountedBoot): void {
@@ -109,7 +119,7 @@ export function openDeviceSlots(options: DeviceSlotsOptions): Slots {
       running ??=
         machine === null
           ? startUncounted(own, record)
-          : startCounted({ own, esp: machine.esp, record, storeCopy, raiseMinimum })
+          : startCounted({ own, esp: machine.esp, record, storeCopy, raiseMinimum, rulesOut: minimum.rulesOut })
       return running
     },
     markGood: () => {

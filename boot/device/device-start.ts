@@ -38,6 +38,8 @@ export interface StartOptions {
   record: SlotsRecord
   storeCopy: StoreCopy
   raiseMinimum: () => void
+  /** What will get the device key no more, once what runs is good. */
+  rulesOut: (version: string) => boolean
 }
 
 /** Of a machine whose boot loader counts no tries. */
@@ -71,24 +73,26 @@ function tryOwn({ own, record, storeCopy }: StartOptions): Running {
 }
 
 /** This version is good. What was tried before it is left; steps that a power cut interrupts are all taken again. */
-function runProven({ own, esp, record, storeCopy, raiseMinimum }: StartOptions, entry: BootEntry | undefined): Running {
+function runProven(options: StartOptions, entry: BootEntry | undefined): Running {
+  const { own, esp, record, storeCopy, raiseMinimum, rulesOut } = options
   const others = othersThan(own.version, esp)
   const { trial } = record.value
   const tried = others.filter(isTried)
   const left = trial !== null && trial.version !== own.version ? trial : null
   if (left !== null || tried.length > 0) storeCopy.restore()
   else storeCopy.remove()
-  const counted = others.length > tried.length
+  const leaving = others.filter((other) => isTried(other) || (entry !== undefined && rulesOut(other.version)))
+  const counted = others.length > leaving.length
   const changes = entry !== undefined && counted === (entry.counter === null)
-  if (tried.length > 0 || changes)
+  if (leaving.length > 0 || changes)
     esp.change(({ remove, recount }) => {
-      tried.forEach(remove)
+      leaving.forEach(remove)
       if (changes) recount(entry, counted ? ALL_TRIES : null)
     })
   const fallback =
     left === null ? describeTried(tried) : describeFallback(`Version ${left.version}`, left.problem ?? NOT_READY)
   record.saveIfPossible({ active: own.version, trial: null, fallback: fallback ?? record.value.fallback })
-  raiseMinimum()
+  raiseMinimum() // after what it rules out is gone
   return { ...own, trial: false, counted, fallback: record.value.fallback }
 }
 

@@ -27,6 +27,8 @@ export interface MinimumVersion extends Starts {
   admit(version: string): void
   /** What runs is good: its floor holds from now on, or from the next `guard` on. Throws an error of the file system. */
   raise(): void
+  /** Whether this version is too old once `raise` was called. */
+  rulesOut(version: string): boolean
 }
 
 export interface MinimumVersionOptions {
@@ -116,6 +118,7 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
       isGood = true
       raiseKnown()
     },
+    rulesOut: (other) => isNewer(rollbackFloor, other),
     get last() {
       return counter?.value
     },

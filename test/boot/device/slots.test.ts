@@ -43,6 +43,8 @@ interface Device {
   start(chosen?: string): { slots: Slots; running: Running }
   /** How the ESP was last mounted. */
   access: string
+  /** At the how manyth change of the ESP from now on the power fails. */
+  cutAt: number
 }
 
 interface Options {
@@ -68,6 +70,7 @@ function makeDevice(t: TestContext, { floors = {}, loader = (said) => said }: Op
     directory,
     store,
     access: 'ro',
+    cutAt: 0,
     versions: () => readdirSync(linux).sort(),
     holdsRoot: (version) => partitions.some((path) => isOn(path, version)),
     start: (chosen) => {
@@ -82,6 +85,7 @@ function makeDevice(t: TestContext, { floors = {}, loader = (said) => said }: Op
         counter: null,
       })
       const remount = (access: string) => {
+        if (access === 'rw,sync' && device.cutAt-- === 1) throw Object.assign(new Error('off'), { code: 'EIO' })
         device.access = access
       }
       const stored = (file: string) => statSync(join(linux, file)).size
@@ -361,6 +365,52 @@ test('a version below the floor of one that was good is refused; on trial a floo
   assert.equal(device.start().running.version, '1.1.5')
 })
 
+test('what the floor of a good version rules out stands by no more, also after three unready starts', onStub, (t) => {
+  const device = makeDevice(t, { floors: { '1.2.0': '1.1.5' } })
+  update(device, '1.2.0')
+  assert.deepEqual(device.versions(), ['coffer_1.2.0.efi'])
+  for (let n = 1; n <= 4; n++) {
+    const { running } = device.start()
+    assert.deepEqual([running.version, running.trial, running.counted], ['1.2.0', false, false], `start ${n}`)
+  }
+  update(device, '1.3.0')
+  assert.deepEqual(device.versions(), ['coffer_1.2.0.efi', 'coffer_1.3.0+3-0.efi'])
+})
+
+test('a power cut while a floor is raised leaves a version that gets the device key', onStub, (t) => {
+  const RUNS = { 1: FIRST, 2: FIRST, 3: '1.2.0' } // once no try is left
+  for (const [cutAt, runs] of Object.entries(RUNS)) {
+    const device = makeDevice(t, { floors: { '1.2.0': '1.1.5' } })
+    const linux = join(device.directory, 'esp/EFI/Linux')
+    install(device.start().slots, '1.2.0')
+    const { slots } = device.start()
+    device.cutAt = Number(cutAt)
+    assert.throws(() => slots.markGood(), /off/)
+    const file = device.versions().find((name) => name.startsWith('coffer_1.2.0'))!
+    renameSync(join(linux, file), join(linux, 'coffer_1.2.0+0-3.efi'))
+    assert.equal(device.start().running.version, runs, `cut ${cutAt}`)
+    assert.deepEqual(device.versions(), [`coffer_${runs}.efi`])
+  }
+})
+
+test('what a power cut has left of a version that is ruled out goes at the next start', onStub, (t) => {
+  const device = makeDevice(t, { floors: { '1.2.0': '1.1.5' } })
+  install(device.start().slots, '1.2.0')
+  const { slots } = device.start()
+  device.cutAt = 2
+  assert.throws(() => slots.markGood(), /off/)
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi', 'coffer_1.2.0+3-0.efi'])
+  assert.deepEqual([device.start().running.counted, device.versions()], [false, ['coffer_1.2.0.efi']])
+})
+
+test('on trial a version removes nothing, whatever its floor', onStub, (t) => {
+  const device = makeDevice(t, { floors: { '1.2.0': '1.1.5' } })
+  install(device.start().slots, '1.2.0')
+  for (let n = 1; n <= 3; n++) assert.equal(device.start().running.trial, true)
+  assert.equal(device.start().running.version, FIRST)
+  assert.deepEqual(device.versions(), ['coffer_1.0.0.efi'])
+})
+
 const conflict = (message: RegExp) => (error: unknown) => error instanceof SlotConflict && message.test(error.message)
 
 const REFUSED: [what: string, image: Image, message: RegExp][] = [
@@ -482,7 +532,7 @@ test('without a boot loader that counts, this version runs and no update is take
     boot: null,
     architecture: 'x64',
     secureBoot: null,
-    minimum: { admit: () => {}, raise: () => {} },
+    minimum: { admit: () => {}, raise: () => {}, rulesOut: () => false },
   })
   assert.deepEqual([slots.choose().version, slots.choose().trial], [FIRST, false])
   assert.throws(() => upload(slots, { version: '1.1.0' }), conflict(/cannot be updated/))
