@@ -33,7 +33,7 @@ export interface MinimumVersion extends Starts {
 
 export interface MinimumVersionOptions {
   path: string
-  /** Without a store the record is made; with one it has to be there. */
+  /** Without a store the record is made; with one it has to be there. Looked at right after the key was taken out. */
   storeDirectory: string
   /** What runs. */
   version: string
@@ -55,6 +55,9 @@ const STEPS_MAX = 16
 
 export function createMinimumVersion(options: MinimumVersionOptions): MinimumVersion {
   const { path, storeDirectory, version, rollbackFloor, counter } = options
+  const isEmpty = () => !existsSync(storeDirectory) || readdirSync(storeDirectory).length === 0
+  /** When the key was taken out. A store that is emptied later, as by a copy that is put back, was one of this key. */
+  const isNew = isEmpty()
   /** Set by the first `guard`. */
   let known: Known | null = null
   let isGood = false
@@ -87,9 +90,8 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
         if (counter !== null && (found.count === null || found.count < counter.value))
           return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
         known = found
-      } else if (existsSync(storeDirectory) && readdirSync(storeDirectory).length > 0)
-        return 'the record of the oldest version allowed is missing'
-      else write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
+      } else if (isNew && isEmpty()) write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
+      else return 'the record of the oldest version allowed is missing'
     }
     if (isNewer(known!.minimum, version)) return `version ${version} is ${tooOld(known!.minimum)}`
     if (isGood) raiseKnown()

@@ -17,8 +17,10 @@ function device(t: TestContext) {
   const key = () => ({ key: new Uint8Array(32).fill(7) })
   const start = (version: string, rollbackFloor = '0.0') =>
     createMinimumVersion({ path, storeDirectory, version, rollbackFloor, counter: null })
-  const fillStore = () => writeFileSync(join(storeDirectory, 'coffer.db'), 'x')
-  return { path, key, start, fillStore }
+  const file = join(storeDirectory, 'coffer.db')
+  const fillStore = () => writeFileSync(file, 'x')
+  const emptyStore = () => rmSync(file)
+  return { path, key, start, fillStore, emptyStore }
 }
 
 test('a version that is good raises the minimum to its floor, never above, never down', (t) => {
@@ -90,4 +92,18 @@ test('without its record, with a changed one or with one of another device, the 
   rmSync(path)
   const answer = start('1.2').guard(key())
   assert.match('problem' in answer ? answer.problem : '', /is missing/)
+})
+
+test('a store that is emptied after the key was taken out is none without a record, nor is one filled then', (t) => {
+  const { key, start, fillStore, emptyStore, path } = device(t)
+  start('2.0', '2.0').guard(key())
+  fillStore()
+  rmSync(path)
+  const filled = start('1.0')
+  emptyStore()
+  const empty = start('1.0')
+  const answer = filled.guard(key())
+  assert.match('problem' in answer ? answer.problem : '', /is missing/)
+  fillStore()
+  assert.ok('problem' in empty.guard(key()))
 })
