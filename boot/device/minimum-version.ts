@@ -33,7 +33,7 @@ export interface MinimumVersion extends Starts {
 
 export interface MinimumVersionOptions {
   path: string
-  /** Without a store the record is made; with one it has to be there. Looked at right after the key was taken out. */
+  /** Without a store the record is made, unless there is one of this key; with one it has to be there. Looked at right after the key was taken out. */
   storeDirectory: string
   /** What runs. */
   version: string
@@ -84,14 +84,16 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
   function check(key: Uint8Array): string | null {
     if (known === null) {
       const sealKey = deriveSealKey(key, PURPOSE)
-      if (existsSync(path)) {
-        const found = read(sealKey)
-        if (found === null) return 'the record of the oldest version allowed has been changed'
+      const isThere = existsSync(path)
+      const found = isThere ? read(sealKey) : null
+      if (found !== null) {
         if (counter !== null && (found.count === null || found.count < counter.value))
           return 'the record of the oldest version allowed is of an earlier start: older data have been put back'
         known = found
-      } else if (isNew && isEmpty()) write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
-      else return 'the record of the oldest version allowed is missing'
+      } else if (isNew && isEmpty()) {
+        // One that is there is of the key before, which a start that was interrupted has left without a store.
+        write({ sealKey, minimum: rollbackFloor, count: counter?.value ?? null })
+      } else return `the record of the oldest version allowed ${isThere ? 'has been changed' : 'is missing'}`
     }
     if (isNewer(known!.minimum, version)) return `version ${version} is ${tooOld(known!.minimum)}`
     if (isGood) raiseKnown()

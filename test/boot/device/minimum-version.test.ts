@@ -107,3 +107,17 @@ test('a store that is emptied after the key was taken out is none without a reco
   fillStore()
   assert.ok('problem' in empty.guard(key()))
 })
+
+test('without a store the record of another key is made anew, and one of the same key holds', (t) => {
+  const { key, start, fillStore } = device(t)
+  const other = () => ({ key: new Uint8Array(32).fill(8) })
+  start('2.0', '2.0').guard(key())
+  assert.ok('problem' in start('1.0').guard(key()))
+  assert.deepEqual(start('1.0').guard(other()), other())
+  fillStore()
+  assert.deepEqual(start('1.0').guard(other()), other())
+  for (const version of ['1.0', '2.0']) {
+    const answer = start(version).guard(key())
+    assert.match('problem' in answer ? answer.problem : '', /has been changed/)
+  }
+})

@@ -1,7 +1,7 @@
 /** Older data that are put back onto the disk of a device: what boot manager and firmware make of it, over whole starts. */
 
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -39,6 +39,12 @@ interface Started {
 }
 
 async function makeDevice(t: TestContext, rig: Rig | null): Promise<Device> {
+  const device = newDevice(t, rig)
+  await provision(device, OLD)
+  return device
+}
+
+function newDevice(t: TestContext, rig: Rig | null): Device {
   const data = mkdtempSync(join(tmpdir(), 'coffer-put-back-'))
   t.after(() => rmSync(data, { recursive: true, force: true }))
   const [store, record] = [join(data, 'store'), join(data, 'minimum-version')]
@@ -53,7 +59,7 @@ async function makeDevice(t: TestContext, rig: Rig | null): Promise<Device> {
       throw Object.assign(new Error('off'), { code: 'EIO', syscall: 'write' })
     },
   })
-  const device: Device = {
+  return {
     data,
     record,
     store,
@@ -72,8 +78,8 @@ async function makeDevice(t: TestContext, rig: Rig | null): Promise<Device> {
           : await firmware.open({ deviceKey: null, withheld: opened.problem })
       return { appliance, minimum, ...('problem' in opened && { problem: opened.problem }) }
     },
-    run: async (version, work = () => {}) => {
-      const { appliance, minimum } = await device.start(version)
+    async run(version, work = () => {}) {
+      const { appliance, minimum } = await this.start(version)
       assert.equal(appliance.state, 'Operational', appliance.failure)
       assert.equal(isGood(appliance, minimum), null)
       work(appliance)
@@ -83,14 +89,16 @@ async function makeDevice(t: TestContext, rig: Rig | null): Promise<Device> {
       failing = true
     },
   }
-  const { appliance, minimum } = await device.start(OLD)
+}
+
+async function provision(device: Device, version: string): Promise<void> {
+  const { appliance, minimum } = await device.start(version)
   assert.equal(appliance.state, 'Unprovisioned', appliance.failure)
   assert.equal(isGood(appliance, minimum), null)
   await appliance.provision(PROVISIONING)
   appliance.setUnattendedBoot(true)
   await appliance.open().write('mallory', 'may do everything')
   appliance.close()
-  return device
 }
 
 /** As the boot manager does when what it has started is good. Gives what stood against counting it. */
@@ -106,6 +114,10 @@ async function assertFails({ start }: Device, version: string, reason: RegExp): 
   assert.equal(appliance.state, 'Failed')
   assert.match(appliance.failure!, reason)
   appliance.close()
+}
+
+function emptyStore({ store }: Device): void {
+  for (const name of readdirSync(store)) rmSync(join(store, name), { recursive: true })
 }
 
 /** The version gets no key. */
@@ -215,6 +227,42 @@ test('a trial counts nothing: the store as it was before is put back, and opens'
   }
   copy.restore()
   await device.run(OLD)
+  await device.run(NEW)
+})
+
+test('a first start that a power cut ends before there is a store is made again', onTpm(), async (t) => {
+  const device = newDevice(t, await makeRig(t))
+  for (let starts = 0; starts < 3; starts++) {
+    const { appliance, problem } = await device.start(NEW)
+    assert.deepEqual([appliance.state, problem], ['Unprovisioned', undefined])
+    appliance.close()
+    emptyStore(device) // nothing of it was on the disk yet
+  }
+  await provision(device, NEW)
+  await device.run(NEW)
+  await assertWithheld(device, OLD, /version 1\.0 is older than 2\.0/)
+})
+
+test('an emptied store gets no old version the key of the one that was there', onTpm(), async (t) => {
+  const device = await makeDevice(t, await makeRig(t))
+  await device.run(NEW)
+  const today = copyOf(t, device.data)
+  const [store, sealed] = [copyOf(t, device.store), copyOf(t, join(device.data, 'device.tpm'))]
+  emptyStore(device)
+  rmSync(join(device.data, 'device.tpm')) // so that the key stays in the TPM
+  const { appliance, problem } = await device.start(OLD)
+  assert.deepEqual([appliance.state, problem], ['Unprovisioned', undefined])
+  appliance.close()
+  const record = copyOf(t, device.record)
+  store()
+  await assertFails(device, OLD, /^The store belongs to another device/)
+  sealed()
+  await assertWithheld(device, OLD, /has been changed/)
+  today()
+  await assertWithheld(device, OLD, /version 1\.0 is older than 2\.0/)
+  record()
+  await assertWithheld(device, OLD, /has been changed/)
+  today()
   await device.run(NEW)
 })
 
