@@ -15,11 +15,12 @@ export interface RestartPatience {
 }
 
 const CRASHES_ALARMING = 5 // from here on the line says that this does not look like bad luck
+const LAST_LINES_MS = 1000 // for what it wrote before it ended
 
 export interface RunningOptions {
   /** As our lines call it: `firmware`. */
   name: string
-  /** Called at each start. */
+  /** Called at each start; it leads a process group of its own. */
   launch: () => ChildProcess
   /** Called with each process. */
   onLaunch?: (process: ChildProcess) => void
@@ -67,6 +68,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
       failure = `could not be started (${error.code ?? error.name})`
     })
     onLaunch?.(process)
+    process.on('exit', () => endRest(process))
     process.on('close', (code, signal) => {
       child = null
       if (stopping) return
@@ -109,4 +111,15 @@ export function keepRunning(options: RunningOptions): RunningProcess {
   }
 
   return { start, stop }
+}
+
+/** What it started itself ends with it. What has left its group lives on, and holds its pipes open: we wait for it no longer. */
+function endRest(ended: ChildProcess): void {
+  try {
+    process.kill(-ended.pid!, 'SIGKILL')
+  } catch {} // nothing of it is left
+  const patience = setTimeout(() => {
+    for (const stream of ended.stdio) stream?.destroy()
+  }, LAST_LINES_MS)
+  ended.once('close', () => clearTimeout(patience))
 }
