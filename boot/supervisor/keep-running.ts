@@ -22,7 +22,7 @@ export interface RunningOptions {
   name: string
   /** Called at each start; it leads a process group of its own. */
   launch: () => ChildProcess
-  /** Called with each process. */
+  /** Called with each process. One for which it throws is killed, and has crashed. */
   onLaunch?: (process: ChildProcess) => void
   askToEnd: (process: ChildProcess) => void
   /** It ended unasked; it comes back by itself unless `isLast`. */
@@ -37,7 +37,7 @@ export interface RunningOptions {
 }
 
 export interface RunningProcess {
-  /** Without effect while it runs, or is about to. */
+  /** Without effect while it runs, or is about to. Throws what keeps it from being launched; a restart takes that for a crash. */
   start(): void
   /** Resolves when it does not run: true when it ended by itself, false when it had to be killed. */
   stop(): Promise<boolean>
@@ -65,9 +65,14 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     }
     let failure = ''
     process.on('error', (error: NodeJS.ErrnoException) => {
-      failure = `could not be started (${error.code ?? error.name})`
+      failure = unstarted(error)
     })
-    onLaunch?.(process)
+    try {
+      onLaunch?.(process)
+    } catch (error) {
+      failure = unstarted(error)
+      process.kill('SIGKILL')
+    }
     process.on('exit', () => endRest(process))
     process.on('close', (code, signal) => {
       child = null
@@ -75,6 +80,14 @@ export function keepRunning(options: RunningOptions): RunningProcess {
       if (performance.now() - startedAt >= patience.steadyMs) crashes = 0
       crashed(failure || `ended with ${signal ?? `exit code ${code}`}`)
     })
+  }
+
+  const startAgain = () => {
+    try {
+      start()
+    } catch (error) {
+      crashed(unstarted(error))
+    }
   }
 
   const crashed = (what: string) => {
@@ -89,7 +102,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
         ? `It is not started again after ${crashes} times in a row; the lines above may say why`
         : `It is not started again: ${against}`
     if (isLast) crashes = 0
-    else restart = setTimeout(start, delayMs)
+    else restart = setTimeout(startAgain, delayMs)
     options.onCrash(`The ${name} ${what}${often}. ${next}.`, what, isLast)
   }
 
@@ -111,6 +124,11 @@ export function keepRunning(options: RunningOptions): RunningProcess {
   }
 
   return { start, stop }
+}
+
+const unstarted = (error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException
+  return `could not be started (${code ?? message})`
 }
 
 /** What it started itself ends with it. What has left its group lives on, and holds its pipes open: we wait for it no longer. */

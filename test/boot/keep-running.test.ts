@@ -73,3 +73,42 @@ for (const [where, away] of [
     await child.stop()
   })
 }
+
+const READ_ONLY = Object.assign(new Error('read-only'), { code: 'EROFS' })
+
+for (const what of ['launched', 'greeted'] as const)
+  test(`one that cannot be ${what} again has crashed once more, and comes back when it can`, async (t) => {
+    let starts = 0
+    const attempt = (step: typeof what) => {
+      if (step === what && (starts === 2 || starts === 3)) throw READ_ONLY
+    }
+    const { child, crashes, lines, until } = stage(t, {
+      launch: () => {
+        starts++
+        attempt('launched')
+        return launchShell(starts === 1 ? 'exit 3' : 'echo $$; exec sleep 60')
+      },
+      onLaunch: () => attempt('greeted'),
+    })
+    child.start()
+    await until(() => starts === 4 && lines.some(isRunning))
+    assert.deepEqual(
+      crashes.map((crash) => crash.split('.')[0]),
+      [
+        'The child ended with exit code 3',
+        'The child could not be started (EROFS)',
+        'The child could not be started (EROFS)',
+      ],
+    )
+    await child.stop()
+  })
+
+test('one that cannot be launched at first says so to whoever starts it', (t) => {
+  const { child, crashes } = stage(t, {
+    launch: () => {
+      throw READ_ONLY
+    },
+  })
+  assert.throws(() => child.start(), READ_ONLY)
+  assert.deepEqual(crashes, [])
+})
