@@ -9,6 +9,8 @@ import {
   constants,
   copyFileSync,
   existsSync,
+  fchownSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -19,6 +21,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
+import { SlotError } from './slot-error.ts'
 
 export interface StoreCopy {
   /** Made while no firmware runs; replaces an older one. Throws when there is no room. */
@@ -77,13 +80,28 @@ function keepOwner(from: string, to: string): void {
   chownSync(to, uid, gid)
 }
 
-/** Shares the blocks where the file system can. */
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+
+/**
+ * Through a descriptor, and only if that is of a file: a process that the firmware has left behind may put a link, or a pipe, in
+ * its place meanwhile. Shares the blocks where the file system can.
+ */
 function copyDurably(from: string, to: string): void {
-  copyFileSync(from, to, constants.COPYFILE_FICLONE)
-  keepOwner(from, to)
-  const file = openSync(to, 'r')
+  withOpen(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, (source) => {
+    const found = fstatSync(source)
+    if (!found.isFile()) throw new SlotError('the store is being changed')
+    copyFileSync(`/proc/self/fd/${source}`, to, constants.COPYFILE_FICLONE)
+    withOpen(to, O_RDONLY, (copy) => {
+      fchownSync(copy, found.uid, found.gid)
+      fsyncSync(copy)
+    })
+  })
+}
+
+function withOpen(path: string, flags: number, use: (file: number) => void): void {
+  const file = openSync(path, flags)
   try {
-    fsyncSync(file)
+    use(file)
   } finally {
     closeSync(file)
   }
