@@ -1,6 +1,6 @@
 /** The device platform: the appliance's own machine, started from its image. */
 
-import { chownSync, existsSync, lchownSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -120,14 +120,7 @@ async function open(early: Early, say: (text: string) => void): Promise<Platform
       chat: { directory: chatDirectory, port: CHAT_PORT },
       ...(etcd !== null && { etcd: { socket: socketIn(etcd.directory), isolatedMaxMs: ISOLATED_MAX_MS } }),
     },
-    slots: {
-      ...slots,
-      choose: () => {
-        const running = slots.choose()
-        giveToFirmware(storeDirectory)
-        return running
-      },
-    },
+    slots,
     launcher: early.command.launcher,
     heapMegabytes: early.command.heapMegabytes,
     chat: {
@@ -188,13 +181,4 @@ function makeChatDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   chownSync(path, CHAT_ID, CHAT_ID)
   syncDirectory(dirname(path))
-}
-
-/** What we have put into the store, when a version on trial failed, becomes the firmware's. None of it runs meanwhile. */
-function giveToFirmware(directory: string): void {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = `${directory}/${entry.name}`
-    lchownSync(path, FIRMWARE_ID, FIRMWARE_ID)
-    if (entry.isDirectory()) giveToFirmware(path)
-  }
 }
