@@ -4,7 +4,6 @@ import {
   chmodSync,
   chownSync,
   existsSync,
-  lchownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../base/files.ts'
+import { giveTo } from '../base/owner.ts'
 import { openNamelessFile } from './nameless-file.ts'
 import { DATA, SOCKET } from './parameters.ts'
 
@@ -68,21 +68,11 @@ const ERASED = 'erased'
 function makeDirectory(path: string, { etcdId, firmwareId }: Users): void {
   mkdirSync(path, { recursive: true, mode: ALONE })
   if (etcdId !== null && firmwareId !== null) {
-    if (lstatSync(path).uid !== etcdId) giveTo(path, etcdId)
+    giveTo(path, etcdId) // of an etcd that ran as us
     chownSync(path, etcdId, firmwareId)
     chmodSync(path, TOGETHER)
   }
   syncDirectory(dirname(path))
-}
-
-/** Of an etcd that ran as us. The directory goes last: until then nobody else can write in it. */
-function giveTo(path: string, id: number): void {
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
-    const inside = join(path, entry.name)
-    if (entry.isDirectory()) giveTo(inside, id)
-    else lchownSync(inside, id, id)
-  }
-  lchownSync(path, id, id)
 }
 
 /** Where there is a log, there was a member: etcd's own rule. One that cannot be read may be there. */

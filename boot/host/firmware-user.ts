@@ -4,7 +4,8 @@
  */
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync } from 'node:fs'
+import { giveTo } from '../base/owner.ts'
 
 /** Of no account: between the ranges of systemd-homed and of the dynamic users of systemd (systemd.io, "Users, Groups"). */
 export const HOST_FIRMWARE_ID = 60_700
@@ -104,19 +105,6 @@ function tryAs(launcher: readonly string[], files: readonly string[]): string | 
   if (status === 0) return null
   const [file] = stdout.split('\n')
   return file ? `another user cannot reach ${file}` : 'this root may not change to another user'
-}
-
-/**
- * What we have put into the store, when a version on trial failed, becomes the firmware's, and never a file that has
- * another name elsewhere. No firmware runs meanwhile.
- */
-export function giveTo(directory: string, id: number): void {
-  lchownSync(directory, id, id)
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = `${directory}/${entry.name}`
-    if (entry.isDirectory()) giveTo(path, id)
-    else if (lstatSync(path).nlink === 1) lchownSync(path, id, id)
-  }
 }
 
 /** Installed versions are no secret, and another user has to read them. */

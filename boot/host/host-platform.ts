@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, mkdirSync, rmSync, statSync } from '
 import { PRODUCT } from '../../firmware/channel/product.ts'
 import { openDeviceKey } from '../base/device-key-file.ts'
 import { syncDirectory, writeDurably } from '../base/files.ts'
+import { giveTo } from '../base/owner.ts'
 import { readReleaseKey } from '../base/release-key.ts'
 import { SettingsError } from '../base/settings-error.ts'
 import { listenUrlAt } from '../etcd/parameters.ts'
@@ -16,7 +17,6 @@ import { lockDirectory } from './directory-lock.ts'
 import {
   chooseFirmwareUser,
   type FirmwareUser,
-  giveTo,
   HOST_CHAT_ID,
   HOST_ETCD_ID,
   HOST_FIRMWARE_ID,
@@ -82,10 +82,8 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
       ...slots,
       choose: () => {
         const running = slots.choose()
-        if (id !== null) {
-          letAllRead(`${directory}/slots`)
-          giveTo(storeDirectory, id)
-        }
+        if (id !== null) letAllRead(`${directory}/slots`)
+        giveTo(storeDirectory, id)
         return running
       },
     },
@@ -96,7 +94,7 @@ export function openHost(settings: HostSettings, say: (text: string) => void = c
       heapMegabytes: CHAT_HEAP_MEGABYTES,
       makeDirectory: () => {
         makeDirectory(chatDirectory, directory)
-        if (chat.id !== null) giveTo(chatDirectory, chat.id)
+        giveTo(chatDirectory, chat.id)
       },
     },
     etcd,
