@@ -111,7 +111,7 @@ function readOn({ blocks, report, state }: View, kind: Kind, { sequence: last, r
   const { first } = rings![kind]
   let lines: AuditLine[] = [] // newest first
   let from = first === 0 ? Number.POSITIVE_INFINITY : first
-  let number = firstNumberShown(state().rings[kind])
+  let number = firstNumberShown(state(), kind)
   let isFirst = true
   return {
     isHungry: () => lines.length === 0 && from <= last,

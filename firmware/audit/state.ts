@@ -95,18 +95,22 @@ export function append(state: LogState, waiting: readonly Waiting[], blocks: Blo
   }
 }
 
+/** Within its ring, of the newest line that may go where this many are to be kept. */
+export function newestBeyond(state: LogState, kind: Kind, lines = state.rings[kind].lines): number {
+  const beyond = state.rings[kind].count - lines
+  return kind === 'use' && state.refuseUses ? Math.min(beyond, state.exportedUses) : beyond
+}
+
 /** Within its ring, of the oldest line that is shown: rows are removed whole. */
-export const firstNumberShown = ({ count, lines, firstNumber }: Ring): number =>
-  Math.max(firstNumber, count - lines + 1)
+export const firstNumberShown = (state: LogState, kind: Kind): number =>
+  Math.max(state.rings[kind].firstNumber, newestBeyond(state, kind) + 1)
 
 /** Numbers of the oldest lines that are shown, 0 where there is none. */
-export function headOf(
-  { sequence, hash, rings }: LogState,
-  blocks: Blocks,
-): Omit<AuditHead, 'time' | 'key' | 'signature'> {
+export function headOf(state: LogState, blocks: Blocks): Omit<AuditHead, 'time' | 'key' | 'signature'> {
+  const { sequence, hash, rings } = state
   const ringHead = (kind: Kind) => {
     const { sequence, hash } = rings[kind]
-    return { first: firstShown(rings[kind], kind, blocks), sequence, hash }
+    return { first: firstShown(state, kind, blocks), sequence, hash }
   }
   const heads = { change: ringHead('change'), refusal: ringHead('refusal'), use: ringHead('use') }
   const firsts = KINDS.map((kind) => heads[kind].first).filter((first) => first > 0)
@@ -114,8 +118,9 @@ export function headOf(
 }
 
 /** Where the row that holds it is damaged or missing, it is said to begin where that row should: readers see the gap. */
-function firstShown(ring: Ring, kind: Kind, blocks: Blocks): number {
-  const number = firstNumberShown(ring)
+function firstShown(state: LogState, kind: Kind, blocks: Blocks): number {
+  const ring = state.rings[kind]
+  const number = firstNumberShown(state, kind)
   if (number === ring.firstNumber) return ring.first
   const row = blocks.holding(kind, number)
   if (row === null) return ring.first

@@ -9,7 +9,7 @@ import type { Blocks } from './blocks.ts'
 import { KINDS, type Kind } from './chain.ts'
 import { createFlushTimer } from './flush-timer.ts'
 import { createPending } from './pending.ts'
-import { append, copyState, type LogState } from './state.ts'
+import { append, copyState, type LogState, newestBeyond } from './state.ts'
 
 const GROUP_LINES_MAX = 128 // then it is written at once: no request waits behind more than a millisecond of sealing
 
@@ -104,8 +104,7 @@ export function createWriter({ store, blocks, report, monotonicMs, ...options }:
     cutting = false
     for (const kind of KINDS) {
       const ring = next.rings[kind]
-      const beyond = ring.count - (exporting > 0 ? 2 * ring.lines : ring.lines)
-      const cuttable = kind === 'use' && next.refuseUses ? Math.min(beyond, next.exportedUses) : beyond
+      const cuttable = newestBeyond(next, kind, exporting > 0 ? 2 * ring.lines : ring.lines)
       if (cuttable < ring.firstNumber) continue
       const { oldest, isDone } = blocks.cut(kind, cuttable + 1)
       if (oldest !== null) Object.assign(ring, { first: oldest.first, firstNumber: oldest.number })

@@ -264,7 +264,7 @@ test('the lowest role pushes nothing out with what is refused', async (t) => {
     kept,
     changes.filter((action) => action !== 'POST /provision'),
   )
-  assert.equal((await lines(rig, '?limit=1000&action=sign')).length, 1000)
+  assert.equal((await lines(rig, '?limit=1000&action=sign')).length, 100, 'what came to no key is no use')
   const { text } = await rig.call('GET', '/audit/export', { as: 'admin' })
   assert.deepEqual((await verify(text().trimEnd().split('\n'))).problems, [])
 })
@@ -311,4 +311,29 @@ test('what the cluster did and the disk does not take is told in the log, and en
   await wait(20)
   assert.equal(rig.appliance.state, 'Failed')
   assert.ok(rig.entries.some(({ message }) => message.endsWith('recording what the cluster did: The disk is full')))
+})
+
+test('full of uses that were not exported, neither refused uses nor those of no key push one out', async (t) => {
+  const rig = await operationalRig(t)
+  await rig.key('ed')
+  const config = { uses: 1000, whenFull: 'refuse' }
+  assert.equal(await rig.status('PUT', '/config/audit', { as: 'admin', json: config }), 204)
+  const sign = async (key: string, status: number, json: object = { mode: 'EdDSA', message: '' }) =>
+    assert.equal(await rig.status('POST', `/keys/${key}/sign`, { as: 'operator', json }), status)
+  for (let n = 0; n < 1100; n++) await sign('nothing', 404)
+  for (let n = 0; n < 1100; n++) await sign('ed', 400, { mode: 'EdDSA' })
+  for (let n = 0; n < 1000; n++) await sign('ed', 200)
+  for (let n = 0; n < 900; n++) await sign('ed', 503)
+  for (let n = 0; n < 600; n++) await sign('nothing', 404)
+  const { text } = await rig.call('GET', '/audit/export', { as: 'admin' })
+  const texts = text().trimEnd().split('\n')
+  const signed = texts
+    .slice(0, -1)
+    .map((text): AuditLine => JSON.parse(text))
+    .filter(({ key }) => key !== '')
+  const uses = signed.filter(({ kind }) => kind === 'use').map(({ result }) => result)
+  assert.deepEqual(uses, Array(1000).fill(200))
+  assert.equal(signed.filter(({ user }) => user === 'operator').length, 1100, 'a hundred refusals of his')
+  assert.deepEqual((await verify(texts)).problems, [])
+  await sign('ed', 200)
 })

@@ -44,10 +44,13 @@ function actionOf(declaration: Declaration<Services>): string {
 
 const actions = new WeakMap<Declaration<Services>, string>()
 
-/** The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change. */
-export function kindOf({ declaration, isAdmitted }: Audited, status: number): Kind {
+/**
+ * The ring that its line goes to; what nobody was admitted to, or had no effect, is never a change, and what ended before the
+ * key was to be used, for want of a key, of room in the log or of a valid body, is no use.
+ */
+export function kindOf({ declaration, request }: Audited, status: number): Kind {
   const kind = auditKind(declaration)
-  if (kind === 'use' && isAdmitted && !isRefused(status)) return 'use'
+  if (kind === 'use' && request !== undefined && !isRefused(status)) return 'use'
   return kind === 'change' && status < 300 ? 'change' : 'refusal'
 }
 
