@@ -49,8 +49,8 @@ export class KeyIndex {
   readonly #intern = createInterning()
   /** Entries that went, by the record that went: where that is taken back they are the same again. */
   readonly #gone = new WeakMap<StoredRecord, KeyEntry>()
-  /** The one that went last, under the id that it had: a move takes a key away before it puts it elsewhere. */
-  #lastGone: KeyEntry | null = null
+  /** The one that went last in this turn, under the id that it had: a move takes a key away before it puts it elsewhere. */
+  #lastGone: { entry: KeyEntry; value: Uint8Array } | null = null
 
   constructor(context: Context, namespaces: Namespaces, counts: KeyCounts) {
     this.#context = context
@@ -120,6 +120,7 @@ export class KeyIndex {
   #add(key: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(key.namespace)
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
+    this.#lastGone = null
     entry.slot = record.slot
     entry.version = record.n
     keys.entries.set(entry.id, entry)
@@ -156,8 +157,8 @@ export class KeyIndex {
     const returned = this.#gone.get(record)
     if (returned !== undefined) return this.#renamed(returned, { id: key.id, base: key.operations })
     const last = this.#lastGone
-    if (last === null || key.formerId !== last.id || key.namespace !== last.namespace) return undefined
-    return this.#renamed(last, changeable(key))
+    if (last === null || key.formerId !== last.entry.id || key.namespace !== last.entry.namespace) return undefined
+    return isSameKey(last.value, record.value) ? this.#renamed(last.entry, changeable(key)) : undefined
   }
 
   #renamed(entry: KeyEntry, change: Partial<KeyEntry> & { id: string }): KeyEntry {
@@ -169,7 +170,7 @@ export class KeyIndex {
 
   /** Where several changes come as one, the key of an id may be another one than before. */
   #replace(former: StoredKey, before: StoredRecord, next: StoredKey, after: StoredRecord): void {
-    if (former.type === next.type && (next.type === 'Generic' || isSameKey(before.value, after.value))) {
+    if (isSameKey(before.value, after.value)) {
       const entry = this.#update(former, next, after.n)
       if (next.type === 'Generic') this.#context.pool.forget(entry.ref) // it does not tell
       return
@@ -199,7 +200,10 @@ export class KeyIndex {
     }
     this.#context.pool.forget(entry.ref)
     this.#gone.set(record, entry)
-    this.#lastGone = entry
+    this.#lastGone = { entry, value: record.value }
+    queueMicrotask(() => {
+      this.#lastGone = null
+    })
   }
 
   /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */
@@ -213,8 +217,9 @@ export class KeyIndex {
 }
 
 /** What of a key a change of its record can change. */
-const changeable = ({ id, mechanisms, tags, label, operations, certificate }: StoredKey) => ({
+const changeable = ({ id, typeName, mechanisms, tags, label, operations, certificate }: StoredKey) => ({
   id,
+  typeName,
   mechanisms,
   tags,
   label,

@@ -95,11 +95,11 @@ export function decodePublic(value: Uint8Array): PublicKey {
   return data.length === 0 ? null : { data }
 }
 
-/** Whether both records are of the same private key; those of Generic keys do not tell, which share none of a public one. */
+/** Whether both records are of the same private key; those of Generic keys, which have no public one, do not tell and may be. */
 export function isSameKey(a: Uint8Array, b: Uint8Array): boolean {
   const [first, other] = [parse(a), parse(b)]
   const [data, otherData] = [a, b].map((value) => value.subarray(value.indexOf(END) + 1)) as [Uint8Array, Uint8Array]
-  return first.t === other.t && first.e === other.e && data.length > 0 && equalBytes(data, otherData)
+  return first.t === other.t && first.e === other.e && equalBytes(data, otherData)
 }
 
 /** No JSON text holds a zero byte. */

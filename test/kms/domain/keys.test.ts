@@ -2,12 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inSlices } from '../../../firmware/base/slices.ts'
 import type { CryptoPool } from '../../../firmware/crypto/types.ts'
 import { bucketOf } from '../../../firmware/kms/domain/key-counts.ts'
 import { encodeKey } from '../../../firmware/kms/domain/key-record.ts'
+import type { NewKey } from '../../../firmware/kms/domain/keys.ts'
 import type { Operational } from '../../../firmware/kms/domain/operational.ts'
 import type { Caller } from '../../../firmware/kms/domain/roles.ts'
 import { databaseOf } from '../../../firmware/store/sqlite/file.ts'
+import type { Vault } from '../../../firmware/store/vault.ts'
 import { commit, utf8 } from '../../store/rig.ts'
 import { openPool } from '../../support/pool.ts'
 import { admin, code, createDomainRig, ED25519, newUser } from './rig.ts'
@@ -207,6 +210,56 @@ test('deleting a namespace removes keys, private keys and certificates of that n
   await rig.domain.namespaces.remove(admin, 'ns', rig.domain.keys)
   assert.deepEqual(['keys', 'privateKeys', 'certificates', 'namespaces'].map(rows), [1, 1, 0, 0])
   assert.deepEqual(rig.reopen().keys.list('', {}), ['one'])
+})
+
+/** Every record as it is now; what is returned makes the records these again, as a restore in a cluster does. */
+function keepRecords(vault: Vault): () => Promise<void> {
+  const copy = vault.replicate(() => assert.fail())
+  const rows = [...copy.rows()].map(({ collection, row }) => ({
+    collection,
+    row: { ...row, sealed: row.sealed.slice() },
+  }))
+  const adoption = { head: copy.head(), generation: '00'.repeat(12), alongside() {}, partly() {} }
+  vault.standAlone()
+  return async () => {
+    const comparison = vault.replicate(() => assert.fail()).compare()
+    for (const { collection, row } of rows) await inSlices(comparison.add(collection, row))
+    await inSlices(comparison.adopt(adoption))
+    vault.standAlone()
+  }
+}
+
+test('a restored key that was moved once is not taken for one that had its former id later', async (t) => {
+  const aes: NewKey = { mechanisms: ['AES_Encryption_CBC'], tags: [], label: '' }
+  const ecdsa: NewKey = { mechanisms: ['ECDSA_Signature'], tags: [], label: '' }
+  const use = ({ keyUse }: Operational, id: string, { mechanisms }: NewKey) => {
+    const input = () => new Uint8Array(32)
+    if (mechanisms === aes.mechanisms) return keyUse.encrypt(operator, id, 'AES_CBC', input, () => new Uint8Array(16))
+    return keyUse.sign(operator, id, mechanisms === ecdsa.mechanisms ? 'ECDSA' : 'EdDSA', input)
+  }
+  for (const [type, key, laterType, laterKey] of [
+    ['EC_P256', ecdsa, 'Curve25519', ED25519],
+    ['Curve25519', ED25519, 'Curve25519', ED25519],
+    ['Generic', aes, 'Generic', aes],
+  ] as const) {
+    const { domain, vault } = await createDomainRig(t, pool)
+    await domain.users.create(admin, 'operator', newUser('operator passphrase'))
+    await domain.keys.generate(admin, 'first', key, type, 256)
+    await domain.keys.move(admin, 'first', 'second')
+    const before = { ...domain.keys.get('', 'second') }
+    const restore = keepRecords(vault)
+    await domain.keys.remove(admin, 'second')
+    await domain.keys.generate(admin, 'first', laterKey, laterType, 256)
+    await use(domain, 'first', laterKey)
+    const later = domain.keys.get('', 'first')
+    await domain.keys.remove(admin, 'first')
+    await restore()
+    const restored = domain.keys.get('', 'second')
+    assert.notEqual(restored, later, type)
+    assert.deepEqual({ ...restored, ref: 0 }, { ...before, ref: 0 })
+    await use(domain, 'second', key)
+    assert.equal(restored.operations, 1)
+  }
 })
 
 test('20,000 keys open and are listed in order', async (t) => {

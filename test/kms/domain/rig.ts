@@ -20,6 +20,8 @@ export const admin: Caller = { userId: 'admin', namespace: '', role: 'Administra
 export interface DomainRig {
   store: StoreFile
   storeRig: StoreRig
+  /** Of the domain that is open. */
+  readonly vault: Vault
   domain: Operational
   entries: Entry[]
   derivations: ScryptCost[]
@@ -70,6 +72,9 @@ export async function createDomainRig(t: TestContext, pool: CryptoPool): Promise
   const rig: DomainRig = {
     store,
     storeRig,
+    get vault() {
+      return vault!
+    },
     domain: open(),
     entries,
     derivations,
