@@ -111,7 +111,7 @@ export class Sessions<D extends OpenDomain> {
     const session = this.#current
     if (session === undefined) return this.#ending?.promise
     const stored = this.#flush()
-    session.vault.settle()
+    session.vault.settleLast()
     if (session.node === null) return this.drop()
     this.#leave(session)
     this.#options.services.pool.forgetAll()

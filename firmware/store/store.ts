@@ -79,6 +79,11 @@ export interface StoreFile {
    */
   transaction(changes: () => void): void
   /**
+   * The same for what is stored before the records are closed, which no claim stops: whoever replaces records asks in the very turn
+   * whether they are still open.
+   */
+  lastTransaction(changes: () => void): void
+  /**
    * The same for the audit log, which no claim stops, and whose rows need not leave the log of SQLite soon. Not `synced`
    * they survive the end of the process at once, and a power cut with the next transaction that is.
    */

@@ -19,6 +19,8 @@ export interface Vault extends RecordStore {
   readonly domainKey: Uint8Array
   /** Makes every change that waits, now. */
   settle(): void
+  /** The same before `close`: nobody who claimed the store stops it. */
+  settleLast(): void
   /** From now on changes are made by this, and reach the records through the copy that they are of. */
   replicate(change: <T>(decide: () => Decision<T>) => Promise<T>): VaultCopy
   /** Undoes `replicate`: changes are made here again. */
@@ -52,6 +54,7 @@ export function openVault(
     return table
   }
   const head = openHead(store, domainKey, random)
+  let isClosing = false
   let generation = onDisk(() => readGeneration(databaseOf(store)))
   const inspection = createInspection({ store, tables, head, onDamage })
 
@@ -93,9 +96,10 @@ export function openVault(
   }
 
   const commit: Commit = (decisions) => {
+    const transaction = isClosing ? store.lastTransaction : store.transaction
     let outcomes: Outcome[] = []
     making((made) =>
-      store.transaction(() => {
+      transaction(() => {
         const current = inspection.head()
         const lastN = current.n
         outcomes = decideAll(decisions, current, made)
@@ -125,6 +129,10 @@ export function openVault(
       tableOf(collection).applied = applied
     },
     settle: queue.settle,
+    settleLast() {
+      isClosing = true
+      queue.settle()
+    },
     replicate(through) {
       queue.settle()
       change = through

@@ -318,6 +318,25 @@ test('while a backup is verified others write nothing, and a second restore and 
   assert.equal(await rig.status('PUT', '/users/operator/tags/z', { as: 'admin' }), 204)
 })
 
+test('a lock while a backup is verified stores the counts of operations, and nothing is restored', async (t) => {
+  const rig = await furnishedRig(t)
+  const backup = await takeBackup(rig)
+  const gate = Promise.withResolvers<void>()
+  const { scrypt } = rig.pool
+  rig.pool.scrypt = after(gate.promise, scrypt)
+  const ended = restore(rig, { backupPassphrase: BACKUP }, backup)
+  await refusedWrite(rig)
+  for (let n = 0; n < 3; n++) await sign(rig, 'plain')
+  assert.equal(await rig.status('POST', '/lock', { as: 'admin' }), 204)
+  gate.resolve()
+  assert.equal((await ended).status, 412)
+  rig.pool.scrypt = scrypt
+  await unlock(rig)
+  assert.equal((await rig.call('GET', '/keys/plain', { as: 'admin' })).json().operations, 3)
+  const errors = rig.entries.filter(({ level }) => level === 'error').map(({ message }) => message)
+  assert.deepEqual(errors, [])
+})
+
 test('a backup goes on through a lock and a restore, as what it was', async (t) => {
   const rig = await furnishedRig(t)
   const old = await takeBackup(rig)

@@ -178,6 +178,7 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
       expectUnclaimed()
       transaction(changes)
     },
+    lastTransaction: transaction,
     record,
     adopt(changes) {
       record(changes, false)
