@@ -55,7 +55,7 @@ const STEPS_MAX = 16
 
 export function createMinimumVersion(options: MinimumVersionOptions): MinimumVersion {
   const { path, storeDirectory, version, rollbackFloor, counter } = options
-  const isEmpty = () => !existsSync(storeDirectory) || readdirSync(storeDirectory).length === 0
+  const isEmpty = () => hasNothing(storeDirectory)
   /** When the key was taken out. A store that is emptied later, as by a copy that is put back, was one of this key. */
   const isNew = isEmpty()
   /** Set by the first `guard`. */
@@ -145,3 +145,12 @@ export function createMinimumVersion(options: MinimumVersionOptions): MinimumVer
 }
 
 const tooOld = (minimum: string): string => `older than ${minimum}, the oldest that this device still runs`
+
+/** What cannot be read may hold something. */
+function hasNothing(directory: string): boolean {
+  try {
+    return readdirSync(directory).length === 0
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  }
+}
