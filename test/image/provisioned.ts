@@ -4,7 +4,7 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { openDeviceKey } from '../../boot/base/device-key-file.ts'
@@ -52,7 +52,8 @@ export async function makeProvisionedDisk(
   writeFileSync(file, '')
   truncateSync(file, partition.bytes)
   execFileSync('mke2fs', [...MAKE_FILE_SYSTEM, '-d', content, file])
-  const owners = ['uid', 'gid'].map((field) => `set_inode_field /store ${field} ${FIRMWARE_ID}\n`)
+  const owned = ['/store', ...readdirSync(storeDirectory).map((name) => `/store/${name}`)]
+  const owners = owned.flatMap((one) => ['uid', 'gid'].map((of) => `set_inode_field ${one} ${of} ${FIRMWARE_ID}\n`))
   execFileSync('debugfs', ['-w', '-f', '-', file], {
     input: ['set_inode_field / mode 040711\n', ...owners].join(''),
     stdio: ['pipe', 'ignore', 'ignore'],
