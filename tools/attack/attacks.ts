@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { MEMORY_ATTACKS } from './memory-attacks.ts'
 import { ADMIN, type Attack, basic, destroyAll, OPERATOR, OWNER, SIGN, settled, type Target, UNLOCK } from './target.ts'
 
+const LONGER_MAX = 20 // where each character is looked at once more for every other, hundreds
 const REVOKED = 'revoked:passphrase of the revoked one'
 
 export async function provision(target: Target, unlockPassphrase = UNLOCK, admin = ADMIN): Promise<number> {
@@ -171,6 +172,29 @@ const crossSite: Attack = {
   },
 }
 
+const longHeaders: Attack = {
+  name: 'headers that are long to read, by strangers',
+  async run(target) {
+    const long = (character: string) => character.repeat(15_000)
+    const accepts = {
+      ordinary: `a/b;q=${long('a')}`,
+      spaces: `a/b;q=a${long(' ')}b`,
+      commas: long(','),
+      semicolons: `a/b${long(';')}`,
+    }
+    const tookMs = new Map<string, number[]>()
+    for (let i = 0; i < 10; i++)
+      for (const [name, accept] of Object.entries(accepts)) {
+        const startedMs = performance.now()
+        await target.call('GET', '/info', { from: 2, headers: { accept } })
+        tookMs.set(name, [...(tookMs.get(name) ?? []), performance.now() - startedMs])
+      }
+    const least = (name: string) => Math.min(...tookMs.get(name)!)
+    const times = Math.max(...Object.keys(accepts).map(least)) / least('ordinary')
+    return { held: times < LONGER_MAX, figures: `${times.toFixed(1)} times as long as another of its length` }
+  },
+}
+
 const unlockFlood: Attack = {
   name: '18 addresses guess the unlock passphrase, while the owner unlocks',
   async run(target) {
@@ -213,6 +237,7 @@ const unlockFlood: Attack = {
 export const ATTACKS: readonly Attack[] = [
   revocation,
   crossSite,
+  longHeaders,
   ...MEMORY_ATTACKS.open,
   unknownUsers,
   connections,
