@@ -1,7 +1,7 @@
 /** What the user that etcd runs as cannot do on the device, tried by a shell in its place. */
 
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { BUSYBOX } from '../../../boot/device/system/programs.ts'
 import type { EtcdRunner } from '../../../boot/etcd/runner.ts'
 import { ETCD_SECRET, FOREIGN, SECRETS } from './secrets.ts'
@@ -9,10 +9,10 @@ import { ETCD_SECRET, FOREIGN, SECRETS } from './secrets.ts'
 /** Each check prints one line, as those of the firmware do. */
 export function tryAsEtcd({ launcher, directory, makeDirectory }: EtcdRunner): void {
   makeDirectory()
-  writeFileSync(ETCD_SECRET, 'x')
+  // As etcd makes it.
+  run(`$b mkdir -p -m 700 ${dirname(ETCD_SECRET)} && echo x > ${ETCD_SECRET}`)
   const closed = [...SECRETS.filter((path) => path !== ETCD_SECRET), '/data/store', '/data/device.key']
   const script = [
-    FUNCTIONS,
     `check 'an ordinary user without further groups' same "$($b id -u) $($b id -g) $($b id -G)" '1003 1003 1003'`,
     `check 'no capabilities in any set' same "$($b grep -c '^Cap.*:.0000000000000000$' /proc/self/status)" 5`,
     `check 'no new privileges' $b grep -q 'NoNewPrivs:.1$' /proc/self/status`,
@@ -21,9 +21,14 @@ export function tryAsEtcd({ launcher, directory, makeDirectory }: EtcdRunner): v
     `check 'writes nothing but its own' all unwritable ${FOREIGN.join(' ')} /data/store/probe`,
     `check 'writes its own' $b touch ${directory}/probe-2`,
   ].join('\n')
-  const [program, ...parameters] = [...launcher, BUSYBOX, 'sh', '-c', script]
-  const { stdout, stderr } = spawnSync(program!, parameters, { encoding: 'utf8', env: {} })
-  console.log(`${stdout}${stderr}`.trim())
+  console.log(run(script).trim())
+
+  /** By a shell as its user; what it has said. */
+  function run(script: string): string {
+    const [program, ...parameters] = [...launcher, BUSYBOX, 'sh', '-c', `${FUNCTIONS}${script}`]
+    const { stdout, stderr } = spawnSync(program!, parameters, { encoding: 'utf8', env: {} })
+    return `${stdout}${stderr}`
+  }
 }
 
 const FUNCTIONS = `
