@@ -2,8 +2,9 @@
  * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
  * long before them. Says at the end which took longest, how busy the processors were, and for how long no file was left to
  * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was
- * skipped, a line each, for a computer with more programs to run them. A file that does not end is killed after a while, with
- * the names of the tests that it was at: Node's own limits of time end tests, and not what hangs outside of them.
+ * skipped, a line each, for a computer with more programs to run them. What failed is told once more at the very end, in a few
+ * lines. A file that does not end is killed after a while, with the names of the tests that it was at: Node's own limits of time
+ * end tests, and not what hangs outside of them.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -17,6 +18,7 @@ import { childrenOf, commandLineOf } from '../test/support/proc.ts'
 const USAGE = 'usage: node tools/tests.ts [--left-out=LIST] CONCURRENCY FILE...'
 const ROOT = join(import.meta.dirname, '..')
 const SHOWN = 15
+const TOLD_CHARACTERS = 1000
 const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
 
 const { values, positionals } = parseArgs({ options: { 'left-out': { type: 'string' } }, allowPositionals: true })
@@ -34,6 +36,7 @@ const startedBusyMs = processorMs()
 let lastBeganMs = startedMs
 const took = new Map<string, number>()
 const leftOut: string[] = []
+const failures: string[] = []
 /** Of files under way: names of tests that have begun and not ended. */
 const underWay = new Map<string, { tests: Set<string>; limit: NodeJS.Timeout }>()
 run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency) })
@@ -44,6 +47,11 @@ run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency
   .on('test:complete', ({ name, file }) => {
     if (name === file) finish(file)
     else if (file !== undefined) underWay.get(file)?.tests.delete(name)
+  })
+  .on('test:fail', ({ name, file = '', details }) => {
+    const failure = details.error as Failure
+    if (name !== file && failure.failureType !== 'subtestsFailed')
+      failures.push(`${relative(ROOT, file)}: ${name}: ${told(failure)}`)
   })
   .on('test:summary', ({ file, duration_ms, success, counts }) => {
     if (!success) process.exitCode = 1
@@ -66,8 +74,23 @@ function report(): void {
     `${took.size} files; the processors were busy for ${Math.round(busy * 100)} % of ${seconds(endedMs - startedMs).trim()} s, ` +
       `the last ${seconds(endedMs - lastBeganMs).trim()} s of them with what had begun. The longest:`,
     ...longest.map(([file, ms]) => `${seconds(ms)} s  ${file}`),
+    ...failures.slice(0, SHOWN).map((failure) => `failed: ${failure}`),
   ]
   console.log(lines.join('\n'))
+}
+
+interface Failure {
+  message: string
+  cause?: Partial<Failure>
+  failureType?: string
+}
+
+/** What it says, once, and what those say that caused it: they come from another process, as plain objects in part. */
+function told(failure: Partial<Failure>): string {
+  const said = new Set<string>()
+  for (let at: Partial<Failure> | undefined = failure; typeof at?.message === 'string'; at = at.cause)
+    said.add(at.message.slice(0, TOLD_CHARACTERS))
+  return [...said].join('; because: ')
 }
 
 function begin(file: string): void {
