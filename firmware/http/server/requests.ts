@@ -45,10 +45,7 @@ const LOGGED_PATH_MAX = 2000
 export function createRequests(options: RequestsOptions): Requests {
   const { app, log, traffic, limits, commonHeaders, watch, loggedPath = (path) => path } = options
   /** Without the query, which may hold a passphrase. */
-  const pathOf = (target: string): string => {
-    const end = target.indexOf('?')
-    return loggedPath(end === -1 ? target : target.slice(0, end)).slice(0, LOGGED_PATH_MAX)
-  }
+  const pathOf = (target: string): string => loggedPath(target.split('?', 1)[0]!).slice(0, LOGGED_PATH_MAX)
   const pipelining = createPipelining(limits)
   const anonymous = createShare(log)
   const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {

@@ -56,12 +56,8 @@ export function kindOf({ declaration, request }: Audited, status: number): Kind 
 
 /** Only what is an ID or a plain word: parameters were not checked when a caller is refused. */
 function facts(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const plain: Record<string, string> = {}
-  for (const name in values) {
-    const value = values[name]
-    if (value !== undefined && FACT.test(value)) plain[name] = value
-  }
-  return plain
+  const plain = Object.entries(values).filter(([, value]) => value !== undefined && FACT.test(value))
+  return Object.fromEntries(plain) as Record<string, string>
 }
 
 const FACT = new RegExp(`${USER_ID_PATTERN.source}|^[A-Za-z0-9_.:, -]{1,128}$`)

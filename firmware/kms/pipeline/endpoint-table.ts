@@ -19,20 +19,16 @@ export type Resource<S> = Map<string, Declaration<S>>
 export function createEndpointTable<S>(options: EndpointTableOptions<S>): (path: string) => Match<Resource<S>>[] {
   const { declarations, others = [], services } = options
   const routes = createRoutes<Resource<S>>()
-  const resources = new Set<Resource<S>>()
-  const addAt = (path: string, declaration: Declaration<S>) => {
-    const resource = routes.at(path, () => new Map())
-    resources.add(resource)
-    add(resource, declaration)
-  }
+  const addAt = (path: string, declaration: Declaration<S>) =>
+    add(
+      routes.at(path, () => new Map()),
+      declaration,
+    )
   for (const declaration of declarations) addAt(BASE_PATH + declaration.path, declaration)
   for (const declaration of others) addAt(declaration.path, declaration)
 
-  const conditional = new Set(
-    [...resources].filter((resource) => resource.values().every(({ isOffered }) => isOffered !== undefined)),
-  )
   const isOffered = ({ value }: Match<Resource<S>>): boolean =>
-    !conditional.has(value) || value.values().some((declaration) => declaration.isOffered!(services))
+    value.values().some((declaration) => declaration.isOffered?.(services) ?? true)
 
   return (path) => {
     const matches = routes.match(path).filter(isOffered)
