@@ -50,8 +50,9 @@ run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency
   })
   .on('test:fail', ({ name, file = '', details }) => {
     const failure = details.error as Failure
-    if (name !== file && failure.failureType !== 'subtestsFailed')
-      failures.push(`${relative(ROOT, file)}: ${name}: ${told(failure)}`)
+    if (failure.failureType === 'subtestsFailed') return // they are told
+    const names = name === file ? [] : [name] // a file fails by itself when it cannot be loaded
+    failures.push([relative(ROOT, file), ...names, told(failure)].join(': '))
   })
   .on('test:summary', ({ file, duration_ms, success, counts }) => {
     if (!success) process.exitCode = 1
@@ -80,15 +81,15 @@ function report(): void {
 }
 
 interface Failure {
-  message: string
-  cause?: Partial<Failure>
+  message?: string
+  cause?: Failure
   failureType?: string
 }
 
 /** What it says, once, and what those say that caused it: they come from another process, as plain objects in part. */
-function told(failure: Partial<Failure>): string {
+function told(failure: Failure): string {
   const said = new Set<string>()
-  for (let at: Partial<Failure> | undefined = failure; typeof at?.message === 'string'; at = at.cause)
+  for (let at: Failure | undefined = failure; typeof at?.message === 'string'; at = at.cause)
     said.add(at.message.slice(0, TOLD_CHARACTERS))
   return [...said].join('; because: ')
 }

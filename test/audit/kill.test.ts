@@ -45,7 +45,6 @@ test(`no answered change is lost in ${KILLS} kills, and the chain holds`, { time
   const operator = { realName: 'Signer', role: 'Operator', passphrase: OPERATOR.split(':')[1] }
   await expect(201, coffer.call('PUT', '/users/signer', { as: ADMIN, json: operator }))
   await expect(204, coffer.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
-
   await expect(201, coffer.call('POST', '/keys/generate', { as: ADMIN, json: { id: USED, ...KIND } }))
 
   const ledger: Ledger = { next: 0, made: [], usedMs: [], onMade: () => {} }

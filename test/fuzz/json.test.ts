@@ -191,6 +191,7 @@ const endpoints = DECLARATIONS.filter((declaration) => isJson(declaration) && !L
 
 test(`whatever comes as JSON is answered below 500, for ${seconds} s`, async (t) => {
   const rig = await operationalRig(t)
+  await rig.key('ed')
   const lines = endpoints.map(asked)
   assert.ok(lines.length > 15 && lines.includes('POST /keys/ed/sign'), String(lines))
   for (const line of Object.keys(fitting)) assert.ok(endpoints.includes(line), line)
@@ -222,11 +223,10 @@ test(`whatever comes as JSON is answered below 500, for ${seconds} s`, async (t)
       body: Uint8Array.from(body),
       headers: { 'content-type': type },
     })
-    const told = () => `${line}: ${status} ${text()} ${JSON.stringify(rig.entries)}`
-    if (status >= 500) assert.fail(told())
+    if (status >= 500) assert.fail(`${line}: ${status} ${text()} ${JSON.stringify(rig.entries)}`)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
     rig.entries.length = 0
-    await makeSureOfKey(rig)
+    if (line.endsWith('/move')) await makeSureOfKey(rig)
   })
   t.diagnostic(`${runs} runs, by status: ${JSON.stringify([...statuses].sort())}`)
   assert.ok((statuses.get(400) ?? 0) > 0 && (statuses.get(200) ?? 0) > 0)
