@@ -173,7 +173,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       attempt.request = request
       const result = await actAdmitted(check, () => declaration.handle(request))
       attempt.result = result
-      if (givesOut(result)) check() // nothing is told or signed for whoever may not ask for it any more
+      if (givesOut(declaration, result)) check() // nothing is told or signed for whoever may not ask for it any more
       const headers = responseHeaders(declaration, early.etag)
       return replyOf(whileAdmitted(result, check), types, textType(declaration, types), headers, (error) => {
         errorReply(error, options.log) // nobody can be sent it any more; it is logged
@@ -193,8 +193,9 @@ const NO_CALLER = undefined as unknown as Caller
 const accessIn = <S>({ access }: Declaration<S>, state: State): Access | 'public' =>
   access === 'public' || access.publicIn?.includes(state) ? 'public' : access
 
-/** An answer to a change only says that it was made. */
-const givesOut = (result: Result): boolean => result.status === 200 && ('json' in result || 'bytes' in result)
+/** The JSON that answers a change only says that it was made: whoever then heard of a refusal would take it for undone. */
+const givesOut = <S>(declaration: Declaration<S>, result: Result): boolean =>
+  result.status === 200 && ('bytes' in result || ('json' in result && auditKind(declaration) !== 'change'))
 
 /** An answer that is sent as it is made ends with the request's admission. */
 function whileAdmitted(result: Result, check: Check): Result {

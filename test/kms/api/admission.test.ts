@@ -339,6 +339,35 @@ for (const name of [
   })
 }
 
+/** Changes for which nothing has to be computed. */
+const CHANGES: [line: string, json?: unknown][] = [
+  ['POST /keys/moved/move', { newId: 'elsewhere' }],
+  ['PUT /keys/key/label', { label: 'new' }],
+  ['DELETE /keys/aes'],
+  ['DELETE /users/victim'],
+  ['PUT /users/op/tags/paris'],
+  ['PUT /namespaces/later'],
+]
+
+for (const [line, json] of CHANGES)
+  test(`${line} that a lock comes upon is either made or refused`, async (t) => {
+    const [rig] = await furnished(t)
+    let status = 412
+    // A turn later each time, until it waits to be stored: then the lock stores it
+    for (let turns = 0; status === 412; turns++) {
+      const before = contents(rig)
+      assert.equal(await rig.status('GET', '/account', { as: 'boss' }), 200) // remembered from now on
+      const asked = rig.status(...splitLine(line), { as: 'boss', json })
+      for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate)
+      for (let step = 0; step < 1000; step++) await null // all that is done in this turn
+      await rig.appliance.lock()
+      status = await asked
+      assert.equal(contents(rig) !== before, status < 300, `${status}, locked after ${turns} turns`)
+      await unlock(rig)
+    }
+    assert.ok(status < 300)
+  })
+
 test('a turn in a queue is that of the request that waits for it, not of the one that leaves it', async (t) => {
   const [rig] = await furnished(t)
   const { let: letOthers, open } = gate(rig.pool)
