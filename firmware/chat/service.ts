@@ -83,7 +83,7 @@ async function start(start: Start, link: Link, program: URL): Promise<Service> {
     log,
     now: clock.now,
     limits: { connectionsMax: CONNECTIONS_MAX },
-    loggedPath: withoutSecrets,
+    withoutSecrets,
   }).catch((error) => refuse(link, error))
   link.send({ type: 'listening', port: listener.port })
   log.info('chat', `listening at port ${listener.port}`)

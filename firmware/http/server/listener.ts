@@ -30,7 +30,7 @@ export interface ListenerOptions {
   traffic?: Traffic
   limits?: Partial<ListenerLimits>
   /** A path as it is logged, where some hold secrets. */
-  loggedPath?: (path: string) => string
+  withoutSecrets?: (path: string) => string
 }
 
 export interface Listener {
@@ -47,7 +47,7 @@ const EXPIRY_CHECKS = 4 // per headersMs
 const TICKET_KEY_BYTES = 48
 
 export async function listenTls(options: ListenerOptions): Promise<Listener> {
-  const { app, log, now, loggedPath, traffic = createTraffic() } = options
+  const { app, log, now, withoutSecrets, traffic = createTraffic() } = options
   const limits = { ...LISTENER_LIMITS, ...options.limits }
   const commonHeaders = createCommonHeaders(now)
   const connections = createConnections(limits.connectionsMax)
@@ -75,7 +75,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   Object.assign(server, { httpAllowHalfOpen: true })
 
   const watch = watchClients(limits)
-  const requests = createRequests({ app, log, traffic, limits, commonHeaders, watch, loggedPath })
+  const requests = createRequests({ app, log, traffic, limits, commonHeaders, watch, withoutSecrets })
   server.on('request', requests.onRequest)
   server.on('checkContinue', requests.onRequest)
   server.on('checkExpectation', requests.onRequest) // RFC 9110 section 10.1.1 lets a server ignore what it does not know

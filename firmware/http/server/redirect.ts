@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream'
 import { createShare, type Log } from '../../base/log.ts'
 import { emptyReply, type Reply } from '../reply.ts'
 import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
+import { loggedPath } from './logged-path.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 
 export interface RedirectOptions {
@@ -28,7 +29,6 @@ export interface Redirect {
 
 const CONNECTIONS_MAX = 256 // each is answered once and closed
 const HEADER_BYTES_MAX = 16 * 1024
-const LOGGED_PATH_MAX = 2000
 const TLS_PORT = 443 // left out of URIs
 
 export async function listenRedirect(options: RedirectOptions): Promise<Redirect> {
@@ -118,9 +118,6 @@ export function createOnceServer({ limits, now, reply }: OnceOptions): Server {
   })
   return server
 }
-
-/** Without the query, which may hold a passphrase. */
-const loggedPath = (target: string): string => target.split('?', 1)[0]!.slice(0, LOGGED_PATH_MAX)
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and maybe a port: RFC 3986 section 3.2, without user names. */
 const HOST = /^([A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(\d{0,5}))?$/

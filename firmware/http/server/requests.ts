@@ -10,6 +10,7 @@ import { type Reply, toResponse } from '../reply.ts'
 import { clientOf, type Watch } from './clients.ts'
 import type { Connection } from './exchange.ts'
 import type { ListenerLimits } from './limits.ts'
+import { loggedPath } from './logged-path.ts'
 import { createPipelining } from './pipelining.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 import type { Traffic } from './traffic.ts'
@@ -27,7 +28,7 @@ export interface RequestsOptions {
   commonHeaders: () => Readonly<Record<string, string>>
   watch: Pick<Watch, 'answered'>
   /** A path as it is logged, where some hold secrets. */
-  loggedPath?: ((path: string) => string) | undefined
+  withoutSecrets?: ((path: string) => string) | undefined
 }
 
 export interface Requests {
@@ -40,12 +41,9 @@ export interface Requests {
   onPlain(asked: { method: string; target: string }, status: number): void
 }
 
-const LOGGED_PATH_MAX = 2000
-
 export function createRequests(options: RequestsOptions): Requests {
-  const { app, log, traffic, limits, commonHeaders, watch, loggedPath = (path) => path } = options
-  /** Without the query, which may hold a passphrase. */
-  const pathOf = (target: string): string => loggedPath(target.split('?', 1)[0]!).slice(0, LOGGED_PATH_MAX)
+  const { app, log, traffic, limits, commonHeaders, watch } = options
+  const pathOf = (target: string): string => loggedPath(target, options.withoutSecrets)
   const pipelining = createPipelining(limits)
   const anonymous = createShare(log)
   const toApp = getRequestListener((request, env) => app.fetch(request, env as Connection), {
