@@ -29,16 +29,16 @@ export function createCollectionTable(
 ): CollectionTable {
   const table = createSealedTable(store, collection, domainKey, random, onDamage)
   const hash = createSetHash(collection, domainKey)
-  const notify = (from: Replacement['before'], to: Replacement['after']): void => {
-    if (self.applied === null) return
-    if (from?.record || to?.record) self.applied(from?.record ?? null, to?.record ?? null)
+  const notify = (slot: bigint, from: Replacement['before'], to: Replacement['after']): void => {
+    if (self.applied === null || (from === null && to === null)) return
+    self.applied(from?.record ?? null, to?.record ?? null, slot)
   }
   /** `set` has what is on disk now, and whoever follows, too. */
   const noted = (replacement: Replacement, set: RecordSet): Replacement => {
     const { slot, before, after } = replacement
     if (before !== null) hash.remove(set, slot, before.sealed)
     if (after !== null) hash.add(set, slot, after.sealed)
-    notify(before, after)
+    notify(slot, before, after)
     if (self.applied === null && before?.record) wipe(before.record.value)
     return replacement
   }
@@ -50,7 +50,7 @@ export function createCollectionTable(
       return noted(value === null ? table.remove(name) : table.put(name, value, n), set)
     },
     replace: (slot, sealed, record, set) => noted(table.replace(slot, sealed, record), set),
-    takeBack: ({ before, after }) => notify(after, before),
+    takeBack: ({ slot, before, after }) => notify(slot, after, before),
     close() {
       table.close()
       hash.close()

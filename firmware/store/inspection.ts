@@ -28,6 +28,8 @@ export interface Inspection {
   readonly distrust: string | null
   /** The records lie elsewhere, too: those that are damaged, or not to be believed, are told of and will be replaced. */
   isCopy: boolean
+  /** A change has replaced a row that could not be opened, and leaves this head. Call within its transaction; not of a copy. */
+  takeAsItIs(collection: string, current: Head): void
   /** A row was met that cannot be opened. */
   noteDamage(): void
   /** All that lies there was replaced by what is intact. */
@@ -62,12 +64,14 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
   /** A store from before there were heads, or the backup of one: what lies there is taken as it is. */
   function computeHead(): Head {
     const computed: Head = { n: 0, sets: new Map() }
-    for (const [collection, { table, hash }] of tables) {
-      const set = setOf(computed, collection)
-      for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(row.slot))
-        hash.add(set, row.slot, row.sealed)
-    }
+    for (const collection of tables.keys()) addRows(collection, setOf(computed, collection))
     return computed
+  }
+
+  function addRows(collection: string, set: RecordSet): void {
+    const { table, hash } = tableOf(collection)
+    for (let row = table.rowAfter(null); row !== undefined; row = table.rowAfter(row.slot))
+      hash.add(set, row.slot, row.sealed)
   }
 
   function admit(collection: string, load: (record: StoredRecord) => void): void {
@@ -100,7 +104,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     }
     isDamaged = true
     residues.set(collection, differenceOf(found, expected))
-    onDamage(`since records of ${collection} are damaged, it cannot be told whether others of them are the latest`)
+    onDamage(untold(collection))
   }
 
   function refuse(collection: string, why: string): void {
@@ -122,6 +126,17 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     })
     trustsWhatIsThere = false
     residues.clear()
+  }
+
+  /** What a row was before it was damaged can no longer be taken from the set: that becomes the set of what lies there. */
+  function takeAsItIs(collection: string, current: Head): void {
+    const expected = setOf(current, collection)
+    const found = emptySet()
+    addRows(collection, found)
+    residues.delete(collection)
+    if (isSameSet(expected, found)) return // it was damaged when it was admitted
+    merge(expected, differenceOf(found, expected))
+    onDamage(untold(collection))
   }
 
   async function inspectRest(): Promise<void> {
@@ -176,6 +191,7 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
       isCopy = is
       trySettling() // what was found while it was one
     },
+    takeAsItIs,
     noteDamage() {
       isDamaged = true
     },
@@ -192,3 +208,6 @@ export function createInspection({ store, tables, head, onDamage }: InspectionSe
     },
   }
 }
+
+const untold = (collection: string): string =>
+  `since records of ${collection} are damaged, it cannot be told whether others of them are the latest`

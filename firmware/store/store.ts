@@ -34,8 +34,11 @@ export interface StoredRecord {
   readonly slot: bigint
 }
 
-/** Called for a record that came (`before` is null, or one that was damaged), was replaced, or went (`after` is null). */
-export type Applied = (before: StoredRecord | null, after: StoredRecord | null) => void
+/**
+ * Called for a record that came, was replaced, or went (`after` is null). `before` is null also for one that was damaged, maybe since
+ * it was told of: whoever holds it knows it by the id that comes, or by its slot where it went and both are null.
+ */
+export type Applied = (before: StoredRecord | null, after: StoredRecord | null, slot: bigint) => void
 
 /** `C`: the collections that its user knows. */
 export interface RecordStore<C extends string = string> {

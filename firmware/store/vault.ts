@@ -104,6 +104,7 @@ export function openVault(
         const lastN = current.n
         outcomes = decideAll(decisions, current, made)
         for (const outcome of outcomes) if (!(outcome instanceof Error)) outcome.alongside?.()
+        for (const collection of damagedIn(made)) inspection.takeAsItIs(collection, current)
         if (current.n !== lastN) head.put(current)
       }),
     )
@@ -125,7 +126,7 @@ export function openVault(
     slotOf: (collection, name) => tableOf(collection).table.slotOf(name),
     change: (decide) => change(decide),
     follow(collection, applied) {
-      inspection.admit(collection, (record) => applied(null, record))
+      inspection.admit(collection, (record) => applied(null, record, record.slot))
       tableOf(collection).applied = applied
     },
     settle: queue.settle,
@@ -167,6 +168,10 @@ export const holdsRecords = (store: StoreFile, collections: readonly string[]): 
     collections.some((collection) => database.prepare(`SELECT 1 FROM "${collection}" LIMIT 1`).get() !== undefined),
   )
 }
+
+/** Collections of which a row that could not be opened was replaced. */
+const damagedIn = (made: readonly Made[]): ReadonlySet<string> =>
+  new Set(made.filter(({ replacement: { before } }) => before?.record === null).map(({ collection }) => collection))
 
 function refusable<T>(act: () => T): T | Error {
   try {

@@ -46,7 +46,8 @@ export class KeyCounts {
   constructor(context: Context) {
     this.#context = context
     context.records.follow('counts', (before, after) => {
-      const { value } = (after ?? before)!
+      const { value } = after ?? before ?? {}
+      if (value === undefined) return // nobody holds what lay there
       const { bucket, member } = decodeOwner(value)
       const name = nameOf(member, bucket)
       if (after === null) this.#names[bucket]!.delete(name)

@@ -57,7 +57,7 @@ export class KeyIndex {
     this.#counts = counts
     for (const namespace of namespaces.doomed()) this.#doomed.set(namespace, newKeys(namespace))
     namespaces.onChange((namespace, became) => this.#namespaceBecame(namespace, became))
-    context.records.follow('keys', (before, after) => this.#applied(before, after))
+    context.records.follow('keys', (before, after, slot) => this.#applied(before, after, slot))
     for (const { ids } of this.#namespaces.values()) ids.sort()
     counts.loaded(this)
   }
@@ -109,18 +109,21 @@ export class KeyIndex {
     else this.#namespaces.set(namespace, doomed === undefined ? keys : listed(keys))
   }
 
-  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
+  #applied(before: StoredRecord | null, after: StoredRecord | null, slot: bigint): void {
     const former = before === null ? null : decodeKey(before.value)
     const next = after === null ? null : decodeKey(after.value)
     if (former !== null && next !== null) this.#replace(former, before!, next, after!)
     else if (former !== null) this.#remove(former, before!)
     else if (next !== null) this.#add(next, after!)
+    else this.#removeAt(slot)
   }
 
   #add(key: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(key.namespace)
     const entry = this.#returned(key, record) ?? this.#entryOf(key, record)
     this.#lastGone = null
+    const damaged = keys.entries.get(key.id)
+    if (damaged !== undefined) this.#mend(keys, damaged, entry)
     entry.slot = record.slot
     entry.version = record.n
     keys.entries.set(entry.id, entry)
@@ -189,21 +192,41 @@ export class KeyIndex {
     return entry
   }
 
+  /** Its record was damaged since: whether it is the same key is not known. */
+  #mend(keys: NamespaceKeys, damaged: KeyEntry, entry: KeyEntry): void {
+    this.#takeOut(keys, damaged)
+    entry.operations = damaged.operations
+    this.#counts.give(entry, this.#counts.take(damaged))
+    this.#counts.recountLater(bucketOf(entry))
+  }
+
+  /** The key whose record was damaged since. */
+  #removeAt(slot: bigint): void {
+    for (const keys of [...this.#namespaces.values(), ...this.#doomed.values()]) {
+      const entry = keys.entries.values().find((entry) => entry.slot === slot)
+      if (entry !== undefined) this.#takeOut(keys, entry)
+    }
+  }
+
   #remove({ namespace, id }: StoredKey, record: StoredRecord): void {
     const keys = this.#keysOf(namespace)
     const entry = keys.entries.get(id)!
-    keys.entries.delete(id)
-    if (!isKnownToClients(entry)) keys.unknownToClients--
-    if (!this.#areDoomed(keys)) {
-      keys.ids.remove(id)
-      keys.version.toggle(id, entry.version)
-    }
-    this.#context.pool.forget(entry.ref)
+    this.#takeOut(keys, entry)
     this.#gone.set(record, entry)
     this.#lastGone = { entry, value: record.value }
     queueMicrotask(() => {
       this.#lastGone = null
     })
+  }
+
+  #takeOut(keys: NamespaceKeys, entry: KeyEntry): void {
+    keys.entries.delete(entry.id)
+    if (!isKnownToClients(entry)) keys.unknownToClients--
+    if (!this.#areDoomed(keys)) {
+      keys.ids.remove(entry.id)
+      keys.version.toggle(entry.id, entry.version)
+    }
+    this.#context.pool.forget(entry.ref)
   }
 
   /** Nobody lists these any more, and to take 100,000 ids out of a list one by one takes seconds. */

@@ -33,17 +33,23 @@ export class Namespaces {
 
   constructor(context: Context) {
     this.#context = context
-    context.records.follow('namespaces', (before, after) => this.#applied(before, after))
+    context.records.follow('namespaces', (before, after, slot) => this.#applied(before, after, slot))
   }
 
-  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
-    const { id } = decodeNamespace((after ?? before)!.value)
+  #applied(before: StoredRecord | null, after: StoredRecord | null, slot: bigint): void {
+    const { value } = after ?? before ?? {}
+    const id = value === undefined ? this.#idAt(slot) : decodeNamespace(value).id
+    if (id === undefined) return
     const state = after === null ? 'gone' : decodeNamespace(after.value).state
     if (this.#states.get(id) === 'present') this.#ids.remove(id)
     if (state === 'gone') this.#states.delete(id)
     else this.#states.set(id, state)
     if (state === 'present') this.#ids.insert(id)
     for (const listener of this.#listeners) listener(id, state)
+  }
+
+  #idAt(slot: bigint): Namespace | undefined {
+    return this.#states.keys().find((id) => this.#context.records.slotOf('namespaces', id) === slot)
   }
 
   /** `listener` is called for each that is created or deleted, in the turn of the change. */

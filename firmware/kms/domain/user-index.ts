@@ -19,6 +19,7 @@ export interface HeldUser {
 }
 
 export class UserIndex {
+  readonly #records: Records
   readonly #users = new Map<string, HeldUser>()
   readonly ids = new SortedIds()
   readonly listVersion = new ListVersion()
@@ -26,7 +27,8 @@ export class UserIndex {
   readonly #replaced = new WeakMap<StoredRecord, HeldUser>()
 
   constructor(records: Records) {
-    records.follow('users', (before, after) => this.#applied(before, after))
+    this.#records = records
+    records.follow('users', (before, after, slot) => this.#applied(before, after, slot))
     this.ids.sort()
   }
 
@@ -38,8 +40,10 @@ export class UserIndex {
     return this.#users.size
   }
 
-  #applied(before: StoredRecord | null, after: StoredRecord | null): void {
-    const { id } = decodeUser((after ?? before)!.value)
+  #applied(before: StoredRecord | null, after: StoredRecord | null, slot: bigint): void {
+    const { value } = after ?? before ?? {}
+    const id = value === undefined ? this.#idAt(slot) : decodeUser(value).id
+    if (id === undefined) return
     const held = this.#users.get(id)
     const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
     if (held !== undefined) {
@@ -54,6 +58,10 @@ export class UserIndex {
     this.#users.set(id, next)
     this.listVersion.toggle(id, next.version)
     if (held === undefined) this.ids.insert(id)
+  }
+
+  #idAt(slot: bigint): string | undefined {
+    return this.#users.keys().find((id) => this.#records.slotOf('users', id) === slot)
   }
 }
 
