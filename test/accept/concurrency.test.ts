@@ -12,6 +12,8 @@ const RUN_MS = 30_000
 const RUN_MS_MORE_MAX = 120_000 // where little was signed by then
 const SETTLE_MS_MAX = 60_000 // for what is under way when the time is over
 const CONTESTED = 12
+const LOCK_AFTER_MS_MIN = 300
+const LOCK_AFTER_MS_MAX = 3000
 const LOCKED_WAIT_MS = 50 // 64 clients that ask without pause would mostly measure how fast 412 is
 const SIGNED_MIN = 100 // on a slow machine; less would show nothing
 const SEED = Number(process.env.ACCEPT_SEED ?? Date.now() % 0x7fffffff)
@@ -178,8 +180,9 @@ describe('concurrency', () => {
 
     let locks = 0
     const locking = async () => {
+      const random = randomOf(SEED + CLIENTS)
       while (Date.now() < deadline - 5000) {
-        await delay(4000)
+        await delay(LOCK_AFTER_MS_MIN + random(LOCK_AFTER_MS_MAX - LOCK_AFTER_MS_MIN)) // each meets other requests half way
         if (await ask('lock', [204], appliance.call('POST', '/lock', { as: ADMIN }))) locks++
         await delay(200)
         await ask('unlock', [204], appliance.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
