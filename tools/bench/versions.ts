@@ -84,7 +84,8 @@ async function compare(before: string, pairs: number, rounds: number, seconds: n
     const rounded = new Map<string, Round[]>()
     const memories: Record<Side, number>[] = []
     for (let pair = 0; pair < pairs; pair++) {
-      const { measured, residentMibs } = await comparePair(directory, node, rounds, seconds)
+      const order = pair % 2 === 0 ? SIDES : SIDES.toReversed()
+      const { measured, residentMibs } = await comparePair(directory, node, order, rounds, seconds)
       for (const [what, more] of measured) rounded.set(what, [...(rounded.get(what) ?? []), ...more])
       memories.push(residentMibs)
     }
@@ -112,31 +113,33 @@ async function compare(before: string, pairs: number, rounds: number, seconds: n
   }
 }
 
-/** New processes of both versions, with new data. */
+/** New processes of both versions, with new data, begun in this order: what is begun first may have it better or worse. */
 async function comparePair(
   directory: string,
   node: string,
+  order: readonly Side[],
   rounds: number,
   seconds: number,
 ): Promise<{ measured: Map<string, Round[]>; residentMibs: Record<Side, number> }> {
-  const started: Server[] = []
+  const started = new Map<Side, Server>()
   const data = mkdtempSync(join(directory, 'data-'))
   try {
-    started.push(await startFilled(directory, data, 'now'), await startFilled(directory, data, 'before', node))
-    const servers = { now: started[0]!, before: started[1]! }
+    for (const side of order)
+      started.set(side, await startFilled(directory, data, side, side === 'before' ? node : undefined))
+    const servers = { now: started.get('now')!, before: started.get('before')! }
     const measured = new Map<string, Round[]>()
     // Of all kinds before any is measured: code that has seen one kind alone is compiled for that, which no server stays at.
-    for (const key of KEYS) for (const side of SIDES) await warmUp(servers[side], key, directory)
+    for (const key of KEYS) for (const side of order) await warmUp(servers[side], key, directory)
     for (const key of KEYS) {
       const signing = (server: Server) => load(server, key, CONNECTIONS, seconds, directory)
       measured.set(`signatures, ${key.id}`, await measure(servers, rounds, signing))
     }
-    for (const side of SIDES) await createKeys(servers[side])
+    for (const side of order) await createKeys(servers[side])
     measured.set('new keys, ed25519', await measure(servers, rounds, createKeys))
     const memory = (side: Side) => servers[side].processes.reduce((sum, pid) => sum + residentMib(pid), 0)
     return { measured, residentMibs: { now: memory('now'), before: memory('before') } }
   } finally {
-    await Promise.all(started.map((server) => server.stop()))
+    await Promise.all(started.values().map((server) => server.stop()))
     rmSync(data, { recursive: true })
   }
 }
