@@ -93,6 +93,10 @@ export interface Made {
   replacement: Replacement
 }
 
+/** Collections of which a row that could not be opened was replaced. */
+export const damagedIn = (made: readonly Made[]): ReadonlySet<string> =>
+  new Set(made.filter(({ replacement: { before } }) => before?.record === null).map(({ collection }) => collection))
+
 export interface VaultParts {
   store: StoreFile
   tables: ReadonlyMap<string, CollectionTable>
@@ -146,7 +150,7 @@ export function createVaultCopy(parts: VaultParts): VaultCopy {
 
   /** What is left of a set once a damaged row was taken from it is no set that others know. */
   function expectNoDamage(made: readonly Made[]): void {
-    if (!made.some(({ replacement: { before } }) => before?.record === null)) return
+    if (damagedIn(made).size === 0) return
     inspection.noteDamage()
     throw new CofferError('busy', 'A stored record is damaged and comes from the others first, try again')
   }

@@ -10,7 +10,7 @@ import { type Head, openHead, setOf } from './head.ts'
 import { createInspection } from './inspection.ts'
 import { databaseOf } from './sqlite/file.ts'
 import type { Decision, RecordStore, StoreFile } from './store.ts'
-import { createVaultCopy, type Made, type VaultCopy } from './vault-copy.ts'
+import { createVaultCopy, damagedIn, type Made, type VaultCopy } from './vault-copy.ts'
 
 const BATCH_BYTES = 100 * 1024 // of values in one transaction: bounds the time that everything else waits
 const BATCH_ROWS = 500 // of all of its changes
@@ -168,10 +168,6 @@ export const holdsRecords = (store: StoreFile, collections: readonly string[]): 
     collections.some((collection) => database.prepare(`SELECT 1 FROM "${collection}" LIMIT 1`).get() !== undefined),
   )
 }
-
-/** Collections of which a row that could not be opened was replaced. */
-const damagedIn = (made: readonly Made[]): ReadonlySet<string> =>
-  new Set(made.filter(({ replacement: { before } }) => before?.record === null).map(({ collection }) => collection))
 
 function refusable<T>(act: () => T): T | Error {
   try {
