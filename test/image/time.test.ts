@@ -37,7 +37,7 @@ async function serveTime(t: TestContext): Promise<Socket | null> {
 
 test('the clock follows the time server that is set, and not the time that was set before', onMachines(), async (t) => {
   if ((await serveTime(t)) === null) return t.skip('the port of NTP is reserved: to run this, be root')
-  const device = await boot(t, await buildImage(), { isolated: false })
+  const device = await boot(t, await buildImage(), { isolated: false, cores: 1 })
   await device.answers()
   await provision(device)
   const as = ADMIN

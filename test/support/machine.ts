@@ -18,6 +18,7 @@ const LOGS = join(import.meta.dirname, '../../dist/test-image/logs')
 const TEST_MS_MAX = 3_600_000 // some do in a minute what takes many on a busy computer
 const ATTEMPT_EVERY_MS = 50
 const ATTEMPT_MS = 5000
+const INSTRUCTION = /\b(?:RIP|PC)=.*/g // of each processor, with its flags and whether it waits
 
 /** Options of a test file's tests: `test(name, onMachines(), ...)`. Without QEMU they are skipped, in CI they fail. */
 export function onMachines(architecture: Architecture = 'x64'): { timeout: number; skip: string | false } {
@@ -65,7 +66,8 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   })
   const log = logPath(t)
   t.after(async () => {
-    const processors = (t as { passed?: boolean }).passed || !machine.running() ? '' : await machine.processors()
+    const over = (t as { passed?: boolean }).passed || !machine.running()
+    const processors = over ? '' : await machine.processors().catch(String)
     await machine.kill()
     writeFileSync(log, machine.output() + processors)
     if (processors !== '') t.diagnostic(processors)
@@ -96,14 +98,18 @@ export function clientAt(port: number, host = '127.0.0.1'): Pick<Appliance, 'cal
 
 /** Asks one request at a time, and none before `mayAsk`. Fails at once when the machine ends. */
 export async function untilAlive(
-  { call, running, output }: Pick<Appliance, 'call' | 'running' | 'output'>,
+  { call, running, output, processors }: Pick<Appliance, 'call' | 'running' | 'output' | 'processors'>,
   mayAsk = () => true,
 ): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   const tail = () => `the console's end:\n${output().slice(-4000)}`
   for (;;) {
     assert.ok(running(), `the machine ended before it answered; ${tail()}`)
-    assert.ok(performance.now() < deadline, `no answer in ${PATIENCE_MS} ms; ${tail()}`)
+    if (performance.now() > deadline) {
+      const registers = await processors().catch(String)
+      const where = registers.match(INSTRUCTION)?.join('\n') ?? registers
+      assert.fail(`no answer in ${PATIENCE_MS} ms; its processors:\n${where}\n${tail()}`)
+    }
     if (mayAsk()) {
       const reply = await call('GET', '/health/alive', { timeoutMs: ATTEMPT_MS }).catch(() => null) // not yet
       if (reply !== null) return

@@ -139,18 +139,21 @@ async function* printed(child: ChildProcess): AsyncIterable<string> {
   if (complaints !== '') yield complaints
 }
 
+const MONITOR_MS_MAX = 60_000
 const VECTOR_REGISTERS = /^(?:FPR|XMM|YMM|ZMM|Opmask|Q)\d.*\r?\n/gm
 
 /** A command for people, by the QEMU Machine Protocol (QMP): a greeting, then an answer to each line, events among them. */
 async function askMonitor(path: string, command: string): Promise<string> {
   const socket = connect(path)
+  const lines = createInterface(socket)
+  socket.setTimeout(MONITOR_MS_MAX, () => lines.close())
   try {
     for (const line of [
       { execute: 'qmp_capabilities' },
       { execute: 'human-monitor-command', arguments: { 'command-line': command }, id: 'answer' },
     ])
       socket.write(`${JSON.stringify(line)}\n`)
-    for await (const line of createInterface(socket)) {
+    for await (const line of lines) {
       const message = JSON.parse(line) as { id?: string; return?: unknown }
       if (message.id === 'answer') return String(message.return)
     }
