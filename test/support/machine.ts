@@ -49,7 +49,8 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
  * failed, what its processors were doing at the end.
  *
  * Tests of starts, signatures, the contract, confinement and power cuts have two cores. Where versions, keys and their order
- * matter there is one, as the smallest devices have: two emulated ones wait for each other for a seventh of the time.
+ * or the clock matter there is one, as the smallest devices have: two emulated ones wait for each other for a seventh of the
+ * time.
  */
 export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
   const { disk, firmware = 'direct', ...rest } = options
@@ -66,8 +67,7 @@ export async function boot(t: TestContext, image: Image, options: BootOptions = 
   })
   const log = logPath(t)
   t.after(async () => {
-    const over = (t as { passed?: boolean }).passed || !machine.running()
-    const processors = over ? '' : await machine.processors().catch(String)
+    const processors = (t as { passed?: boolean }).passed || !machine.running() ? '' : await machine.processors()
     await machine.kill()
     writeFileSync(log, machine.output() + processors)
     if (processors !== '') t.diagnostic(processors)
@@ -106,7 +106,7 @@ export async function untilAlive(
   for (;;) {
     assert.ok(running(), `the machine ended before it answered; ${tail()}`)
     if (performance.now() > deadline) {
-      const registers = await processors().catch(String)
+      const registers = await processors()
       const where = registers.match(INSTRUCTION)?.join('\n') ?? registers
       assert.fail(`no answer in ${PATIENCE_MS} ms; its processors:\n${where}\n${tail()}`)
     }

@@ -39,7 +39,7 @@ export interface Machine extends Console {
   running(): boolean
   /** Has QEMU's monitor do something, as people would ask it to. Not of a machine in the foreground. */
   command(text: string): Promise<string>
-  /** Where each processor is, as its registers say. */
+  /** Where each processor is, as its registers say; when QEMU does not tell, why. Never rejects. */
   processors(): Promise<string>
   /** Resolves with QEMU's exit code; null when it was killed. */
   readonly ended: Promise<number | null>
@@ -119,7 +119,7 @@ function startQemu(hardware: Hardware, monitor: string | null, cleanUp: () => vo
     portTo: (guest) => ports.get(guest)!,
     running: () => running,
     command,
-    processors: async () => (await command('info registers -a')).replaceAll(VECTOR_REGISTERS, ''),
+    processors: async () => (await command('info registers -a').catch(String)).replaceAll(VECTOR_REGISTERS, ''),
     ended,
     kill: async () => {
       if (running) child.kill('SIGKILL')
