@@ -10,6 +10,33 @@ export function copySecret(secret: Uint8Array): Uint8Array<ArrayBuffer> {
   return copy
 }
 
+const SHARED_BYTES = 8192
+const TRANSIENT_BYTES_MAX = 256
+
+let shared = new ArrayBuffer(0)
+let sharedUsed = 0
+
+/**
+ * The same for what does not outlive an operation: many of these share one buffer, for to make and free one for each takes
+ * longer than what is done with it. Who keeps such a secret copies it, and none is given to another thread by its buffer.
+ */
+export function transientSecret(length: number): Uint8Array<ArrayBuffer> {
+  if (length > TRANSIENT_BYTES_MAX) return newSecret(length)
+  if (sharedUsed + length > shared.byteLength) {
+    shared = new ArrayBuffer(SHARED_BYTES)
+    sharedUsed = 0
+  }
+  const bytes = new Uint8Array(shared, sharedUsed, length)
+  sharedUsed += length
+  return bytes
+}
+
+export function copyTransient(secret: Uint8Array): Uint8Array<ArrayBuffer> {
+  const copy = transientSecret(secret.length)
+  copy.set(secret)
+  return copy
+}
+
 export const ownsMemory = (bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> =>
   bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength
 
@@ -34,5 +61,5 @@ export function wipeIn(value: unknown): void {
 /** Wipes. Memory of its own is given back at once, the array is empty then: to leave it to the collector costs more. */
 export function wipeAndFree(bytes: Uint8Array): void {
   wipe(bytes)
-  if (ownsMemory(bytes)) bytes.buffer.transfer(0)
+  if (bytes.length > 0 && ownsMemory(bytes)) bytes.buffer.transfer(0)
 }

@@ -17,7 +17,7 @@ import type { Random } from '../random.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from '../types.ts'
 
 export interface OpenedCurveKey {
-  /** The caller owns the signature; throws CofferError `invalid` for a mode or a length that does not fit. */
+  /** The signature is transient, and the caller's; throws CofferError `invalid` for a mode or a length that does not fit. */
   sign(mode: SignMode, message: Uint8Array): Uint8Array
   wipe(): void
 }

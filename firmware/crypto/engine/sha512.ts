@@ -3,7 +3,7 @@
  * FIPS 198-1 (RFC 2104). For secrets: nothing stays in its memory.
  */
 
-import { newSecret, wipe } from '../../base/secret.ts'
+import { transientSecret, wipe } from '../../base/secret.ts'
 import { balance, defineConstantsDefect } from './constants.ts'
 import { Fault } from './fault.ts'
 import { type Code, i8x16, i32, i64, type Local, repeatWhile, v128, WasmModule } from './wasm.ts'
@@ -12,7 +12,7 @@ const BLOCK_BYTES = 128
 const DIGEST_BYTES = 64
 const ROUNDS = 80
 
-/** The hash of the parts, one after the other. */
+/** The hash of the parts, one after the other; transient. */
 export function sha512(...parts: Uint8Array[]): Uint8Array {
   opened ??= open()
   try {
@@ -108,7 +108,7 @@ function hash({ compress, memory, view }: Opened, parts: readonly Uint8Array[]):
   view.setUint32(padded - 8, Math.floor(length / 2 ** 29))
   view.setUint32(padded - 4, (length << 3) >>> 0)
   compress.blocks(MESSAGE, blocks)
-  const digest = newSecret(DIGEST_BYTES)
+  const digest = transientSecret(DIGEST_BYTES)
   for (let i = 0; i < DIGEST_BYTES; i++) digest[i] = memory[STATE + (i ^ 7)]! // words in the memory start with their last byte
   return digest
 }

@@ -1,7 +1,7 @@
 /** Slow and secret operations in worker threads, behind the `CryptoPool` interface. */
 
 import { availableParallelism, totalmem } from 'node:os'
-import { copySecret as copy } from '../../base/secret.ts'
+import { copyTransient as copy } from '../../base/secret.ts'
 import type { CryptoPool, KeyHandle, KeyPair } from '../types.ts'
 import type { Task } from './messages.ts'
 import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'

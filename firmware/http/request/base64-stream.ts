@@ -1,6 +1,6 @@
 /** Base64 that arrives in pieces, decoded into bytes as it comes. RFC 4648 section 4; contract section 1.1. */
 
-import { copySecret, newSecret, wipeAndFree } from '../../base/secret.ts'
+import { copySecret, newSecret, transientSecret, wipeAndFree } from '../../base/secret.ts'
 
 const NO_DIGIT = 64
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT)
@@ -12,11 +12,13 @@ const LF = 0x0a
 const GROUP_CHARACTERS = 4
 const GROUP_BYTES = 3
 
+const NOTHING = newSecret(0)
+
 const SHORT_BYTES_MAX = 4096 // not worth a copy of the right length
 
 /** With padding; unused bits of the last character are ignored, LF characters too (contract 1.1). */
 export class Base64Stream {
-  #bytes = newSecret(0)
+  #bytes = NOTHING
   #length = 0
   /** Of the group that has begun: how many characters, their bits, and how many of them are padding. */
   #characters = 0
@@ -72,7 +74,7 @@ export class Base64Stream {
   /** May be called again: whoever reads a body wipes it, too, when it is refused for its end. */
   wipe(): void {
     wipeAndFree(this.#bytes)
-    this.#bytes = newSecret(0)
+    this.#bytes = NOTHING
     this.#length = 0
   }
 
@@ -99,7 +101,7 @@ export class Base64Stream {
   #makeRoom(bytes: number): void {
     const needed = this.#length + bytes
     if (needed <= this.#bytes.length) return
-    const larger = newSecret(this.#length === 0 ? needed : Math.max(needed, 2 * this.#bytes.length))
+    const larger = transientSecret(this.#length === 0 ? needed : Math.max(needed, 2 * this.#bytes.length))
     larger.set(this.#bytes.subarray(0, this.#length))
     wipeAndFree(this.#bytes)
     this.#bytes = larger

@@ -1,6 +1,6 @@
 /** ECDSA (FIPS 186-5 6.4.1): nonces hedged, signatures in DER (RFC 3279 2.2.3). */
 
-import { newSecret, wipe } from '../../../base/secret.ts'
+import { copySecret, transientSecret, wipe } from '../../../base/secret.ts'
 import type { Random } from '../../random.ts'
 import { hmacSha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
@@ -9,7 +9,7 @@ import { isZero } from './masks.ts'
 /** Scalars are drawn this much longer than the order, so that reduction has no bias. FIPS 186-5 A.2.1 wants eight. */
 export const EXTRA_BYTES = 16
 
-/** DER; `digest` is as long as the scalar or shorter. s is not normalised, as the contract says. */
+/** DER, transient; `digest` is as long as the scalar or shorter. s is not normalised, as the contract says. */
 export function signEcdsa(base: BasePoint, digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
   for (;;) {
     const nonce = hedgedNonce(digest, secret, random)
@@ -54,7 +54,9 @@ export function randomScalar(base: BasePoint, random: Random): Uint8Array {
   try {
     const scalar = base.use(() => base.reduce(seed))
     if (isZero(scalar)) throw new Error('The random generator is broken')
-    return scalar
+    const kept = copySecret(scalar)
+    wipe(scalar)
+    return kept
   } finally {
     wipe(seed)
   }
@@ -67,7 +69,7 @@ const ZERO = new Uint8Array(1)
  * they are, and still unknown and never the same for two digests should the random generator fail.
  */
 function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Uint8Array {
-  const nonce = newSecret(secret.length + EXTRA_BYTES)
+  const nonce = transientSecret(secret.length + EXTRA_BYTES)
   const fresh = random(secret.length)
   for (let at = 0, block = 0; at < nonce.length; block++) {
     const mac = hmacSha512(secret, Uint8Array.of(block), fresh, digest)
@@ -82,7 +84,7 @@ function hedgedNonce(digest: Uint8Array, secret: Uint8Array, random: Random): Ui
 function encode(r: Uint8Array, s: Uint8Array): Uint8Array {
   const [first, second] = [start(r), start(s)]
   const content = 4 + first.length + second.length
-  const der = new Uint8Array(content + (content < 128 ? 2 : 3))
+  const der = transientSecret(content + (content < 128 ? 2 : 3))
   der.set(content < 128 ? [0x30, content] : [0x30, 0x81, content])
   let at = der.length - content
   for (const integer of [first, second]) {

@@ -1,12 +1,13 @@
 /** Ed25519: RFC 8032 section 5.1. Its numbers are little-endian. */
 
-import { wipe } from '../../../base/secret.ts'
+import { transientSecret, wipe } from '../../../base/secret.ts'
 import { expectConstants, sha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
 import { Kept } from './kept.ts'
 
 export interface Ed25519Key {
   readonly publicKey: Uint8Array
+  /** Transient. */
   sign(message: Uint8Array): Uint8Array
   wipe(): void
 }
@@ -23,7 +24,7 @@ export function openEd25519(base: BasePoint, seed: Uint8Array): Ed25519Key {
     const reduced = base.reduce(scalar)
     const point = encodedMultiple(base, reduced)
     wipe(reduced)
-    return point
+    return Uint8Array.from(point)
   })
   const key = new Kept(hash, publicKey)
   wipe(hash)
@@ -39,10 +40,12 @@ const BYTES = 32
 /** `key`: the scalar, big-endian, the prefix, and the public key. */
 function sign(base: BasePoint, key: Uint8Array, message: Uint8Array): Uint8Array {
   const [scalar, prefix, publicKey] = [0, 1, 2].map((part) => key.subarray(part * BYTES, (part + 1) * BYTES)) as Three
-  const [nonceHash, signature] = [sha512(prefix, message).reverse(), new Uint8Array(2 * BYTES)]
+  const nonceHash = sha512(prefix, message).reverse()
   const r = base.reduce(nonceHash)
-  signature.set(encodedMultiple(base, r))
-  const k = base.reduce(sha512(signature.subarray(0, BYTES), publicKey, message).reverse())
+  const point = encodedMultiple(base, r)
+  const k = base.reduce(sha512(point, publicKey, message).reverse())
+  const signature = transientSecret(2 * BYTES)
+  signature.set(point)
   signature.set(base.multiplyAdd(k, scalar, r).reverse(), BYTES)
   wipe(nonceHash, r)
   expectConstants()

@@ -3,7 +3,7 @@
  * of limbs. README.md explains the numbers; here is the memory they live in.
  */
 
-import { copySecret, wipe } from '../../../base/secret.ts'
+import { newSecret, transientSecret, wipe } from '../../../base/secret.ts'
 import type { Pair } from '../engine.ts'
 import type { WasmExports } from '../wasm.ts'
 import { byteLimbs } from './bytes-code.ts'
@@ -158,7 +158,7 @@ export class Field {
   /** The last `length` bytes of a b + c in one lane; a, b and c are from zero up. */
   product(a: Slot, b: Slot, c: Slot, lane: 0 | 1, length: number): Uint8Array {
     this.code.product(this.at(a), this.at(b), this.at(c))
-    return this.leave(this.layout.wide, lane, 2 * this.limbs, length)
+    return this.leave(this.layout.wide, lane, 2 * this.limbs, newSecret(length))
   }
 
   /** base^exponents[lane]; time and addresses depend on the exponents' lengths only. */
@@ -238,7 +238,12 @@ export class Field {
 
   /** Of a canonical number. */
   getBytes(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
-    return this.leave(slot, lane, this.limbs, length)
+    return this.leave(slot, lane, this.limbs, newSecret(length))
+  }
+
+  /** The same, for what does not outlive the operation. */
+  getTransient(slot: Slot, lane: 0 | 1, length: number): Uint8Array {
+    return this.leave(slot, lane, this.limbs, transientSecret(length))
   }
 
   /** Big-endian bytes to so many limbs of these lanes, from a position on. What the limbs cannot hold is left out. */
@@ -255,11 +260,13 @@ export class Field {
     this.bytes.fill(0, from + count, end)
   }
 
-  /** The other way, the last `length` bytes: of a canonical number, or of limbs from zero up. */
-  leave(from: Slot, lane: 0 | 1, limbs: number, length: number): Uint8Array {
+  /** The other way, as many of the last bytes as there is room for: of a canonical number, or of limbs from zero up. */
+  leave(from: Slot, lane: 0 | 1, limbs: number, room: Uint8Array): Uint8Array {
     const to = this.layout.bytes * LIMB_BYTES
     this.code.leave(to, this.at(from) + lane * LANE_BYTES, limbs)
-    return copySecret(this.bytes.subarray(to, to + length)).reverse()
+    const last = to + room.length - 1
+    for (let i = 0; i < room.length; i++) room[i] = this.bytes[last - i]!
+    return room
   }
 
   #write(at: number, lane: 0 | 1, limbs: Float64Array): void {

@@ -1,10 +1,10 @@
 /** Choices among secret bytes that take the same instructions for every value. */
 
-import { newSecret } from '../../../base/secret.ts'
+import { transientSecret } from '../../../base/secret.ts'
 
-/** a if `first` is 1, b if it is 0. */
+/** a if `first` is 1, b if it is 0; transient. */
 export function select(first: number, a: Uint8Array, b: Uint8Array): Uint8Array {
-  const result = newSecret(b.length)
+  const result = transientSecret(b.length)
   for (let i = 0; i < b.length; i++) result[i] = b[i]! ^ ((b[i]! ^ a[i]!) & -first)
   return result
 }
