@@ -48,6 +48,7 @@ function commandOf(platform: Platform, running: Running): Command {
   const { launcher, heapMegabytes, makeDirectory } = platform.chat!
   makeDirectory()
   return {
+    serves: 'chat',
     launcher,
     program: chatProgramOf(running.program),
     readable: running.readable,

@@ -179,6 +179,7 @@ function createAnnouncement(print: (text: string) => void): (running: Running) =
 }
 
 const commandOf = ({ launcher, settings, heapMegabytes }: Platform, { program, readable }: Running): Command => ({
+  serves: 'firmware',
   launcher,
   program,
   readable,

@@ -16,6 +16,7 @@ const MEGABYTE = 1024 * 1024
 /** It waits for its start message and has no store until then. */
 export const launchFirmware = (): Early =>
   launchEarly({
+    serves: 'firmware',
     launcher: launcherFor(FIRMWARE_ID),
     ...ownFirmware(),
     storeDirectory: STORE,

@@ -10,10 +10,11 @@ import { availableParallelism } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { LINK_DESCRIPTOR } from '../../firmware/channel/channel.ts'
 
-// Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold.
+// Of the heap, where new objects are made. The larger, the fewer times the collector copies what requests under way hold, and
+// three times as much is taken: the firmware's is what its bound on memory leaves room for. V8 rounds up to a power of two.
 const NURSERY_SHARE = 1 / 32
 const NURSERY_MEGABYTES_MIN = 4
-const NURSERY_MEGABYTES_MAX = 16
+const NURSERY_MEGABYTES_MAX = { firmware: 8, chat: 16 }
 
 // Those that collect garbage and compile beside the others: as many as cores they do not need to share.
 const V8_THREADS = Math.min(Math.max(availableParallelism() - 1, 1), 4)
@@ -29,6 +30,7 @@ export const FIRMWARE_ENVIRONMENT = {
 }
 
 export interface Command {
+  serves: keyof typeof NURSERY_MEGABYTES_MAX
   /** Put in front of everything, e.g. to change the user. */
   launcher: readonly string[]
   /** The file to run. */
@@ -41,7 +43,7 @@ export interface Command {
 }
 
 export function launch(
-  { launcher, program, readable, storeDirectory, heapMegabytes }: Command,
+  { serves, launcher, program, readable, storeDirectory, heapMegabytes }: Command,
   lock: number | null,
 ): ChildProcess {
   const [file, ...parameters] = [
@@ -57,7 +59,7 @@ export function launch(
     `--v8-pool-size=${V8_THREADS}`,
     // With any other flags of V8 than these limits, Node compiles its own modules at each start, instead of taking them
     // from its code cache.
-    ...heapFlags(heapMegabytes),
+    ...heapFlags(serves, heapMegabytes),
     program,
   ]
   return spawn(file!, parameters, {
@@ -73,13 +75,13 @@ export function launch(
 /** Our end of its pipe to the chat, or to the firmware. */
 export const linkOf = (process: ChildProcess): Duplex => process.stdio.at(LINK_DESCRIPTOR) as Duplex
 
-export const heapFlags = (heapMegabytes: number): string[] => [
+export const heapFlags = (serves: Command['serves'], heapMegabytes: number): string[] => [
   `--max-old-space-size=${heapMegabytes}`,
-  `--max-semi-space-size=${nurseryFor(heapMegabytes)}`,
+  `--max-semi-space-size=${nurseryFor(heapMegabytes, NURSERY_MEGABYTES_MAX[serves])}`,
 ]
 
-const nurseryFor = (heapMegabytes: number): number =>
-  Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), NURSERY_MEGABYTES_MAX))
+const nurseryFor = (heapMegabytes: number, most: number): number =>
+  Math.floor(Math.min(Math.max(heapMegabytes * NURSERY_SHARE, NURSERY_MEGABYTES_MIN), most))
 
 /** One that loads its program while it is still being found out whether it is the one to run. */
 export interface Early {

@@ -26,9 +26,13 @@ export interface Log {
 
 export const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warning: 4, info: 6, debug: 7 } // RFC 3164 section 4.1.1
 
+const PLAIN = /^[ -~]*$/ // what nearly all is
+
 /** Line breaks and other control characters could forge entries; they are escaped. */
 const escapeControls = (text: string): string =>
-  text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  PLAIN.test(text)
+    ? text
+    : text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }

@@ -221,7 +221,14 @@ function stage(t: TestContext, attack: string) {
   const lock = openSync(join(directory, 'lock'), 'a')
   const [lines, crashes]: [string[], string[]] = [[], []]
   const supervisor = createSupervisor({
-    command: () => ({ launcher: [], program, readable: [program], storeDirectory: store, heapMegabytes: 64 }),
+    command: () => ({
+      serves: 'firmware',
+      launcher: [],
+      program,
+      readable: [program],
+      storeDirectory: store,
+      heapMegabytes: 64,
+    }),
     lock,
     startMessage: () => MESSAGES.at(-1) as Extract<ToFirmware, { type: 'start' }>,
     onMessage: (message) => {

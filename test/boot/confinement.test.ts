@@ -64,6 +64,7 @@ async function run(t: TestContext, data: string, source: string, settings = {}):
   platform.slots.choose()
   const child = launch(
     {
+      serves: 'firmware',
       launcher: platform.launcher,
       program,
       readable: [...readable, `${directory}/`, `${ROOT}/firmware/`, `${ROOT}/boot/`],

@@ -48,6 +48,7 @@ function stage(
   const deviceKey = new Uint8Array(32).fill(7)
   const [messages, crashes, lines]: [ToBoot[], string[], string[]] = [[], [], []]
   const command = {
+    serves: 'firmware' as const,
     launcher: [],
     program: join(program, 'firmware.js'),
     readable: [`${program}/`],

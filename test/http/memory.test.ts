@@ -14,7 +14,7 @@ function boundsWith(heapMegabytes: number): { bodies: number; connections: numbe
     import { BODY_LIMITS } from '${import.meta.resolve('../../firmware/http/request/body-rate.ts')}'
     import { LISTENER_LIMITS } from '${import.meta.resolve('../../firmware/http/server/limits.ts')}'
     console.log(JSON.stringify({ bodies: BODY_LIMITS.totalBytesMax, connections: LISTENER_LIMITS.connectionsMax }))`
-  const flags = [...heapFlags(heapMegabytes), '--input-type=module', '--eval', source]
+  const flags = [...heapFlags('firmware', heapMegabytes), '--input-type=module', '--eval', source]
   return JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
 }
 

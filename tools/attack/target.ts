@@ -78,6 +78,7 @@ export async function startTarget(bundle: string, directory: string): Promise<Ta
   let port = 0 // another one after each start
   const supervisor = createSupervisor({
     command: () => ({
+      serves: 'firmware',
       launcher: [],
       program: join(bundle, 'firmware.js'),
       readable: [`${bundle}/`],

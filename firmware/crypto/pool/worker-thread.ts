@@ -39,7 +39,7 @@ export interface Thread {
 
 const OPENED_MAX = 256 // per worker; opening one again costs one read of the store
 const HEAP_MIB_MAX = 128 // tables of every curve take under 20; a runaway worker dies instead of the appliance
-const NURSERY_MIB = 6 // what a signature leaves behind is collected in a tenth of a millisecond, however often
+const NURSERY_MIB = 3 // what a signature leaves behind is collected in a tenth of a millisecond, and stays in a core's cache
 const CLOSE_MS = 500 // to end an operation and wipe; one that takes longer, with the largest primes, is ended without
 
 export function startThread(name: string, entry: URL, start: WorkerStart): Thread {
