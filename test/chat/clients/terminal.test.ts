@@ -26,7 +26,10 @@ async function until(isSo: () => Promise<boolean> | boolean, failure: () => stri
   }
 }
 
-/** A terminal of its own server, which no settings of this machine reach. */
+/**
+ * A terminal of its own server, which no settings of this machine reach. What the client says of errors goes to a file: a thread of
+ * it that fails writes its traceback over the screen, which moves up, and is not drawn again.
+ */
 function terminal(t: TestContext, directory: string, command: string) {
   const place = mkdtempSync(join(tmpdir(), 'coffer-tmux-'))
   const env = {
@@ -39,7 +42,8 @@ function terminal(t: TestContext, directory: string, command: string) {
   }
   const tmux = (...parameters: string[]): string =>
     execFileSync('tmux', ['-S', join(place, 'socket'), '-f', '/dev/null', ...parameters], { encoding: 'utf8', env })
-  tmux('new-session', '-d', '-c', directory, '-x', '150', '-y', '40', `${command}; cat`) // what it ends with stays to be read
+  tmux('new-session', '-d', '-c', directory, '-x', '150', '-y', '40', `${command} 2> errors; cat`) // what it ends with stays to be read
+  const errors = () => readFileSync(join(directory, 'errors'), 'utf8')
   t.after(() => {
     tmux('kill-server')
     rmSync(place, { recursive: true })
@@ -49,10 +53,11 @@ function terminal(t: TestContext, directory: string, command: string) {
     press: (...keys: string[]) => void tmux('send-keys', ...keys),
     type: (text: string) => void tmux('send-keys', '-l', text),
     screen,
+    errors,
     shows: (text: RegExp): Promise<void> =>
       until(
         () => text.test(screen()),
-        () => `the screen does not show ${text}:\n${screen()}`,
+        () => `the screen does not show ${text}:\n${errors()}${screen()}`,
       ),
   }
 }
@@ -84,7 +89,7 @@ test('zulip-term shows, hears and sends; edits, reacts, marks read and opens an 
   writeFileSync(join(directory, 'xdg-open'), '#!/bin/sh\ncp "$1" "$HOME/opened"\n', { mode: 0o700 })
   const command = `${join(dirname(PYTHON), 'zulip-term')} -c ${config}`
   assert.equal((await unread()).content, 'words for her alone')
-  const { press, type, shows, screen } = terminal(t, directory, command)
+  const { press, type, shows, screen, errors } = terminal(t, directory, command)
   const leaveBox = async (): Promise<void> => {
     press('Escape') // with the next key too early it would be one with Alt
     await until(
@@ -163,4 +168,8 @@ test('zulip-term shows, hears and sends; edits, reacts, marks read and opens an 
     () => existsSync(opened) && readFileSync(opened, 'utf8') === file.content,
     () => `it has opened nothing:\n${screen()}`,
   )
+
+  // Two threads of it show who is here, and do not wait for the screen: where the answer comes first, they end. Both write at once.
+  const count = (text: string) => errors().split(text).length - 1
+  assert.equal(count('Exception in thread'), count('assert hasattr(self, "_update_pipe")'), errors())
 })
