@@ -81,6 +81,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.deviceId = deviceIdOf(deviceKey)
     this.#states = new States(log)
     const tolerance = new Tolerance(log)
+    const nowMs = options.nowMs ?? (() => performance.now())
     this.#tolerance = tolerance
     const services: DomainServices = { pool, random, log, clock: this.clock, member: this.deviceId }
     this.#store = new DeviceStore({
@@ -88,6 +89,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       dataDirectory,
       deviceKey,
       nativeBinding: options.nativeBinding,
+      nowMs,
       onDamage: this.#noteDamage,
       tolerance,
       assertOperational: () => this.#sessions.expect(),
@@ -143,7 +145,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       inTurn: (place, task) => this.#derivations.run(place, task),
     })
     this.members = createClustering({
-      ...{ etcd: options.etcd, nowMs: options.nowMs ?? (() => performance.now()) },
+      ...{ etcd: options.etcd, nowMs },
       freeBytes: () => freeBytesBeside(dataDirectory),
       ...{ store: this.#store, configuration: this.configuration, random, pool, log, cost, slot },
       deviceId: this.deviceId,

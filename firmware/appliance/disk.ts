@@ -22,16 +22,19 @@ export interface DiskOptions {
   random: Random
   log: Log
   clock: Clock
+  nowMs: () => number
   onDamage: (message: string) => void
 }
 
 /** Throws `storage`. */
-export function openDisk({ dataDirectory, deviceKey, nativeBinding, random, log, clock, onDamage }: DiskOptions): Disk {
+export function openDisk(options: DiskOptions): Disk {
+  const { dataDirectory, deviceKey, nativeBinding, random, log, clock, onDamage } = options
   if (deviceKey === null) {
     throw new CofferError('storage', 'The device key is missing: nothing can be opened without it')
   }
   const store = openStore({ dataDirectory, deviceKey, ...(nativeBinding === undefined ? {} : { nativeBinding }) })
-  const audit = openAuditLog({ store, deviceKey, random, log, time: () => formatTime(clock.now()) })
+  const time = () => formatTime(clock.now())
+  const audit = openAuditLog({ store, deviceKey, random, log, time, monotonicMs: options.nowMs })
   return { store, device: openDeviceArea(store, deviceKey, random, onDamage), audit }
 }
 

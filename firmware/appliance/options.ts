@@ -55,7 +55,7 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   cluster?: ClusterLink | undefined
   /** Absent where it is alone for ever. */
   etcd?: EtcdService | undefined
-  /** For how long the others have not answered; must never jump. */
+  /** For the budgets of the audit log, and how long the others of a cluster have not answered; must never jump. */
   nowMs?: () => number
   /** Where SQLite's native code lies, when not in its package. */
   nativeBinding?: string

@@ -60,11 +60,12 @@ export interface AuditLogOptions {
   log: Log
   /** Time as it is shown. */
   time: () => string
-  monotonicMs?: () => number
+  /** Must never jump. */
+  monotonicMs: () => number
 }
 
 export function openAuditLog(options: AuditLogOptions): AuditLog {
-  const { store, log, monotonicMs = () => performance.now() } = options
+  const { store, log, monotonicMs } = options
   const blocks = openBlocks(store, options.deviceKey, options.random)
   const seed = deriveSealKey(options.deviceKey, 'coffer audit signature')
   const report = (message: string): void => log.error('general', message)

@@ -254,6 +254,9 @@ test('the lowest role pushes nothing out with what is refused', async (t) => {
   const changes = (await lines(rig, '?limit=1000')).map(({ action }) => action)
   for (let n = 0; n < 1500; n++) assert.equal(await rig.status('GET', '/users', { as: 'metrics' }), 403)
   assert.equal((await lines(rig, '?limit=1000&user=metrics')).length, 100)
+  rig.nowMs += 10_000
+  for (let n = 0; n < 2; n++) assert.equal(await rig.status('GET', '/users', { as: 'metrics' }), 403)
+  assert.equal((await lines(rig, '?limit=1000&user=metrics')).length, 101, 'one more each ten seconds')
   for (let n = 0; n < 1500; n++)
     assert.equal(
       await rig.status('POST', '/keys/nothing/sign', { as: 'operator', json: { mode: 'EdDSA', message: '' } }),

@@ -37,7 +37,7 @@ export class Rig implements Client {
   readonly #passphrases = new Map([['admin', ADMIN]])
   /** Ends everything and removes the store. */
   readonly close: () => Promise<void>
-  readonly #limitClock: { nowMs: number }
+  readonly #monotonic: { nowMs: number }
 
   constructor(
     pool: CryptoPool,
@@ -46,9 +46,9 @@ export class Rig implements Client {
     entries: Entry[],
     dataDirectory: string,
     more: Partial<AppOptions>,
-    limitClock: { nowMs: number },
+    monotonic: { nowMs: number },
   ) {
-    this.#limitClock = limitClock
+    this.#monotonic = monotonic
     this.pool = pool
     this.appliance = appliance
     this.entries = entries
@@ -63,13 +63,13 @@ export class Rig implements Client {
     this.#app = createApp({ appliance, log, info, releaseKey, ...more })
   }
 
-  /** What the clock of the limit on attempts shows. */
+  /** What the clock of the limit on attempts and of the audit log's budgets shows; it stands still until it is set. */
   get nowMs(): number {
-    return this.#limitClock.nowMs
+    return this.#monotonic.nowMs
   }
 
   set nowMs(nowMs: number) {
-    this.#limitClock.nowMs = nowMs
+    this.#monotonic.nowMs = nowMs
   }
 
   async call(method: string, path: string, call: Call = {}): Promise<Reply> {
@@ -128,7 +128,7 @@ export class Rig implements Client {
   }
 }
 
-/** `cluster`, `etcd`, `nowMs`: what an appliance needs that is not alone. */
+/** `cluster`, `etcd`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
 interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs'>> {
   dataDirectory?: string
   /** Of its own, which it closes. */
@@ -144,7 +144,7 @@ export async function makeRig(
   const pool = own ?? (await openPool())
   const entries: Entry[] = []
   const log = createLog('debug', (entry) => entries.push(entry))
-  const limitClock = { nowMs: 0 }
+  const monotonic = { nowMs: 0 }
   const appliance = await openAppliance({
     dataDirectory,
     deviceKey,
@@ -154,10 +154,11 @@ export async function makeRig(
     firstAdministrator: (passphrase, deps) => firstAdministrator(passphrase, { ...deps, passphraseCost: CHEAP }),
     makeTlsIdentity: () => makeTlsIdentity(systemRandom),
     unlockCost: CHEAP,
+    nowMs: () => monotonic.nowMs,
     ...cluster,
-    limiter: createAttemptLimiter(() => limitClock.nowMs),
+    limiter: createAttemptLimiter(() => monotonic.nowMs),
   })
-  return new Rig(pool, appliance, log, entries, dataDirectory, more, limitClock)
+  return new Rig(pool, appliance, log, entries, dataDirectory, more, monotonic)
 }
 
 export const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'coffer-api-'))
