@@ -81,8 +81,8 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.deviceId = deviceIdOf(deviceKey)
     this.#states = new States(log)
     const tolerance = new Tolerance(log)
-    const nowMs = options.nowMs ?? (() => performance.now())
     this.#tolerance = tolerance
+    const nowMs = options.nowMs ?? (() => performance.now())
     const services: DomainServices = { pool, random, log, clock: this.clock, member: this.deviceId }
     this.#store = new DeviceStore({
       ...services,
