@@ -49,8 +49,7 @@ export interface BootOptions extends Omit<MachineOptions, 'disk' | 'firmware'> {
  * failed, what its processors were doing at the end.
  *
  * Tests of starts, signatures, the contract, confinement and power cuts have two cores. Where versions, keys and their order
- * or the clock matter there is one, as the smallest devices have: two emulated ones wait for each other for a seventh of the
- * time.
+ * or the clock matter there is one, as the smallest devices have.
  */
 export async function boot(t: TestContext, image: Image, options: BootOptions = {}): Promise<Appliance> {
   const { disk, firmware = 'direct', ...rest } = options

@@ -114,14 +114,22 @@ const CORES = 2
  */
 const CPU = 'max,la57=off,pku=off,erms=off'
 
+/**
+ * Emulated processors take turns. With a thread for each, QEMU 7.2 goes on executing what the guest has overwritten: it was
+ * translated while another thread replaced it. A kernel that puts a breakpoint into its own code for a moment, as Linux does
+ * at each start, then meets it for ever, with nothing said: one start in some 70 on a busy computer.
+ */
+const TAKING_TURNS = 'tcg,thread=single'
+
 function machine({ architecture, firmware, accelerator }: Hardware): string[] {
+  const by = ['-accel', accelerator === 'tcg' ? TAKING_TURNS : accelerator]
   if (architecture === 'arm64') {
     const cpu = accelerator === 'kvm' ? 'host' : 'cortex-a57' // `max` emulates pointer authentication, at a third of the speed
-    return ['-machine', `virt,accel=${accelerator}`, '-cpu', cpu]
+    return ['-machine', 'virt', ...by, '-cpu', cpu]
   }
   const secure = firmware === 'ovmf-secure'
   return [
-    ...['-machine', `q35,accel=${accelerator}${secure ? ',smm=on' : ''}`, '-cpu', CPU],
+    ...['-machine', `q35${secure ? ',smm=on' : ''}`, ...by, '-cpu', CPU],
     // Only code in system management mode may write the variables; sleep would leave that mode unguarded.
     ...(secure ? ['-global', 'driver=cfi.pflash01,property=secure,value=on', '-global', 'ICH9-LPC.disable_s3=1'] : []),
   ]
