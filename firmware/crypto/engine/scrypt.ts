@@ -10,27 +10,39 @@ const SALSA_BYTES = 64
 const SALSA_DOUBLE_ROUNDS = 4
 const VECTOR_BYTES = 16
 const PAGE_BYTES = 65536
+/** Of the memory of two that are mixed at once: what one takes at the cost of passphrases. */
+const PAIR_BYTES_MAX = 32 * 1024 * 1024
 
 /** Mixes each of the blocks of 128 r bytes, in place. N is a power of two and at least 2. */
 export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   const blockBytes = 2 * SALSA_BYTES * r
-  // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
-  const mixer = moduleFor(Math.ceil((blockBytes * (N + 2)) / PAGE_BYTES))()
-  const memory = new Uint8Array(mixer.memory.buffer)
+  const memoryBytes = blockBytes * (N + 2)
+  const mostLanes = 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
   const words = new Uint32Array(blockBytes / 4)
   const bytes = new Uint8Array(words.buffer)
-  const first = new Uint32Array(mixer.memory.buffer, 0, words.length)
-  const last = new Uint32Array(mixer.memory.buffer, blockBytes * N, words.length)
-  try {
-    for (let at = 0; at < blocks.length; at += blockBytes) {
-      bytes.set(blocks.subarray(at, at + blockBytes))
-      for (let i = 0; i < words.length; i++) first[i] = words[diagonal(i)]!
-      mixer.mix(N, r)
-      for (let i = 0; i < words.length; i++) words[diagonal(i)] = last[i]!
-      blocks.set(bytes, at)
+  for (let at = 0; at < blocks.length; ) {
+    const lanes = Math.min(mostLanes, (blocks.length - at) / blockBytes)
+    // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
+    const mixer = moduleFor(lanes, memoryBytes)()
+    const memory = new Uint8Array(mixer.memory.buffer)
+    try {
+      do {
+        for (let lane = 0; lane < lanes; lane++) {
+          bytes.set(blocks.subarray(at + lane * blockBytes, at + (lane + 1) * blockBytes))
+          const first = new Uint32Array(mixer.memory.buffer, lane * memoryBytes, words.length)
+          for (let i = 0; i < words.length; i++) first[i] = words[diagonal(i)]!
+        }
+        mixer.mix(N, r)
+        for (let lane = 0; lane < lanes; lane++) {
+          const last = new Uint32Array(mixer.memory.buffer, lane * memoryBytes + blockBytes * N, words.length)
+          for (let i = 0; i < words.length; i++) words[diagonal(i)] = last[i]!
+          blocks.set(bytes, at)
+          at += blockBytes
+        }
+      } while (blocks.length - at >= lanes * blockBytes)
+    } finally {
+      wipe(bytes, memory)
     }
-  } finally {
-    wipe(bytes, memory)
   }
 }
 
@@ -39,81 +51,107 @@ const diagonal = (i: number): number => (i & ~15) | ((4 * ((i >> 2) & 3) + 5 * (
 
 interface Mixer {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** The block at 0; the result is at the end of the N blocks that begin there. */
+  /** The block at the start of each lane's memory; the result is at the end of the N blocks that begin there. */
   mix(N: number, r: number): void
 }
 
-const modules = new Map<number, () => Mixer>()
+const modules = new Map<string, () => Mixer>()
 
 /** There are as many as there are costs in use: two. */
-function moduleFor(pages: number): () => Mixer {
-  const known = modules.get(pages)
+function moduleFor(lanes: number, laneBytes: number): () => Mixer {
+  const name = `${lanes} of ${laneBytes}`
+  const known = modules.get(name)
   if (known !== undefined) return known
-  const module = emit(pages).compile() as unknown as () => Mixer
-  modules.set(pages, module)
+  const module = emit(lanes, laneBytes).compile() as unknown as () => Mixer
+  modules.set(name, module)
   return module
 }
 
-function emit(pages: number): WasmModule {
-  const module = new WasmModule(pages)
+/**
+ * Salsa20 waits for the result before, of one block after the other. Two lanes at once, which do not wait for each other,
+ * take hardly longer than one.
+ */
+function emit(lanes: number, laneBytes: number): WasmModule {
+  const module = new WasmModule(Math.ceil((lanes * laneBytes) / PAGE_BYTES))
+  const perLane = <T>(make: (lane: number) => T): T[] => Array.from({ length: lanes }, (_, lane) => make(lane))
 
-  // scryptBlockMix of the block at `from`, or of that one xor another, to another place
-  const define = (name: string, isMasked: boolean) =>
-    module.define(name, ['i32', 'i32', 'i32', 'i32'], [], ([from, mask, to, halfBytes], local) => {
-      const x = Array.from({ length: 4 }, () => local('v128')) as Four
-      const start = Array.from({ length: 4 }, () => local('v128'))
-      const [sum, end, ahead] = [local('v128'), local('i32'), local('i32')]
-      const load = (k: number, offset: Code | Local = from!, other: Code | Local = mask!): Code => {
-        const vector = v128.load(offset, VECTOR_BYTES * k)
-        return isMasked ? v128.xor(vector, v128.load(other, VECTOR_BYTES * k)) : vector
+  // scryptBlockMix of the block at `from`, or of that one xor another, to another place. Addresses are of the first lane; of
+  // the blocks for the xor there is one for each lane, an address within its memory.
+  const define = (name: string, isMasked: boolean) => {
+    const parameters = ['i32', 'i32', 'i32', ...perLane(() => 'i32' as const)] as const
+    return module.define(name, parameters, [], ([from, to, halfBytes, ...masks], local) => {
+      const state = perLane(() => Array.from({ length: 4 }, () => local('v128')) as Four)
+      const start = perLane(() => Array.from({ length: 4 }, () => local('v128')))
+      const sums = perLane(() => local('v128'))
+      const [end, ahead] = [local('i32'), local('i32')]
+      const load = (lane: number, k: number, further: Code | null = null): Code => {
+        const at = (place: Local) => (further === null ? place : i32.add(place, further))
+        const offset = lane * laneBytes + VECTOR_BYTES * k
+        const vector = v128.load(at(from!), offset)
+        return isMasked ? v128.xor(vector, v128.load(at(masks[lane]!), offset)) : vector
       }
       const salsa = (half: number, place: Code | Local): Code[] => [
-        ...x.map((vector, k) => vector.set(v128.xor(vector, load(4 * half + k)))),
-        ...x.map((vector, k) => start[k]!.set(vector)),
-        ...Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sum)).flat(),
-        ...x.map((vector, k) => vector.set(i32x4.add(vector, start[k]!))),
-        ...x.map((vector, k) => v128.store(place, vector, VECTOR_BYTES * k)),
+        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(v128.xor(vector, load(lane, 4 * half + k))))),
+        ...inTurn(state, (x, lane) => x.map((vector, k) => start[lane]![k]!.set(vector))),
+        ...inTurn(state, (x, lane) =>
+          Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sums[lane]!)).flat(),
+        ),
+        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(i32x4.add(vector, start[lane]![k]!)))),
+        ...inTurn(state, (x, lane) =>
+          x.map((vector, k) => v128.store(place, vector, lane * laneBytes + VECTOR_BYTES * k)),
+        ),
       ]
       return [
         ahead.set(i32.sub(i32.mul(halfBytes!, 2), SALSA_BYTES)),
-        ...x.map((vector, k) => vector.set(load(k, i32.add(from!, ahead), i32.add(mask!, ahead)))),
+        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(load(lane, k, ahead.get)))),
         end.set(i32.add(to!, halfBytes!)),
         repeatWhile(
           [
             ...salsa(0, to!),
             ...salsa(1, i32.add(to!, halfBytes!)),
             from!.set(i32.add(from!, 2 * SALSA_BYTES)),
-            mask!.set(i32.add(mask!, 2 * SALSA_BYTES)),
+            ...masks.map((mask) => mask.set(i32.add(mask, 2 * SALSA_BYTES))),
             to!.set(i32.add(to!, SALSA_BYTES)),
           ],
           i32.ne(to!, end),
         ),
       ]
     })
+  }
   const mixBlock = define('mixBlock', false)
   const mixMasked = define('mixMasked', true)
 
   module.define('mix', ['i32', 'i32'], [], ([N, r], local) => {
     const [at, end, halfBytes, blockBytes, turns] = ['i32', 'i32', 'i32', 'i32', 'i32'].map(() => local('i32')) as Five
-    const chosen = (place: Code): Code =>
-      i32.mul(i32.and(i32.load(i32.add(place, i32.sub(blockBytes, SALSA_BYTES))), i32.sub(N!, 1)), blockBytes)
+    const chosen = (place: Code): Code[] =>
+      perLane((lane) => {
+        const word = i32.load(i32.add(place, i32.sub(blockBytes, SALSA_BYTES)), lane * laneBytes)
+        return i32.mul(i32.and(word, i32.sub(N!, 1)), blockBytes)
+      })
+    const none = perLane(() => 0)
     const next = i32.add(end, blockBytes)
     return [
       halfBytes.set(i32.mul(r!, SALSA_BYTES)),
       blockBytes.set(i32.mul(halfBytes, 2)),
       end.set(i32.mul(N!, blockBytes)),
       repeatWhile(
-        [mixBlock(at, 0, i32.add(at, blockBytes), halfBytes), at.set(i32.add(at, blockBytes))],
+        [mixBlock(at, i32.add(at, blockBytes), halfBytes, ...none), at.set(i32.add(at, blockBytes))],
         i32.ne(at, end),
       ),
       turns.set(i32.shrU(N!, 1)),
       repeatWhile(
-        [mixMasked(end, chosen(end.get), next, halfBytes), mixMasked(next, chosen(next), end, halfBytes)],
+        [mixMasked(end, next, halfBytes, ...chosen(end.get)), mixMasked(next, end, halfBytes, ...chosen(next))],
         turns.tee(i32.sub(turns, 1)),
       ),
     ]
   })
   return module
+}
+
+/** Code of each lane, one instruction of each after the other, so that a processor has both at hand. */
+function inTurn<T>(lanes: readonly T[], codeOf: (of: T, lane: number) => Code[]): Code[] {
+  const codes = lanes.map(codeOf)
+  return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
 }
 
 type Four = [Local, Local, Local, Local]
