@@ -20,6 +20,8 @@ const KEYS = 10_000
 const CERTIFICATE_BYTES = 208 * 1024 // of every tenth key
 const BACKUP_MIB_MIN = 200
 const HEADROOM_MIB = 160 // what the heaps of all threads may still grow by; the whole backup has no room in it
+const WARM = 2000 // signatures
+const PAUSE_MS = 5 // after each further one: that they go on is to be seen, not how many there are
 const ADMIN = credentialsOf('admin')
 const SETTINGS = { COFFER_LOG: 'warning' }
 const MIB = 1024 * 1024
@@ -38,7 +40,7 @@ test(`${KEYS} keys are saved in bounded memory while keys are used, and restored
   await expect(204, coffer.call('POST', '/unlock', { json: { passphrase: UNLOCK } }))
 
   const signing = startSigning(t, coffer)
-  await signing.until(2000) // so that the workers run, and are warm
+  await signing.until(WARM) // so that the workers run, and are warm
   limitMemory(await coffer.firmwarePid())
   const signedBefore = signing.count
   assert.ok((await download(coffer, 'nethsm')).length > BACKUP_MIB_MIN * MIB)
@@ -91,7 +93,7 @@ async function sign(coffer: Coffer, agent: Agent, id: string): Promise<void> {
   assert.equal(status, 200, text())
 }
 
-/** Two clients that sign with many keys as fast as they are answered, until the test ends. */
+/** Two clients that sign with many keys, each a while after the answer before, until the test ends. */
 function startSigning(t: TestContext, coffer: Coffer) {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false })
   const signing = {
@@ -112,6 +114,7 @@ function startSigning(t: TestContext, coffer: Coffer) {
     for (let n = offset; running; n += 24) {
       await sign(coffer, agent, `key-${n % (KEYS - (KEYS % 12))}`).catch(() => signing.failed++)
       signing.count++
+      if (signing.count > WARM) await wait(PAUSE_MS)
     }
   }
   const clients = Promise.all([client(0), client(12)]) // neither Generic nor of the namespace

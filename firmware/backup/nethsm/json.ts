@@ -145,6 +145,9 @@ const ENCODED_BYTES = Uint8Array.from({ length: 256 }, (_, byte) =>
   LONG.has(byte) ? 2 : byte < SPACE || byte === 0x7f ? 6 : 1,
 )
 
+const UNICODE_START = utf8ToBytes('\\u00')
+const HEX_DIGITS = utf8ToBytes('0123456789abcdef')
+
 /** A string of such JSON with its quotes; the caller wipes it. */
 export function encodeString(bytes: Uint8Array): Uint8Array {
   let length = 2
@@ -159,7 +162,9 @@ export function encodeString(bytes: Uint8Array): Uint8Array {
       text[at++] = BACKSLASH
       text[at++] = LONG.get(byte)!
     } else {
-      text.set(utf8ToBytes(`\\u00${byte.toString(16).padStart(2, '0')}`), at)
+      text.set(UNICODE_START, at)
+      text[at + 4] = HEX_DIGITS[byte >> 4]!
+      text[at + 5] = HEX_DIGITS[byte & 15]!
       at += 6
     }
   }
