@@ -4,7 +4,7 @@ BIN := node_modules/.bin
 NODE := $(BIN)/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
-.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-image-lives test-slow build lint attack bench soak soak-cluster ct clean
+.PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-slow build lint attack bench soak soak-cluster ct clean
 .DELETE_ON_ERROR:
 
 help:
@@ -98,23 +98,21 @@ test-long: node_modules/.package-lock.json
 test-suites: node_modules/.package-lock.json
 	$(SUITES) $(call in-order,$(LONG) $(SHORT))
 
-# Those that need no machine, and one life of a device, whose times count: nothing runs beside it. What images are made of is there
-# afterwards.
-QUICK = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools write-log quick))
+# Those that need no machine. What images are made of is there afterwards.
+PARTS = $(wildcard $(patsubst %,test/image/%.test.ts,host parts packages tools write-log))
+# And one life of a device, whose times are printed: nothing runs beside it.
 test-image-quick: node_modules/.package-lock.json
-	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(QUICK)
+	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(PARTS) test/image/quick.test.ts
 
 # The others two at a time, each of which keeps about one core busy, the longest first. Three devices in a cluster are three times as
 # much: they are for `make test-slow`.
 CLUSTER_OF_DEVICES = test/image/cluster.test.ts
-IMAGE_TESTS = $(filter-out $(QUICK) $(CLUSTER_OF_DEVICES),$(wildcard test/image/*.test.ts))
-LONGEST = $(patsubst %,test/image/%.test.ts,update-kill secure-boot start update update-hung power-cut tpm)
-test-image: test-image-quick
-	$(MAKE) --no-print-directory test-image-lives
-
-test-image-lives: node_modules/.package-lock.json
+LIVES = $(filter-out $(PARTS) $(CLUSTER_OF_DEVICES),$(wildcard test/image/*.test.ts))
+LONGEST = $(patsubst %,test/image/%.test.ts,update start update-kill secure-boot update-hung power-cut tpm arm64 contract quick)
+test-image: node_modules/.package-lock.json
+	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(PARTS)
 	$(BOUNDED) 120 $(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
-	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(IMAGE_TESTS)))
+	  $(patsubst %,run/%,$(LONGEST) $(filter-out $(LONGEST),$(LIVES)))
 run/%.test.ts:
 	$(NODE) --test $*.test.ts
 
