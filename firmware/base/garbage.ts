@@ -9,7 +9,8 @@ const collector = (): ((how?: object) => void) => {
   return runInNewContext('gc')
 }
 
-/** A collection after which V8 keeps no memory for next time. */
+const ONCE = { type: 'major', execution: 'sync' }
+/** Collections after which V8 keeps no memory for next time. */
 const LAST_RESORT = { type: 'major', execution: 'sync', flavor: 'last-resort' }
 
 /** Collects all of it, overwrites where it lay, and gives the memory back to the system. */
@@ -25,5 +26,8 @@ export function wipeGarbage(): void {
   }
 }
 
-/** Collects all of it and gives the memory back to the system. */
-export const collectGarbage = (): void => collector()(LAST_RESORT)
+/** Collects all of it. V8 keeps some of the memory for next time. */
+export const collectGarbage = (): void => collector()(ONCE)
+
+/** Collects all of it and gives the memory back to the system: several collections. */
+export const shrinkHeap = (): void => collector()(LAST_RESORT)

@@ -4,7 +4,7 @@ import { getPriority, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { refuseNativeCode } from '../../base/confinement.ts'
 import { CofferError, unavailable } from '../../base/error.ts'
-import { collectGarbage } from '../../base/garbage.ts'
+import { collectGarbage, shrinkHeap } from '../../base/garbage.ts'
 import { wipe } from '../../base/secret.ts'
 import { Fault } from '../engine/fault.ts'
 import { engine } from '../engine/select.ts'
@@ -30,6 +30,7 @@ import { generateKey, importKey, importRsaKey, type OpenedKey, openKey } from '.
 import { warmUpSteps } from './warm-up.ts'
 
 const SHORT_MS = 0.3 // an answer waits for those behind it, at most fifteen, while operations take less than this
+const QUIET_MS = 5000 // after which no further derivation is expected
 const WARM_UP_SHARE = 1 / 5 // of each core, so that warming up does not hold up what else there is to do
 
 /** Serves requests until `close`. */
@@ -101,9 +102,17 @@ function serve(port: MessagePort): void {
       port.postMessage({ ...replies, tookMs: nowMs - firstMs, isFaulty } satisfies FromWorker, moved)
       packer = new Packer()
       firstMs = nowMs
-      if (request.task.do === 'scrypt') collectGarbage() // its memory, which is as large as all else here together
+      if (request.task.do === 'scrypt') collectDerivation()
     }
   }
+
+  /** Its memory is as large as all else here together. */
+  const collectDerivation = (): void => {
+    collectGarbage()
+    clearTimeout(quiet)
+    quiet = setTimeout(shrinkHeap, QUIET_MS).unref()
+  }
+  let quiet: NodeJS.Timeout | undefined
 
   const warmUp = ([step, ...steps]: readonly (() => void)[]): void => {
     if (isClosed || step === undefined) return
@@ -133,7 +142,7 @@ function warmUpAndTest(port: MessagePort): (() => void)[] {
       if (!orNothing(isRight)) wrong.push(algorithm)
     }),
     () => port.postMessage({ wrong } satisfies FromWorker),
-    collectGarbage,
+    shrinkHeap,
   ]
 }
 
