@@ -17,29 +17,29 @@ const PAIR_BYTES_MAX = 32 * 1024 * 1024
 export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   const blockBytes = 2 * SALSA_BYTES * r
   const memoryBytes = blockBytes * (N + 2)
-  const mostLanes = 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
+  const waysMax = 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
   const words = new Uint32Array(blockBytes / 4)
   const bytes = new Uint8Array(words.buffer)
   for (let at = 0; at < blocks.length; ) {
-    const lanes = Math.min(mostLanes, (blocks.length - at) / blockBytes)
+    const ways = Math.min(waysMax, (blocks.length - at) / blockBytes)
     // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
-    const mixer = moduleFor(lanes, memoryBytes)()
+    const mixer = moduleFor(ways, memoryBytes)()
     const memory = new Uint8Array(mixer.memory.buffer)
     try {
       do {
-        for (let lane = 0; lane < lanes; lane++) {
-          bytes.set(blocks.subarray(at + lane * blockBytes, at + (lane + 1) * blockBytes))
-          const first = new Uint32Array(mixer.memory.buffer, lane * memoryBytes, words.length)
+        for (let way = 0; way < ways; way++) {
+          bytes.set(blocks.subarray(at + way * blockBytes, at + (way + 1) * blockBytes))
+          const first = new Uint32Array(mixer.memory.buffer, way * memoryBytes, words.length)
           for (let i = 0; i < words.length; i++) first[i] = words[diagonal(i)]!
         }
         mixer.mix(N, r)
-        for (let lane = 0; lane < lanes; lane++) {
-          const last = new Uint32Array(mixer.memory.buffer, lane * memoryBytes + blockBytes * N, words.length)
+        for (let way = 0; way < ways; way++) {
+          const last = new Uint32Array(mixer.memory.buffer, way * memoryBytes + blockBytes * N, words.length)
           for (let i = 0; i < words.length; i++) words[diagonal(i)] = last[i]!
           blocks.set(bytes, at)
           at += blockBytes
         }
-      } while (blocks.length - at >= lanes * blockBytes)
+      } while (blocks.length - at >= ways * blockBytes)
     } finally {
       wipe(bytes, memory)
     }
@@ -51,59 +51,59 @@ const diagonal = (i: number): number => (i & ~15) | ((4 * ((i >> 2) & 3) + 5 * (
 
 interface Mixer {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** The block at the start of each lane's memory; the result is at the end of the N blocks that begin there. */
+  /** The block at the start of each memory; the result is at the end of the N blocks that begin there. */
   mix(N: number, r: number): void
 }
 
 const modules = new Map<string, () => Mixer>()
 
 /** There are as many as there are costs in use: two. */
-function moduleFor(lanes: number, laneBytes: number): () => Mixer {
-  const name = `${lanes} of ${laneBytes}`
+function moduleFor(ways: number, wayBytes: number): () => Mixer {
+  const name = `${ways} of ${wayBytes}`
   const known = modules.get(name)
   if (known !== undefined) return known
-  const module = emit(lanes, laneBytes).compile() as unknown as () => Mixer
+  const module = emit(ways, wayBytes).compile() as unknown as () => Mixer
   modules.set(name, module)
   return module
 }
 
 /**
- * Salsa20 waits for the result before, of one block after the other. Two lanes at once, which do not wait for each other,
- * take hardly longer than one.
+ * Interleaved in so many ways, each with its block and its memory: every instruction of Salsa20 waits for the one before, and
+ * those of another block need not.
  */
-function emit(lanes: number, laneBytes: number): WasmModule {
-  const module = new WasmModule(Math.ceil((lanes * laneBytes) / PAGE_BYTES))
-  const perLane = <T>(make: (lane: number) => T): T[] => Array.from({ length: lanes }, (_, lane) => make(lane))
+function emit(ways: number, wayBytes: number): WasmModule {
+  const module = new WasmModule(Math.ceil((ways * wayBytes) / PAGE_BYTES))
+  const perWay = <T>(make: (way: number) => T): T[] => Array.from({ length: ways }, (_, way) => make(way))
 
-  // scryptBlockMix of the block at `from`, or of that one xor another, to another place. Addresses are of the first lane; of
-  // the blocks for the xor there is one for each lane, an address within its memory.
+  // scryptBlockMix of the block at `from`, or of that one xor another, to another place. These are the same in each memory;
+  // what the xor is with differs.
   const define = (name: string, isMasked: boolean) => {
-    const parameters = ['i32', 'i32', 'i32', ...perLane(() => 'i32' as const)] as const
+    const parameters = ['i32', 'i32', 'i32', ...perWay(() => 'i32' as const)] as const
     return module.define(name, parameters, [], ([from, to, halfBytes, ...masks], local) => {
-      const state = perLane(() => Array.from({ length: 4 }, () => local('v128')) as Four)
-      const start = perLane(() => Array.from({ length: 4 }, () => local('v128')))
-      const sums = perLane(() => local('v128'))
+      const state = perWay(() => Array.from({ length: 4 }, () => local('v128')) as Four)
+      const start = perWay(() => Array.from({ length: 4 }, () => local('v128')))
+      const sums = perWay(() => local('v128'))
       const [end, ahead] = [local('i32'), local('i32')]
-      const load = (lane: number, k: number, further: Code | null = null): Code => {
+      const load = (way: number, k: number, further: Code | null = null): Code => {
         const at = (place: Local) => (further === null ? place : i32.add(place, further))
-        const offset = lane * laneBytes + VECTOR_BYTES * k
+        const offset = way * wayBytes + VECTOR_BYTES * k
         const vector = v128.load(at(from!), offset)
-        return isMasked ? v128.xor(vector, v128.load(at(masks[lane]!), offset)) : vector
+        return isMasked ? v128.xor(vector, v128.load(at(masks[way]!), offset)) : vector
       }
       const salsa = (half: number, place: Code | Local): Code[] => [
-        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(v128.xor(vector, load(lane, 4 * half + k))))),
-        ...inTurn(state, (x, lane) => x.map((vector, k) => start[lane]![k]!.set(vector))),
-        ...inTurn(state, (x, lane) =>
-          Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sums[lane]!)).flat(),
+        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(v128.xor(vector, load(way, 4 * half + k))))),
+        ...inTurn(state, (x, way) => x.map((vector, k) => start[way]![k]!.set(vector))),
+        ...inTurn(state, (x, way) =>
+          Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sums[way]!)).flat(),
         ),
-        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(i32x4.add(vector, start[lane]![k]!)))),
-        ...inTurn(state, (x, lane) =>
-          x.map((vector, k) => v128.store(place, vector, lane * laneBytes + VECTOR_BYTES * k)),
+        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(i32x4.add(vector, start[way]![k]!)))),
+        ...inTurn(state, (x, way) =>
+          x.map((vector, k) => v128.store(place, vector, way * wayBytes + VECTOR_BYTES * k)),
         ),
       ]
       return [
         ahead.set(i32.sub(i32.mul(halfBytes!, 2), SALSA_BYTES)),
-        ...inTurn(state, (x, lane) => x.map((vector, k) => vector.set(load(lane, k, ahead.get)))),
+        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(load(way, k, ahead.get)))),
         end.set(i32.add(to!, halfBytes!)),
         repeatWhile(
           [
@@ -124,11 +124,11 @@ function emit(lanes: number, laneBytes: number): WasmModule {
   module.define('mix', ['i32', 'i32'], [], ([N, r], local) => {
     const [at, end, halfBytes, blockBytes, turns] = ['i32', 'i32', 'i32', 'i32', 'i32'].map(() => local('i32')) as Five
     const chosen = (place: Code): Code[] =>
-      perLane((lane) => {
-        const word = i32.load(i32.add(place, i32.sub(blockBytes, SALSA_BYTES)), lane * laneBytes)
+      perWay((way) => {
+        const word = i32.load(i32.add(place, i32.sub(blockBytes, SALSA_BYTES)), way * wayBytes)
         return i32.mul(i32.and(word, i32.sub(N!, 1)), blockBytes)
       })
-    const none = perLane(() => 0)
+    const none = perWay(() => 0)
     const next = i32.add(end, blockBytes)
     return [
       halfBytes.set(i32.mul(r!, SALSA_BYTES)),
@@ -148,9 +148,9 @@ function emit(lanes: number, laneBytes: number): WasmModule {
   return module
 }
 
-/** Code of each lane, one instruction of each after the other, so that a processor has both at hand. */
-function inTurn<T>(lanes: readonly T[], codeOf: (of: T, lane: number) => Code[]): Code[] {
-  const codes = lanes.map(codeOf)
+/** The code of all ways, an instruction of each by turns. */
+function inTurn<T>(ways: readonly T[], codeOf: (of: T, way: number) => Code[]): Code[] {
+  const codes = ways.map(codeOf)
   return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
 }
 
