@@ -1,8 +1,8 @@
 /**
  * The flashed image starts, signs and starts again under software emulation. Runs in `make test`.
  *
- * How long a start takes is printed. Its bounds are still to be met: on computers of two cores the first answer came, by how
- * busy they were, after 21 to 27 s through UEFI, and after 14 to 30 s without.
+ * How long a start takes is printed. Its bounds are still to be met: under emulation the first answer comes after half a minute
+ * and more, by how busy the computer is.
  */
 
 import assert from 'node:assert/strict'
