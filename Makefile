@@ -108,7 +108,7 @@ test-image-quick: node_modules/.package-lock.json
 # much: they are for `make test-slow`.
 CLUSTER_OF_DEVICES = test/image/cluster.test.ts
 LIVES = $(filter-out $(PARTS) $(CLUSTER_OF_DEVICES),$(wildcard test/image/*.test.ts))
-LONGEST = $(patsubst %,test/image/%.test.ts,update start update-kill secure-boot update-hung power-cut tpm arm64 contract quick)
+LONGEST = $(patsubst %,test/image/%.test.ts,start update update-kill tpm update-hung power-cut secure-boot contract reproducible arm64 quick)
 test-image: node_modules/.package-lock.json
 	$(BOUNDED) 30 $(NODE) --test --test-concurrency=1 $(PARTS)
 	$(BOUNDED) 120 $(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going \
