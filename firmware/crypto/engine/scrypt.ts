@@ -17,32 +17,31 @@ const PAIR_BYTES_MAX = 32 * 1024 * 1024
 export function mixBlocks(blocks: Uint8Array, N: number, r: number): void {
   const blockBytes = 2 * SALSA_BYTES * r
   const memoryBytes = blockBytes * (N + 2)
-  const waysMax = 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
+  const ways = blocks.length > blockBytes && 2 * blockBytes * N <= PAIR_BYTES_MAX ? 2 : 1
+  // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
+  const mixer = moduleFor(ways, memoryBytes)()
+  const memory = new Uint8Array(mixer.memory.buffer)
   const words = new Uint32Array(blockBytes / 4)
   const bytes = new Uint8Array(words.buffer)
-  for (let at = 0; at < blocks.length; ) {
-    const ways = Math.min(waysMax, (blocks.length - at) / blockBytes)
-    // A memory of its own each time: it is large, and between two derivations nobody is to keep it.
-    const mixer = moduleFor(ways, memoryBytes)()
-    const memory = new Uint8Array(mixer.memory.buffer)
-    try {
-      do {
-        for (let way = 0; way < ways; way++) {
-          bytes.set(blocks.subarray(at + way * blockBytes, at + (way + 1) * blockBytes))
-          const first = new Uint32Array(mixer.memory.buffer, way * memoryBytes, words.length)
-          for (let i = 0; i < words.length; i++) first[i] = words[diagonal(i)]!
-        }
-        mixer.mix(N, r)
-        for (let way = 0; way < ways; way++) {
-          const last = new Uint32Array(mixer.memory.buffer, way * memoryBytes + blockBytes * N, words.length)
-          for (let i = 0; i < words.length; i++) words[diagonal(i)] = last[i]!
-          blocks.set(bytes, at)
-          at += blockBytes
-        }
-      } while (blocks.length - at >= ways * blockBytes)
-    } finally {
-      wipe(bytes, memory)
+  const wordsAt = (place: number) => new Uint32Array(mixer.memory.buffer, place, words.length)
+  const firsts = Array.from({ length: ways }, (_, way) => wordsAt(way * memoryBytes))
+  const lasts = Array.from({ length: ways }, (_, way) => wordsAt(way * memoryBytes + blockBytes * N))
+  try {
+    for (let at = 0; at < blocks.length; at += ways * blockBytes) {
+      // The last of an odd number is alone: what lies in the other memory is mixed once more, for nothing.
+      const places = Array.from({ length: ways }, (_, way) => at + way * blockBytes).filter((n) => n < blocks.length)
+      for (const [way, place] of places.entries()) {
+        bytes.set(blocks.subarray(place, place + blockBytes))
+        for (let i = 0; i < words.length; i++) firsts[way]![i] = words[diagonal(i)]!
+      }
+      mixer.mix(N, r)
+      for (const [way, place] of places.entries()) {
+        for (let i = 0; i < words.length; i++) words[diagonal(i)] = lasts[way]![i]!
+        blocks.set(bytes, place)
+      }
     }
+  } finally {
+    wipe(bytes, memory)
   }
 }
 
@@ -74,11 +73,16 @@ function moduleFor(ways: number, wayBytes: number): () => Mixer {
 function emit(ways: number, wayBytes: number): WasmModule {
   const module = new WasmModule(Math.ceil((ways * wayBytes) / PAGE_BYTES))
   const perWay = <T>(make: (way: number) => T): T[] => Array.from({ length: ways }, (_, way) => make(way))
+  /** The code of all ways, an instruction of each by turns. */
+  const inTurn = (codeOf: (way: number) => Code[]): Code[] => {
+    const codes = perWay(codeOf)
+    return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
+  }
 
   // scryptBlockMix of the block at `from`, or of that one xor another, to another place. These are the same in each memory;
   // what the xor is with differs.
   const define = (name: string, isMasked: boolean) => {
-    const parameters = ['i32', 'i32', 'i32', ...perWay(() => 'i32' as const)] as const
+    const parameters = ['i32', 'i32', 'i32', ...(isMasked ? perWay(() => 'i32' as const) : [])] as const
     return module.define(name, parameters, [], ([from, to, halfBytes, ...masks], local) => {
       const state = perWay(() => Array.from({ length: 4 }, () => local('v128')) as Four)
       const start = perWay(() => Array.from({ length: 4 }, () => local('v128')))
@@ -90,20 +94,20 @@ function emit(ways: number, wayBytes: number): WasmModule {
         const vector = v128.load(at(from!), offset)
         return isMasked ? v128.xor(vector, v128.load(at(masks[way]!), offset)) : vector
       }
-      const salsa = (half: number, place: Code | Local): Code[] => [
-        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(v128.xor(vector, load(way, 4 * half + k))))),
-        ...inTurn(state, (x, way) => x.map((vector, k) => start[way]![k]!.set(vector))),
-        ...inTurn(state, (x, way) =>
-          Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sums[way]!)).flat(),
-        ),
-        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(i32x4.add(vector, start[way]![k]!)))),
-        ...inTurn(state, (x, way) =>
-          x.map((vector, k) => v128.store(place, vector, way * wayBytes + VECTOR_BYTES * k)),
-        ),
-      ]
+      const salsa = (half: number, place: Code | Local): Code[] =>
+        inTurn((way) => {
+          const x = state[way]!
+          return [
+            ...x.map((vector, k) => vector.set(v128.xor(vector, load(way, 4 * half + k)))),
+            ...x.map((vector, k) => start[way]![k]!.set(vector)),
+            ...Array.from({ length: SALSA_DOUBLE_ROUNDS }, () => doubleRound(x, sums[way]!)).flat(),
+            ...x.map((vector, k) => vector.set(i32x4.add(vector, start[way]![k]!))),
+            ...x.map((vector, k) => v128.store(place, vector, way * wayBytes + VECTOR_BYTES * k)),
+          ]
+        })
       return [
         ahead.set(i32.sub(i32.mul(halfBytes!, 2), SALSA_BYTES)),
-        ...inTurn(state, (x, way) => x.map((vector, k) => vector.set(load(way, k, ahead.get)))),
+        ...inTurn((way) => state[way]!.map((vector, k) => vector.set(load(way, k, ahead.get)))),
         end.set(i32.add(to!, halfBytes!)),
         repeatWhile(
           [
@@ -128,16 +132,12 @@ function emit(ways: number, wayBytes: number): WasmModule {
         const word = i32.load(i32.add(place, i32.sub(blockBytes, SALSA_BYTES)), way * wayBytes)
         return i32.mul(i32.and(word, i32.sub(N!, 1)), blockBytes)
       })
-    const none = perWay(() => 0)
     const next = i32.add(end, blockBytes)
     return [
       halfBytes.set(i32.mul(r!, SALSA_BYTES)),
       blockBytes.set(i32.mul(halfBytes, 2)),
       end.set(i32.mul(N!, blockBytes)),
-      repeatWhile(
-        [mixBlock(at, i32.add(at, blockBytes), halfBytes, ...none), at.set(i32.add(at, blockBytes))],
-        i32.ne(at, end),
-      ),
+      repeatWhile([mixBlock(at, i32.add(at, blockBytes), halfBytes), at.set(i32.add(at, blockBytes))], i32.ne(at, end)),
       turns.set(i32.shrU(N!, 1)),
       repeatWhile(
         [mixMasked(end, next, halfBytes, ...chosen(end.get)), mixMasked(next, end, halfBytes, ...chosen(next))],
@@ -146,12 +146,6 @@ function emit(ways: number, wayBytes: number): WasmModule {
     ]
   })
   return module
-}
-
-/** The code of all ways, an instruction of each by turns. */
-function inTurn<T>(ways: readonly T[], codeOf: (of: T, way: number) => Code[]): Code[] {
-  const codes = ways.map(codeOf)
-  return codes[0]!.flatMap((_, i) => codes.map((code) => code[i]!))
 }
 
 type Four = [Local, Local, Local, Local]

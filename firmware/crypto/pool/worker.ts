@@ -106,13 +106,13 @@ function serve(port: MessagePort): void {
     }
   }
 
+  let quiet: NodeJS.Timeout | undefined
   /** Its memory is as large as all else here together. */
   const collectDerivation = (): void => {
     collectGarbage()
     clearTimeout(quiet)
     quiet = setTimeout(shrinkHeap, QUIET_MS).unref()
   }
-  let quiet: NodeJS.Timeout | undefined
 
   const warmUp = ([step, ...steps]: readonly (() => void)[]): void => {
     if (isClosed || step === undefined) return
