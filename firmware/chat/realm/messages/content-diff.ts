@@ -4,30 +4,46 @@
  */
 
 const TOKEN = /<[^>]*>|[^<\s]+|\s+|</g
-const CELLS_MAX = 1_000_000 // of the table below: a thousand words changed at once; beyond, all of it counts as changed
 
-/** Both are HTML of the renderer; so is the answer, but for the spans. */
-export function contentDiff(before: string, after: string): string {
+/** A thousand words that changed at once. One budget serves a whole answer: a minute's edits are enough to spend it. */
+const CELLS_MAX = 1_000_000
+
+/** Cells of the table of common words that may still be computed. Texts that need more count as changed completely. */
+export interface DiffBudget {
+  cells: number
+}
+
+export const diffBudget = (): DiffBudget => ({ cells: CELLS_MAX })
+
+/**
+ * Both texts are HTML of the renderer; so is the result, except for the spans. Yields after each row of the table the number of
+ * cells computed, so that the caller can give way to others.
+ */
+export function* contentDiff(before: string, after: string, budget: DiffBudget): Generator<number, string> {
   const a = before.match(TOKEN) ?? []
   const b = after.match(TOKEN) ?? []
   let start = 0
   while (start < a.length && start < b.length && a[start] === b[start]) start++
   let end = 0
   while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
-  const changed = diff(a.slice(start, a.length - end), b.slice(start, b.length - end))
+  const changed = yield* diff(a.slice(start, a.length - end), b.slice(start, b.length - end), budget)
   return [...b.slice(0, start), ...changed, ...b.slice(b.length - end)].join('')
 }
 
-function diff(a: readonly string[], b: readonly string[]): string[] {
-  if (a.length * b.length > CELLS_MAX) return [...marked('deleted', a), ...marked('inserted', b)]
+function* diff(a: readonly string[], b: readonly string[], budget: DiffBudget): Generator<number, string[]> {
+  const cells = a.length * b.length
+  if (cells > budget.cells) return [...marked('deleted', a), ...marked('inserted', b)]
+  budget.cells -= cells
   const width = b.length + 1
   const common = new Uint32Array((a.length + 1) * width) // longest common subsequences of what follows
-  for (let i = a.length - 1; i >= 0; i--)
+  for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--)
       common[i * width + j] =
         a[i] === b[j]
           ? common[(i + 1) * width + j + 1]! + 1
           : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!)
+    yield b.length
+  }
   const out: string[] = []
   let removed: string[] = []
   let added: string[] = []
