@@ -1,7 +1,7 @@
-# Coffer. Needs npm with Node 20 or newer, and make; everything else, the pinned Node included, comes with `npm ci`.
+# Coffer. Needs npm 9.2 or newer with the Node that it comes with, and make; everything else, the pinned Node included, comes with `npm ci`.
 
 BIN := node_modules/.bin
-NODE := $(BIN)/node
+NODE := tools/node
 SOURCES := $(shell find boot firmware tools/build.ts tools/build-console.ts tools/build-command.ts tools/coffer -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html') package.json
 
 .PHONY: help run cluster image deb oci qemu test test-all test-short test-long test-suites test-image test-image-quick test-slow build lint attack bench soak soak-cluster ct clean
@@ -64,7 +64,7 @@ qemu: node_modules/.package-lock.json $(if $(FRESH),image,$(if $(wildcard var/qe
 BOUNDED = $(NODE) tools/bounded.ts
 # Two files more at a time than the smallest computer has cores: those that kill, time out or ask another program mostly wait.
 # LEFT_OUT=file lists those of which something was skipped; SHORT="file ..." runs these alone.
-SUITES = PATH="$(CURDIR)/$(BIN):$$PATH" $(BOUNDED) 60 $(NODE) tools/tests.ts $(if $(LEFT_OUT),--left-out=$(LEFT_OUT)) 4
+SUITES = $(BOUNDED) 60 $(NODE) tools/tests.ts $(if $(LEFT_OUT),--left-out=$(LEFT_OUT)) 4
 
 # Those that kill it hundreds of times, fuzz, fill disks, update it again and again and go through long tables.
 LONG = $(wildcard $(patsubst %,test/%.test.ts,accept/concurrency accept/forgetting accept/hostile-bodies accept/hostile-requests \
@@ -180,6 +180,8 @@ dist/firmware.js: node_modules/.package-lock.json $(SOURCES)
 # npm writes this file last; it is older than the lock when the lock has changed since. Its warnings are of what packages ask of
 # the Node that runs npm, which is not the one that runs them.
 node_modules/.package-lock.json: package-lock.json
+	@case $$(npm --version 2> /dev/null) in ''|[0-8].*|9.[01].*) \
+	  echo 'Coffer needs npm 9.2 or newer, with the Node that it comes with. On Debian 12 or newer: apt install npm' >&2; exit 1;; esac
 	@echo 'npm fetches the packages: about a minute. Without a network it tries for some minutes before it says so.'
 	npm ci --loglevel=error
 	@touch $@

@@ -50,7 +50,7 @@ export function openDebian({ debian }: Architecture, cache: string): Debian {
       if (now === null || now.version === version) throw error
       throw new Error(
         `${name} ${version} is no longer in Debian's archive, which has ${now.version} now. ` +
-          'node_modules/.bin/node image/update-lock.ts moves the lock to the newest versions.',
+          'tools/node image/update-lock.ts moves the lock to the newest versions.',
       )
     }
     const fetched = readdirSync(download).find((entry) => entry.endsWith('.deb'))

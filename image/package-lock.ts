@@ -18,9 +18,7 @@ const PATH = fileURLToPath(new URL('packages.lock.json', import.meta.url))
 export function lockedPackages({ name }: Architecture): LockedPackage[] {
   const packages = readLock()[name]
   if (packages !== undefined) return packages
-  throw new Error(
-    `packages.lock.json has no packages for ${name}; node_modules/.bin/node image/update-lock.ts ${name} finds them`,
-  )
+  throw new Error(`packages.lock.json has no packages for ${name}; tools/node image/update-lock.ts ${name} finds them`)
 }
 
 export function lockPackages({ name }: Architecture, packages: readonly LockedPackage[]): void {

@@ -28,7 +28,7 @@ export function openPackages(architecture: Architecture, cache: string, names?: 
   const get = (name: string) => {
     const found = all.find((unpacked) => unpacked.name === name)
     if (found !== undefined) return found
-    throw new Error(`packages.lock.json does not have ${name}; node_modules/.bin/node image/update-lock.ts adds it`)
+    throw new Error(`packages.lock.json does not have ${name}; tools/node image/update-lock.ts adds it`)
   }
   const places = ['lib', 'usr/lib'].map((directory) => `${directory}/${architecture.triplet}`)
   return {

@@ -31,7 +31,7 @@ if (import.meta.main) {
     write('top-level-domains.json', topLevelDomains(directory))
     write('disposable-domains.json', disposableDomains(directory))
     const biome = fileURLToPath(new URL('../node_modules/.bin/biome', import.meta.url))
-    execFileSync(biome, ['format', '--write', target], { stdio: 'inherit' })
+    execFileSync(process.execPath, [biome, 'format', '--write', target], { stdio: 'inherit' })
   }
 }
 

@@ -9,7 +9,7 @@
 
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { join, relative, resolve } from 'node:path'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
@@ -28,6 +28,8 @@ if (!(Number(concurrency) > 0) || files.length === 0) {
   process.exit(2)
 }
 
+// Programs that tests start by the name `node` run on the pinned one.
+process.env.PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
 // Of a file of tests, most of the time goes into reading the same modules once more.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'dist/test-compiled')
 

@@ -39,7 +39,7 @@ test('a version that the archive no longer has is refused by naming the one to m
   assert.throws(() => openDebian(x64, makeDirectory(t)).unpack(gone), {
     message:
       `${name} 0.1-1 is no longer in Debian's archive, which has ${version} now. ` +
-      'node_modules/.bin/node image/update-lock.ts moves the lock to the newest versions.',
+      'tools/node image/update-lock.ts moves the lock to the newest versions.',
   })
 })
 

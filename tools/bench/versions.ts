@@ -10,7 +10,7 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -153,7 +153,8 @@ function buildBefore(before: string, directory: string): string {
   const packages = (of: string) => readFileSync(join(of, 'package-lock.json'), 'utf8')
   if (packages(sources) === packages(root)) symlinkSync(join(root, 'node_modules'), join(sources, 'node_modules'))
   else execFileSync('npm', ['ci', '--silent'], { cwd: sources, stdio: 'inherit' })
-  const node = join(sources, 'node_modules/.bin/node')
+  const node = join(sources, 'tools/node')
+  cpSync(join(root, 'tools/node'), node) // older versions have none
   execFileSync(node, [join(sources, 'tools/build.ts'), join(directory, 'before')], { cwd: sources })
   return node
 }
