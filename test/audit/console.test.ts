@@ -7,8 +7,12 @@ import type { AuditLine } from '../../firmware/audit/chain.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { makeDataDirectory, startCoffer } from '../support/process.ts'
+import { needs } from '../support/tools.ts'
 
-test('a wrong and a right passphrase at the console are recorded', { timeout: 120_000 }, async (t) => {
+test('a wrong and a right passphrase at the console are recorded', {
+  ...needs('script'),
+  timeout: 120_000,
+}, async (t) => {
   const program = await buildForTests()
   const data = makeDataDirectory(t)
   const first = startCoffer(t, { program, data })

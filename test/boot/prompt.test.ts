@@ -5,6 +5,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ADMIN, expect, provision, stateOf, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { buildForTests } from '../support/build.ts'
 import { type Coffer, makeDataDirectory, startCoffer } from '../support/process.ts'
+import { needs } from '../support/tools.ts'
+
+const onTerminal = needs('script')
 
 const PROMPT = /Unlock passphrase: /
 const CTRL_C = '\x03'
@@ -37,20 +40,24 @@ function startLocked(t: TestContext, logLevel = 'warning'): Coffer {
   return startCoffer(t, { program, data: provisioned(t), terminal: true, settings: { COFFER_LOG: logLevel } })
 }
 
-test('shows product, version and address, asks, says when it is wrong, and opens when it is right', async (t) => {
-  const coffer = startLocked(t)
-  await coffer.see(/^Coffer\r?\nVersion \d+\.\d+\.\d+\r?\nhttps:\/\/127\.0\.0\.1:\d+\r?\nUnlock passphrase: $/m)
-  coffer.type('not the passphrase\r')
-  await coffer.see(/\r?\nWrong passphrase\.\r?\nUnlock passphrase: /)
-  assert.equal(await stateOf(coffer), 'Locked')
-  await wait(1000) // the limit on attempts
-  coffer.type(`${UNLOCK_PASSPHRASE}\r`)
-  await coffer.see(/: Operational\r?\n/)
-  assert.equal(await stateOf(coffer), 'Operational')
-  assert.equal(await coffer.stop(), 0)
-})
+test(
+  'shows product, version and address, asks, says when it is wrong, and opens when it is right',
+  onTerminal,
+  async (t) => {
+    const coffer = startLocked(t)
+    await coffer.see(/^Coffer\r?\nVersion \d+\.\d+\.\d+\r?\nhttps:\/\/127\.0\.0\.1:\d+\r?\nUnlock passphrase: $/m)
+    coffer.type('not the passphrase\r')
+    await coffer.see(/\r?\nWrong passphrase\.\r?\nUnlock passphrase: /)
+    assert.equal(await stateOf(coffer), 'Locked')
+    await wait(1000) // the limit on attempts
+    coffer.type(`${UNLOCK_PASSPHRASE}\r`)
+    await coffer.see(/: Operational\r?\n/)
+    assert.equal(await stateOf(coffer), 'Operational')
+    assert.equal(await coffer.stop(), 0)
+  },
+)
 
-test('echoes nothing of a passphrase, whatever its fate, though the terminal itself echoes', async (t) => {
+test('echoes nothing of a passphrase, whatever its fate, though the terminal itself echoes', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('wrong-secret\r')
@@ -65,7 +72,7 @@ test('echoes nothing of a passphrase, whatever its fate, though the terminal its
   assert.doesNotMatch(coffer.output(), /secret|unlock passphrase|typed-while-waiting/)
 })
 
-test('an empty line asks again, without a word and without an attempt', async (t) => {
+test('an empty line asks again, without a word and without an attempt', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('\r')
@@ -76,21 +83,21 @@ test('an empty line asks again, without a word and without an attempt', async (t
   await coffer.see(/: Operational/)
 })
 
-test('backspace, Ctrl-U and arrow keys edit the line', async (t) => {
+test('backspace, Ctrl-U and arrow keys edit the line', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type(`mistyped${CTRL_U}\x1b[A${UNLOCK_PASSPHRASE}é${BACKSPACE}\r`)
   await coffer.see(/: Operational/)
 })
 
-test('a passphrase of more than 200 bytes is refused as too long', async (t) => {
+test('a passphrase of more than 200 bytes is refused as too long', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type(`${'x'.repeat(201)}\r`)
   await coffer.see(/too long: .*200 bytes.*\r?\nUnlock passphrase: /)
 })
 
-test('an attempt within a second after a wrong one is refused, as at POST /unlock', async (t) => {
+test('an attempt within a second after a wrong one is refused, as at POST /unlock', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('not the passphrase\r')
@@ -103,7 +110,7 @@ test('an attempt within a second after a wrong one is refused, as at POST /unloc
   await coffer.see(/: Operational/)
 })
 
-test('Ctrl-C at the prompt stops cleanly', async (t) => {
+test('Ctrl-C at the prompt stops cleanly', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   const firmware = await coffer.firmwarePid()
@@ -112,14 +119,14 @@ test('Ctrl-C at the prompt stops cleanly', async (t) => {
   assert.throws(() => process.kill(firmware, 0), { code: 'ESRCH' })
 })
 
-test('Ctrl-C while open stops cleanly', async (t) => {
+test('Ctrl-C while open stops cleanly', onTerminal, async (t) => {
   const coffer = startCoffer(t, { program, data: makeDataDirectory(t), terminal: true })
   await coffer.see(/: Unprovisioned/)
   coffer.type(CTRL_C)
   assert.equal(await coffer.ended, 0)
 })
 
-test('the prompt goes when somebody unlocks through the API, and comes back with a lock', async (t) => {
+test('the prompt goes when somebody unlocks through the API, and comes back with a lock', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   coffer.type('half a')
@@ -131,7 +138,7 @@ test('the prompt goes when somebody unlocks through the API, and comes back with
   await coffer.see(/: Operational\r?\n/)
 })
 
-test('lines of the log appear above the prompt, which stays in place', async (t) => {
+test('lines of the log appear above the prompt, which stays in place', onTerminal, async (t) => {
   const coffer = startLocked(t, 'info')
   await coffer.see(PROMPT)
   coffer.type(UNLOCK_PASSPHRASE.slice(0, 5))
@@ -141,7 +148,7 @@ test('lines of the log appear above the prompt, which stays in place', async (t)
   await coffer.see(/: Operational\r?\n/)
 })
 
-test('the prompt comes back after the firmware crashed', async (t) => {
+test('the prompt comes back after the firmware crashed', onTerminal, async (t) => {
   const coffer = startLocked(t)
   await coffer.see(PROMPT)
   process.kill(await coffer.firmwarePid(), 'SIGKILL')
@@ -160,17 +167,21 @@ test('without a terminal it does not prompt and waits for POST /unlock', async (
   assert.equal(await coffer.stop(), 0)
 })
 
-test('an unattended start asks nothing and says so in one line, below the fingerprint of its key', async (t) => {
-  const data = makeDataDirectory(t)
-  const first = startCoffer(t, { program, data })
-  await provision(first)
-  await expect(204, first.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
-  await first.stop()
-  const coffer = startCoffer(t, { program, data, terminal: true, settings: { COFFER_LOG: 'warning' } })
-  await coffer.see(/started unattended, Operational\r?\n/)
-  assert.match(
-    coffer.output(),
-    /^TLS key sha256\S+\r?\nCoffer \d+\.\d+\.\d+ at https:\S+: started unattended, Operational\r?\n$/,
-  )
-  assert.equal(await stateOf(coffer), 'Operational')
-})
+test(
+  'an unattended start asks nothing and says so in one line, below the fingerprint of its key',
+  onTerminal,
+  async (t) => {
+    const data = makeDataDirectory(t)
+    const first = startCoffer(t, { program, data })
+    await provision(first)
+    await expect(204, first.call('PUT', '/config/unattended-boot', { as: ADMIN, json: { status: 'on' } }))
+    await first.stop()
+    const coffer = startCoffer(t, { program, data, terminal: true, settings: { COFFER_LOG: 'warning' } })
+    await coffer.see(/started unattended, Operational\r?\n/)
+    assert.match(
+      coffer.output(),
+      /^TLS key sha256\S+\r?\nCoffer \d+\.\d+\.\d+ at https:\S+: started unattended, Operational\r?\n$/,
+    )
+    assert.equal(await stateOf(coffer), 'Operational')
+  },
+)

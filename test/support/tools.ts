@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { closeSync, constants, existsSync, openSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -71,8 +71,28 @@ export function unlessMissing(missing: readonly string[]): { skip: string | fals
   return { skip: `to run this: sudo apt install ${[...new Set(missing)].join(' ')}` }
 }
 
+/** Programs that open a pseudo-terminal. */
+const ON_TERMINALS: readonly Tool[] = ['script', 'tmux']
+
 /** Options of a test that runs these programs. */
-export const needs = (...tools: Tool[]): { skip: string | false } => unlessMissing(packagesMissing(tools))
+export function needs(...tools: Tool[]): { skip: string | false } {
+  const options = unlessMissing(packagesMissing(tools))
+  const lacksTerminal =
+    options.skip === false && process.env.CI !== 'true' && tools.some(opensTerminal) && !hasTerminals()
+  return lacksTerminal ? { skip: 'to run this: pseudo-terminals, which a mounted /dev/pts gives' } : options
+}
+
+const opensTerminal = (tool: Tool): boolean => ON_TERMINALS.includes(tool)
+
+/** pts(4): the open fails where /dev/pts is not mounted, even if the file is there. */
+function hasTerminals(): boolean {
+  try {
+    closeSync(openSync('/dev/ptmx', constants.O_RDWR | constants.O_NOCTTY))
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Options of a test that runs a published Python client. */
 export const needsPython = (): { skip: string | false } => ({
