@@ -22,6 +22,7 @@ import { createRateLimiter } from './http/rate-limit.ts'
 import { createLevels } from './levels/levels.ts'
 import { startBotCalls } from './outside/bot-calls.ts'
 import { type Network, systemNetwork } from './outside/post.ts'
+import { limitBotsToOwners } from './realm/bots/owners.ts'
 import { BOT_TYPES } from './realm/bots/services.ts'
 import { createExportKey } from './realm/export/archive.ts'
 import { createExports } from './realm/export/exports.ts'
@@ -118,6 +119,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   })
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
+  const limited = limitBotsToOwners(realm)
+  if (limited > 0) log.warning('chat', `bots limited to the rights of their owners: ${limited}`)
   tellOfLogs(store, log)
   store.inspectAfterKill((problem) => log.error('chat', `The chat's database is damaged: ${problem}`))
   let isOpen = true

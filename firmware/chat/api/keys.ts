@@ -3,7 +3,7 @@
 import { prefixOf } from '../../base/attempts.ts'
 import { badRequest, ChatError, forbidden } from '../error.ts'
 import { boolean, integer, text } from '../http/parameters.ts'
-import { keysOnList, makeKey, revokeKey, revokeKeys } from '../realm/keys.ts'
+import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/keys.ts'
 import { claimsOf } from '../realm/operator.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -86,11 +86,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
     path: '/users/me/api_key/regenerate',
     who: 'account',
     audit: {},
-    handle: ({ realm, me, client }) =>
-      realm.change((turn) => {
-        revokeKeys(realm, turn, me)
-        return { api_key: makeKey(realm, turn, me, client) }
-      }),
+    handle: ({ realm, me, client }) => realm.change((turn) => ({ api_key: regenerateKey(realm, turn, me, client) })),
   }),
   declare({
     row: 'E141',

@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { actAlone } from '../../base/admission.ts'
 import { badRequest, invalidParameter } from '../error.ts'
 import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
-import { expectFreeBotName } from '../realm/bots/bots.ts'
+import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'
+import { isBot } from '../realm/bots/view.ts'
 import { changeProfile, givenValues } from '../realm/profile/values.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -207,9 +208,12 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         const user = findOwnUser(realm, me, path.user_id)
         expectMayDeactivate(me, user)
         if (user.isDeleted || realm.state.erasure.has(user.id)) throw badRequest('This account has been deleted')
-        if (!user.isActive) expectFreeName(realm, user.fullName, user)
-        if (!user.isActive && user.bot !== null) expectFreeBotName(realm, user.fullName, user)
-        reactivate(realm, turn, user)
+        if (user.isActive) return
+        expectFreeName(realm, user.fullName, user)
+        if (isBot(user)) {
+          expectFreeBotName(realm, user.fullName, user)
+          reactivateBot(realm, turn, me, user)
+        } else reactivate(realm, turn, user)
       })
       return {}
     },

@@ -16,8 +16,11 @@ const KEY_LENGTH = 32 // 190 bits
 const KEYS_OF_USER_MAX = 100
 const DAY_S = 86_400
 
-/** A new key; the one of the account unused for the longest time goes when there are too many. */
-export function makeKey(realm: Realm, turn: Turn, user: User, client: string): string {
+/**
+ * A new key; the one of the account unused for the longest time goes when there are too many. `givenTo` is an account that is
+ * told the key of another account's bot.
+ */
+export function makeKey(realm: Realm, turn: Turn, user: User, client: string, givenTo?: number): string {
   const own = [...realm.state.keysOf.get(user.id).values()]
   if (own.length >= KEYS_OF_USER_MAX)
     revoke(
@@ -35,6 +38,7 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string): s
     made: now,
     usedDay: Math.floor(now / DAY_S),
     sealed: user.bot === null ? null : sealText(realm, key),
+    ...(givenTo !== undefined && { givenTo }),
   })
   return key
 }
@@ -42,6 +46,13 @@ export function makeKey(realm: Realm, turn: Turn, user: User, client: string): s
 /** All of an account's: none of them is taken from now on. */
 export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
   for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
+}
+
+/** Within a change: one key in place of all. That of a bot stays given to whom it was. */
+export function regenerateKey(realm: Realm, turn: Turn, user: User, client: string): string {
+  const { givenTo } = [...realm.state.keysOf.get(user.id).values()].find((key) => key.givenTo !== undefined) ?? {}
+  revokeKeys(realm, turn, user)
+  return makeKey(realm, turn, user, client, givenTo)
 }
 
 /** One key of an account as its owner tells it from others; the key itself is kept nowhere. */

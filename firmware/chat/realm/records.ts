@@ -152,6 +152,8 @@ export interface ApiKey {
   /** The day of the last use, in days since the epoch. */
   readonly usedDay: number
   readonly sealed: string | null
+  /** Of a bot's key: the administrator it was given to, who is not the bot's owner. */
+  readonly givenTo?: number
 }
 
 export interface Group {

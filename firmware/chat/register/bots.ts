@@ -5,7 +5,7 @@ import { botObject, managedBots } from '../realm/bots/view.ts'
 import type { Block } from './block.ts'
 
 export const realmBot: Block = ({ realm, me }) => ({
-  realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot)),
+  realm_bots: managedBots(realm, me).map((bot) => botObject(realm, bot, me.id)),
 })
 
 export const realmEmbeddedBots: Block = () => ({

@@ -159,7 +159,7 @@ describe('E91: changing a bot', () => {
     const queues = await Promise.all(
       [hamlet, ophelia, admin].map((client) => client.register({ event_types: ['realm_bot', 'realm_user'] })),
     )
-    const { bot_owner } = await hamlet.patch(`/bots/${user_id}`, { bot_owner_id: ophelia.user.id })
+    const { bot_owner } = await admin.patch(`/bots/${user_id}`, { bot_owner_id: ophelia.user.id })
     assert.equal(bot_owner, 'ophelia@example.com')
     const heard = await Promise.all(
       queues.map(async (queue) => (await queue.events()).map(({ type, op }) => `${type} ${op}`)),
@@ -172,13 +172,14 @@ describe('E91: changing a bot', () => {
     await hamlet.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { full_name: 'Still Mine' })
     const bot = botClient(user_id).user.id
     for (const bot_owner_id of [9999, bot]) {
-      await ophelia.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { bot_owner_id })
+      await admin.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { bot_owner_id })
     }
   })
 
   it('a role is for administrators to give', async () => {
-    const { user_id } = await newBot('promoted')
-    await hamlet.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { role: 300 })
+    const owner = rig.account('promoter', ROLES.moderator)
+    const { user_id } = await newBot('promoted', owner)
+    await owner.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { role: 300 })
     await admin.patch(`/bots/${user_id}`, { role: 300 })
     assert.equal((await hamlet.get(`/users/${user_id}`)).user.role, 300)
     await admin.refused('BAD_REQUEST', 'PATCH', `/bots/${user_id}`, { role: 100 })

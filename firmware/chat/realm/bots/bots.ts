@@ -4,18 +4,19 @@ import { badRequest, type ChatError, forbidden, invalidParameter } from '../../e
 import { setPicture } from '../avatars/pictures.ts'
 import { findChannelByName } from '../channels/find.ts'
 import { mayInRealm } from '../groups/rights.ts'
-import { makeKey, revokeKeys } from '../keys.ts'
+import { makeKey } from '../keys.ts'
 import type { Realm } from '../realm.ts'
 import type { Bot, User } from '../records.ts'
 import { atLeast, ROLES, type Role } from '../roles.ts'
 import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
-import { deactivate } from '../users/activity.ts'
+import { deactivate, reactivate } from '../users/activity.ts'
 import { addressHost, expectFreeAddress } from '../users/addresses.ts'
-import { addUser, changeName, changeRole, putAddresses } from '../users/change.ts'
+import { addUser, changeName, changeRole, limitRole, putAddresses } from '../users/change.ts'
 import { publishPerson } from '../users/events.ts'
 import { botLocalPart } from '../users/names.ts'
 import { publishBot, publishBotGone, publishBotUpdate } from './events.ts'
+import { renewKey, replaceKey } from './keys.ts'
 import {
   BOT_TYPES,
   type BotType,
@@ -46,7 +47,7 @@ export interface NewBot extends GivenDefaults {
 /** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
 export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { bot: BotUser; key: string } {
   if (!mayCreate(realm, me, given.type)) throw forbidden('Insufficient permission')
-  if (realm.state.botsOf.get(me.id).size >= BOTS_OF_USER_MAX) throw badRequest(`More than ${BOTS_OF_USER_MAX} bots`)
+  expectRoom(realm, me)
   const email = botAddress(realm, given.shortName)
   expectFreeBotName(realm, given.fullName, null)
   const service = newService(realm, given.type, given.service)
@@ -56,6 +57,10 @@ export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { 
   const key = makeKey(realm, turn, user, 'bot')
   publishBot(realm, turn, user as BotUser, managersOf(realm, user))
   return { bot: user as BotUser, key }
+}
+
+function expectRoom(realm: Realm, owner: User): void {
+  if (realm.state.botsOf.get(owner.id).size >= BOTS_OF_USER_MAX) throw badRequest(`More than ${BOTS_OF_USER_MAX} bots`)
 }
 
 /** Incoming webhooks, which can only send, have a right of their own. */
@@ -94,7 +99,7 @@ export function changeBot(realm: Realm, turn: Turn, me: User, id: number, change
   if (change.role !== undefined) bot = changeBotRole(realm, turn, me, bot, change.role)
   bot = changeDefaults(realm, turn, me, bot, change)
   bot = changeService(realm, turn, bot, change.service)
-  if (change.ownerId !== undefined) bot = changeOwner(realm, turn, bot, change.ownerId)
+  if (change.ownerId !== undefined) bot = changeOwner(realm, turn, me, bot, change.ownerId)
   return bot
 }
 
@@ -170,16 +175,24 @@ function chosenDefaults(realm: Realm, me: User, given: GivenDefaults): Partial<B
   }
 }
 
-/** The bot stays in its channels (level 359); whoever may manage it no longer is told that it is gone. */
-function changeOwner(realm: Realm, turn: Turn, bot: BotUser, ownerId: number): BotUser {
+/**
+ * Within a change: a bot is given away by administrators only, with a new key and no right that its new owner lacks. It stays
+ * in its channels (level 359). Former managers are told that it is gone.
+ */
+function changeOwner(realm: Realm, turn: Turn, me: User, bot: BotUser, ownerId: number): BotUser {
   const owner = realm.state.user.get(ownerId)
   if (owner === undefined || owner.isSystemBot) throw badRequest('Failed to change owner, no such user')
   if (!owner.isActive) throw badRequest('Failed to change owner, user is deactivated')
   if (isBot(owner)) throw badRequest("Failed to change owner, bots can't own other bots")
   if (ownerId === bot.bot.ownerId) return bot
+  if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
+  expectRoom(realm, owner)
   const before = new Set(managersOf(realm, bot))
-  const after = { ...bot, bot: { ...bot.bot, ownerId } }
+  const limited = limitRole(realm, turn, bot, owner) as BotUser
+  const after = { ...limited, bot: { ...limited.bot, ownerId } }
   turn.put('user', after)
+  replaceKey(realm, turn, after)
+  turn.afterwards(() => realm.events.dropQueuesOf(bot.id))
   const now = new Set(managersOf(realm, after))
   publishBotGone(turn, after, before.difference(now))
   publishBot(realm, turn, after, now.difference(before))
@@ -200,11 +213,14 @@ export function deactivateBot(realm: Realm, turn: Turn, me: User, id: number): v
   deactivate(realm, turn, findManagedBot(realm, me, id))
 }
 
+/** Within a change. A bot whose owner is deactivated becomes the caller's, as upstream. */
+export function reactivateBot(realm: Realm, turn: Turn, me: User, bot: BotUser): void {
+  const owner = bot.bot.ownerId === null ? undefined : realm.state.user.get(bot.bot.ownerId)
+  reactivate(realm, turn, owner?.isActive ? bot : changeOwner(realm, turn, me, bot, me.id))
+}
+
 /** Within a change: the old key is worth nothing from now on. */
 export function newBotKey(realm: Realm, turn: Turn, me: User, id: number): string {
   const bot = findManagedBot(realm, me, id)
-  revokeKeys(realm, turn, bot)
-  const key = makeKey(realm, turn, bot, 'bot')
-  publishBotUpdate(realm, turn, bot, { api_key: key })
-  return key
+  return renewKey(realm, turn, bot, bot.bot.ownerId === me.id ? undefined : me.id)
 }

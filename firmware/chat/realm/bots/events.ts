@@ -6,7 +6,8 @@ import type { Turn } from '../turn.ts'
 import { type BotUser, botObject, managersOf } from './view.ts'
 
 export function publishBot(realm: Realm, turn: Turn, bot: BotUser, to: Iterable<number>): void {
-  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'add', bot: botObject(realm, bot) }) })
+  for (const id of to)
+    turn.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
 }
 
 export function publishBotUpdate(

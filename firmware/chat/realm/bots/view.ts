@@ -24,11 +24,12 @@ export const defaultsOf = (realm: Realm, { bot }: BotUser) => ({
 
 export const botAvatarUrl = (realm: Realm, bot: User): string | null => avatarUrl(realm, bot, { clientGravatar: false })
 
-export const botObject = (realm: Realm, user: BotUser) => ({
+/** The key is for the owner alone: an administrator could go on using it after losing that role. */
+export const botObject = (realm: Realm, user: BotUser, viewerId: number) => ({
   user_id: user.id,
   email: user.email,
   full_name: user.fullName,
-  api_key: shownKey(realm, user),
+  api_key: viewerId === user.bot.ownerId ? shownKey(realm, user) : '',
   bot_type: user.bot.type,
   is_active: user.isActive,
   avatar_url: botAvatarUrl(realm, user),

@@ -1,6 +1,7 @@
 /** Deactivating and reactivating accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
 
 import { publishBotUpdate } from '../bots/events.ts'
+import { renewLostKeys } from '../bots/keys.ts'
 import { viewersOf } from '../channels/find.ts'
 import { publishPeers } from '../channels/sight-events.ts'
 import { begun, ended } from '../channels/subscribe.ts'
@@ -17,6 +18,7 @@ export function deactivate(realm: Realm, turn: Turn, user: User): void {
   if (!user.isActive) return
   for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
   setActive(realm, turn, user, false)
+  renewLostKeys(realm, turn, realm.state.user.get(user.id)!)
   hidePresence(realm, turn, user)
   revokeInvitationsOf(realm, turn, user.id)
   turn.afterwards(() => realm.events.dropQueuesOf(user.id))

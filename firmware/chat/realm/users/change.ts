@@ -1,6 +1,7 @@
 /** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
 
 import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { renewLostKeys } from '../bots/keys.ts'
 import { publishFoldersTo } from '../channels/folders.ts'
 import { watchSight } from '../channels/sight-events.ts'
 import { subscribe } from '../channels/subscribe.ts'
@@ -78,13 +79,25 @@ export function expectFreeName(realm: Realm, name: string, user: User | null): v
   }
 }
 
-/** Within a change: only owners make and unmake owners, and one stays. */
+/** Within a change: only owners make and unmake owners, and one stays. A bot may have at most the role of its owner. */
 export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role: Role): User {
   if (role === user.role) return user
   if ((role === ROLES.owner || user.role === ROLES.owner) && me.role !== ROLES.owner)
     throw forbidden('Must be an organization owner')
   if (user.role === ROLES.owner && isLastOwner(realm, user))
     throw badRequest('The owner permission cannot be removed from the only organization owner.')
+  const owner = user.bot?.ownerId == null ? undefined : realm.state.user.get(user.bot.ownerId)
+  if (owner !== undefined && !atLeast(owner.role, role))
+    throw forbidden('A bot cannot have a higher role than its owner')
+  return putRole(realm, turn, user, role)
+}
+
+/** Within a change: a bot gets the role of `owner` if its own is higher. */
+export const limitRole = (realm: Realm, turn: Turn, bot: User, owner: User): User =>
+  atLeast(owner.role, bot.role) ? bot : putRole(realm, turn, bot, owner.role)
+
+/** Bots of a demoted account are demoted with it. */
+function putRole(realm: Realm, turn: Turn, user: User, role: Role): User {
   const after = { ...user, role }
   const publishSight = watchSight(realm, [user.id])
   turn.put('user', after)
@@ -94,6 +107,8 @@ export function changeRole(realm: Realm, turn: Turn, me: User, user: User, role:
   if (user.role === ROLES.guest) publishFoldersTo(realm, turn, after) // before the channels in them
   publishSight(turn)
   publishRoleSight(realm, turn, user, after)
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) limitRole(realm, turn, bot, after)
+  renewLostKeys(realm, turn, after)
   return after
 }
 
