@@ -4,11 +4,12 @@
  */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { subscribe } from '../../../firmware/chat/realm/channels/subscribe.ts'
 import type { Channel, Organization } from '../../../firmware/chat/realm/records.ts'
 import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
-import { type Answer, type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Answer, Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const KINDS = {
   webPublic: { isWebPublic: true },
@@ -93,13 +94,7 @@ const AT_LARGE: Record<string, Attempt> = {
 
 const SETTINGS = { enable_read_receipts: true }
 
-let rig: TestChat
-let author: Client
-before(async () => {
-  rig = await openTestChat()
-  author = rig.account('author')
-})
-after(() => rig.close())
+const { rig, author } = await chatSuite({ author: 'member' })
 
 function changeOrganization(changes: Partial<Organization>): void {
   const { realm } = rig.chat

@@ -2,18 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { png } from '../../../firmware/chat/realm/avatars/png.ts'
 import { imageHeader } from '../../../firmware/chat/realm/images.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const picture = (sizePx: number) => png(sizePx, [[200, 0, 0]], () => new Uint8Array(sizePx))
 

@@ -1,22 +1,18 @@
 /** Bots, their storage, user groups and emoji: contract sections 3.5 to 3.7, rows E89 to E95 and E114. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { DECLARATIONS, OTHER_DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const {
+  rig,
+  iago: admin,
+  hamlet,
+  ophelia,
+} = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
 
 const newBot = async (name: string, owner = hamlet) =>
   owner.post('/bots', { full_name: `${name} the Bot`, short_name: name })

@@ -1,24 +1,20 @@
 /** What somebody might reach by a detour, and does not: contract sections 2.2, 4.2, 7.1, 7.2 and 7.7, rows E52, E72, E91, E122, E143. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const NEWEST = { anchor: 'newest', num_before: 10, num_after: 0 }
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const {
+  rig,
+  iago: admin,
+  hamlet,
+  ophelia,
+} = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
 
 const accountOf = (id: number): Client => rig.clientOf(rig.chat.realm.state.user.get(id)!)
 

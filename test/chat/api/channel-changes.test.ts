@@ -1,29 +1,22 @@
 /** Changing channels: contract row E44, sections 7.1, 7.2 and 7.5, V41 to V43, V47; E47 and E60. */
 
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let olivia: Client
-let admin: Client
-let hamlet: Client
-let cordelia: Client
-let polonius: Client
+const { rig, admin, hamlet, cordelia, polonius } = await chatSuite({
+  admin: 'administrator',
+  hamlet: 'member',
+  cordelia: 'member',
+  polonius: 'guest',
+})
+const olivia = rig.owner
 let channel: Channel
 let count = 0
-before(async () => {
-  rig = await openTestChat()
-  olivia = rig.owner
-  admin = rig.account('admin', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  polonius = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
 beforeEach(() => {
   channel = make()
 })

@@ -1,19 +1,10 @@
 /** Folders of channels: contract rows E63 to E66, V3 to V5, the block channel_folders. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let polonius: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  polonius = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
+const { rig, hamlet, polonius } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
 
 const create = async (name: string, description?: string): Promise<number> =>
   (await rig.owner.post('/channel_folders/create', { name, description })).channel_folder_id

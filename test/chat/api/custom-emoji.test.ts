@@ -1,20 +1,13 @@
 /** Emoji of the organisation's own: contract rows E114 to E116, V28. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { png } from '../../../firmware/chat/realm/avatars/png.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-})
-afterEach(() => rig.close())
+const { rig, iago: admin, hamlet } = chatForEachTest({ iago: 'administrator', hamlet: 'member' })
 
 const PICTURE = png(20, [[200, 0, 0]], () => new Uint8Array(20))
 const add = (client: Client, name: string, bytes: Uint8Array = PICTURE) =>

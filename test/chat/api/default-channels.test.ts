@@ -1,22 +1,17 @@
 /** Channels for new members: contract rows E61, E62, V7, V8 and the block default_stream_groups. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let polonius: Client
-let ids: Record<string, number>
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  polonius = rig.account('polonius', ROLES.guest)
-  const make = (name: string, isPrivate = false) => rig.channel(name, [hamlet], { isPrivate }).id
-  ids = { verona: make('verona'), venice: make('venice'), padua: make('padua'), secret: make('secret', true) }
-})
-after(() => rig.close())
+const { rig, hamlet, polonius } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
+const make = (name: string, isPrivate = false) => rig.channel(name, [hamlet], { isPrivate }).id
+const ids: Record<string, number> = {
+  verona: make('verona'),
+  venice: make('venice'),
+  padua: make('padua'),
+  secret: make('secret', true),
+}
 
 describe('E61: default channels', () => {
   it('are set and taken back, which members are told, and new people find themselves in them', async () => {

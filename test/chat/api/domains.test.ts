@@ -1,14 +1,10 @@
 /** Where addresses of accounts may be: contract rows E110 to E113, both paths (11.7), E71; V27. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
-import { openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-beforeEach(async () => {
-  rig = await openTestChat()
-})
-afterEach(() => rig.close())
+const { rig } = chatForEachTest()
 
 test('E110 to E113: a domain is added, changed and removed, on both paths, and told', async () => {
   const queue = await rig.account('hamlet').register({ event_types: ['realm_domains'] })

@@ -1,24 +1,16 @@
 /** What is written and not sent: contract rows E36 to E39, V10. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let chat: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  chat = await openTestChat()
-  hamlet = chat.account('hamlet')
-  ophelia = chat.account('ophelia')
-})
-after(() => chat.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 const draft = (content: string, timestamp = 1_595_479_019) => ({ type: '', to: [], topic: '', content, timestamp })
 
 describe('E36 to E39: drafts', () => {
   it('are kept, replaced and removed, told to oneself alone, and there after a restart', async () => {
-    const channel = chat.channel('stage', [hamlet])
+    const channel = rig.channel('stage', [hamlet])
     const queue = await hamlet.register({ event_types: ['drafts'] })
     const others = await ophelia.register({ event_types: ['drafts'] })
     const given = [
@@ -31,7 +23,7 @@ describe('E36 to E39: drafts', () => {
     const kept = [
       { id: first, type: 'stream', to: [channel.id], topic: 'soliloquy', content: 'To be', timestamp: 30 },
       { id: second, type: 'private', to: [ophelia.user.id], topic: '', content: 'my lord', timestamp: 20 },
-      { id: third, type: 'private', to: [], topic: '', content: 'to whom?', timestamp: Math.floor(chat.now() / 1000) },
+      { id: third, type: 'private', to: [], topic: '', content: 'to whom?', timestamp: Math.floor(rig.now() / 1000) },
     ]
     const byTime = [kept[1], kept[0], kept[2]]
     const answer = await hamlet.get('/drafts')
@@ -48,7 +40,7 @@ describe('E36 to E39: drafts', () => {
       { type: 'drafts', op: 'remove', draft_id: second },
     ])
     assert.deepEqual(await others.events(), [])
-    chat.reopen()
+    rig.reopen()
     assert.deepEqual((await hamlet.get('/drafts')).drafts, [changed, kept[2]])
     const more = await hamlet.post('/drafts', { drafts: [draft('new')] })
     assert(more.ids[0] > third, 'no id is given twice')
@@ -67,7 +59,7 @@ describe('E36 to E39: drafts', () => {
   })
 
   it('that cannot be are refused, all that came with them too', async () => {
-    const secret = chat.channel('secret', [hamlet], { isPrivate: true })
+    const secret = rig.channel('secret', [hamlet], { isPrivate: true })
     const before = (await ophelia.get('/drafts')).count
     const refuse = (code: string, value: unknown) =>
       ophelia.refused(code, 'POST', '/drafts', { drafts: [draft('fine'), value] })
@@ -87,7 +79,7 @@ describe('E36 to E39: drafts', () => {
   })
 
   it('stay on each device for whoever wants that', async () => {
-    const horatio = chat.account('horatio')
+    const horatio = rig.account('horatio')
     const { ids } = await horatio.post('/drafts', { drafts: [draft('mine')] })
     await horatio.patch('/settings', { enable_drafts_synchronization: false })
     assert.deepEqual((await horatio.register()).snapshot.drafts, [])

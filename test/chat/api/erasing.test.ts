@@ -1,22 +1,17 @@
 /** Deleting with an account what somebody wrote and is: contract row E73, section 3.4.1; V9, V34. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { png } from '../../../firmware/chat/realm/avatars/png.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let claudius: Client
-let gertrude: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  claudius = rig.account('claudius')
-  gertrude = rig.account('gertrude')
-})
-afterEach(() => rig.close())
+const {
+  rig,
+  iago: admin,
+  claudius,
+  gertrude,
+} = chatForEachTest({ iago: 'administrator', claudius: 'member', gertrude: 'member' })
 
 const ACTIONS = {
   delete_public_channel_messages: 'public',

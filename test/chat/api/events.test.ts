@@ -1,14 +1,11 @@
 /** Registering, polling, acknowledging: contract sections 3.1 and 4.3. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import { OWNER_PASSWORD } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-before(async () => {
-  rig = await openTestChat()
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
 
 test('E1: the server says what it is to whoever asks', async () => {
   const { status, body } = await rig.anonymous('GET', '/server_settings')

@@ -5,15 +5,15 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { verifyExport } from '../../../tools/chat-verify.ts'
 import { Random } from '../model/operations.ts'
-import { type Client, openTestChat, type RegisteredQueue, type TestChat } from '../support/chat.ts'
+import type { Client, RegisteredQueue } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const MIB = 1024 * 1024
 const LARGE_BYTES = (process.env.COFFER_SLOW === undefined ? 80 : 1024) * MIB
@@ -23,38 +23,31 @@ const MEMORY_BYTES_MAX = 32 * MIB // however large it is, with what a busy compu
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-let ophelia: Client
-let scratch: string
-before(async () => {
-  scratch = mkdtempSync(join(tmpdir(), 'coffer-export-'))
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-  await hamlet.patch('/settings', { allow_private_data_export: true })
-  rig.channel('general', [hamlet, ophelia])
-  rig.channel('agreed', [hamlet, ophelia], { isPrivate: true, historyPublicToSubscribers: false })
-  rig.channel('closed', [ophelia], { isPrivate: true })
-  const upload = async (client: Client, name: string) =>
-    (await client.upload('POST', '/user_uploads', Buffer.from(`bytes of ${name}`), {}, name)).body.url
-  const say = async (client: Client, to: string | number[], content: string) =>
-    client.post('/messages', { type: typeof to === 'string' ? 'channel' : 'direct', to, topic: 't', content })
-  await say(ophelia, 'general', `in public [a](${await upload(ophelia, 'public.txt')})`)
-  await say(ophelia, 'agreed', `where Hamlet reads [b](${await upload(ophelia, 'agreed.txt')})`)
-  await say(ophelia, 'closed', `where he does not [c](${await upload(ophelia, 'closed.txt')})`)
-  await say(ophelia, [hamlet.user.id], 'to Hamlet')
-  await say(ophelia, [ophelia.user.id], 'to herself')
-  await upload(hamlet, 'own.txt')
-  await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
-  await ophelia.post('/users/me/alert_words', { alert_words: ['flowers'] })
-})
-after(() => {
-  rig.close()
-  rmSync(scratch, { recursive: true, force: true })
-})
+const scratch = mkdtempSync(join(tmpdir(), 'coffer-export-'))
+after(() => rmSync(scratch, { recursive: true, force: true }))
+
+const {
+  rig,
+  iago: admin,
+  hamlet,
+  ophelia,
+} = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
+await hamlet.patch('/settings', { allow_private_data_export: true })
+rig.channel('general', [hamlet, ophelia])
+rig.channel('agreed', [hamlet, ophelia], { isPrivate: true, historyPublicToSubscribers: false })
+rig.channel('closed', [ophelia], { isPrivate: true })
+const upload = async (client: Client, name: string) =>
+  (await client.upload('POST', '/user_uploads', Buffer.from(`bytes of ${name}`), {}, name)).body.url
+const say = async (client: Client, to: string | number[], content: string) =>
+  client.post('/messages', { type: typeof to === 'string' ? 'channel' : 'direct', to, topic: 't', content })
+await say(ophelia, 'general', `in public [a](${await upload(ophelia, 'public.txt')})`)
+await say(ophelia, 'agreed', `where Hamlet reads [b](${await upload(ophelia, 'agreed.txt')})`)
+await say(ophelia, 'closed', `where he does not [c](${await upload(ophelia, 'closed.txt')})`)
+await say(ophelia, [hamlet.user.id], 'to Hamlet')
+await say(ophelia, [ophelia.user.id], 'to herself')
+await upload(hamlet, 'own.txt')
+await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
+await ophelia.post('/users/me/alert_words', { alert_words: ['flowers'] })
 
 const heard = async (queue: RegisteredQueue) => (await queue.events()).map(({ id: _, ...event }) => event)
 

@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import {
   CHANNEL_GROUP_SETTINGS,
   type GroupSetting,
@@ -12,34 +12,20 @@ import {
   USER_GROUP_SETTINGS,
 } from '../../../firmware/chat/realm/groups/settings.ts'
 import type { GroupValue } from '../../../firmware/chat/realm/groups/value.ts'
-import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let polonius: Client
-/** Groups with a member; with that one within; that was deactivated. */
-let named: number
-let nesting: number
-let deactivated: number
-/** What is governed by settings. */
-let channelId: number
-let groupId: number
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  polonius = rig.account('polonius', ROLES.guest)
-  const create = async (name: string, values = {}): Promise<number> =>
-    (await rig.owner.post('/user_groups/create', { name, description: '', members: [], ...values })).group_id
-  named = await create('named', { members: [hamlet.user.id] })
-  nesting = await create('nesting', { subgroups: [named] })
-  deactivated = await create('deactivated')
-  await rig.owner.post(`/user_groups/${deactivated}/deactivate`)
-  channelId = rig.channel('verona', [rig.owner]).id
-  groupId = await create('governed')
-})
-after(() => rig.close())
+const { rig, hamlet, polonius } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
+const create = async (name: string, values = {}): Promise<number> =>
+  (await rig.owner.post('/user_groups/create', { name, description: '', members: [], ...values })).group_id
+const named = await create('named', { members: [hamlet.user.id] })
+const nesting = await create('nesting', { subgroups: [named] })
+const deactivated = await create('deactivated')
+await rig.owner.post(`/user_groups/${deactivated}/deactivate`)
+const channelId = rig.channel('verona', [rig.owner]).id
+const groupId = await create('governed')
 
 const idOf = (name: SystemGroupName): number => rig.chat.realm.state.groupByName.get(name)!.id
 const unnamed = (members: number[], subgroups: number[]): GroupValue => ({

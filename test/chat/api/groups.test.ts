@@ -1,24 +1,15 @@
 /** User groups: contract rows E95 to E102, V54 to V57, section 7.2. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
 import { Random } from '../model/operations.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Client, openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let polonius: Client
 let count = 0
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  polonius = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
 
 const idOf = (name: SystemGroupName): number => rig.chat.realm.state.groupByName.get(name)!.id
 const people = (...clients: Client[]) => ({ direct_members: clients.map(({ user }) => user.id), direct_subgroups: [] })

@@ -1,25 +1,21 @@
 /** Invitations and accepting them: contract section 3.8, rows E125 to E129 and E143; V13. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
-import { type Client, openTestChat, type RegisteredQueue, type TestChat } from '../support/chat.ts'
+import type { Client, RegisteredQueue } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const PASSWORD = 'a password of theirs'
 const DAY_S = 86_400
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const {
+  rig,
+  iago: admin,
+  hamlet,
+  ophelia,
+} = await chatSuite({ iago: 'administrator', hamlet: 'member', ophelia: 'member' })
 
 /** What the Notification Bot has said, newest last. */
 async function notices(client: Client, from = 'notification-bot'): Promise<string[]> {

@@ -1,18 +1,14 @@
 /** Keys of an account are seen and revoked one by one: contract section 3.1, rows E141 and E142. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
 const DAY_S = 86_400
 const MIDNIGHT_MS = Date.parse('2027-03-01T00:00:00Z')
 
-let rig: TestChat
-before(async () => {
-  rig = await openTestChat()
-  rig.setTime(MIDNIGHT_MS)
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
+rig.setTime(MIDNIGHT_MS)
 
 describe('E141: the list of keys', () => {
   it('has each with its client and days, oldest first, and neither keys nor hashes', async () => {

@@ -1,17 +1,10 @@
 /** Linkifiers and playgrounds: contract rows E105 to E109 and E118, V31, V32. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-})
-afterEach(() => rig.close())
+const { rig, iago: admin } = chatForEachTest({ iago: 'administrator' })
 
 const CAPABLE = { client_capabilities: { notification_settings_null: true, linkifier_url_template: true } }
 const ISSUE = { pattern: '#(?P<id>[0-9]+)', url_template: 'https://issues.example/{id}' }

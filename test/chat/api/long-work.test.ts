@@ -1,32 +1,23 @@
 /** Work on many messages by one request, its time and what others wait meanwhile: contract rows E20, E21, E48, E73, sections 9, 11.3. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { threadMs } from '../../../firmware/base/step-size.ts'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { gaps, hasOrdinal } from '../../../firmware/chat/realm/runs.ts'
 import { organizationOf } from '../../../firmware/chat/realm/state.ts'
 import { ID_OF_ROW } from '../../../firmware/chat/store/words.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const MESSAGES = process.env.COFFER_SLOW === undefined ? 6000 : 100_000
 const WAIT_MAX_MS = 50
 const MESSAGES_A_TURN_MAX = 2000 // contract row E20
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let channel: Channel
-let aside: Channel
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  channel = rig.channel('verona', [rig.owner, hamlet, cordelia])
-  aside = rig.channel('venice', [rig.owner, hamlet])
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia } = await chatSuite({ hamlet: 'member', cordelia: 'member' })
+const channel = rig.channel('verona', [rig.owner, hamlet, cordelia])
+const aside = rig.channel('venice', [rig.owner, hamlet])
 
 /** As if they had been sent, every fourth one to the other channel. */
 function fill(count: number, sender = rig.owner): void {

@@ -5,12 +5,13 @@
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { DECLARATIONS, OTHER_DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import type { Who } from '../../../firmware/chat/http/declaration.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { addUser } from '../../../firmware/chat/realm/users/change.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 /** What this side calls, and what another row's route answers, too. */
 const NO_ROUTE = ['E140', 'E69']
@@ -94,26 +95,24 @@ const ADMITTED: Readonly<Record<Who, readonly Caller[]>> = {
   owner: ['owner'],
 }
 
-let rig: TestChat
-const clients = {} as Record<Caller, Client | null>
-before(async () => {
-  // Whoever is let in gets here; nothing is changed by it, and no parameter is missing.
-  for (const one of all) Object.assign(one, { handle: () => ({}), parameters: {}, segments: {}, audit: undefined })
-  rig = await openTestChat()
-  const bot = { type: 1, ownerId: 1, defaultSendingStreamId: null, defaultEventsRegisterStreamId: null } as const
-  const made = rig.chat.realm.change((turn) =>
-    addUser(rig.chat.realm, turn, {
-      email: 'robot-bot@coffer.invalid',
-      fullName: 'Robot',
-      role: ROLES.member,
-      bot: { ...bot, defaultAllPublicStreams: false },
-    }),
-  )
-  Object.assign(clients, { nobody: null, owner: rig.owner, bot: rig.clientOf(made) })
-  for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
-    clients[role] = rig.account(`some-${role}`, ROLES[role])
+// Whoever is let in gets here; nothing is changed by it, and no parameter is missing.
+for (const one of all) Object.assign(one, { handle: () => ({}), parameters: {}, segments: {}, audit: undefined })
+const { rig, ...accounts } = await chatSuite({
+  guest: 'guest',
+  member: 'member',
+  moderator: 'moderator',
+  administrator: 'administrator',
 })
-after(() => rig.close())
+const OF_BOTS = { type: 1, ownerId: 1, defaultSendingStreamId: null, defaultEventsRegisterStreamId: null } as const
+const bot = rig.chat.realm.change((turn) =>
+  addUser(rig.chat.realm, turn, {
+    email: 'robot-bot@coffer.invalid',
+    fullName: 'Robot',
+    role: ROLES.member,
+    bot: { ...OF_BOTS, defaultAllPublicStreams: false },
+  }),
+)
+const clients: Record<Caller, Client | null> = { ...accounts, nobody: null, owner: rig.owner, bot: rig.clientOf(bot) }
 
 for (const [base, list] of [
   ['/api/v1', DECLARATIONS],

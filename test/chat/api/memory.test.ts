@@ -1,26 +1,19 @@
 /** What one account may have kept in memory, or ask for at once: texts whose HTML is a hundred times as long, and much of them. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it, test } from 'node:test'
+import { describe, it, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { withoutSecrets } from '../../../firmware/chat/http/logged-path.ts'
 import { createPasswords } from '../../../firmware/chat/realm/passwords.ts'
 import { HTML_CHARACTERS_MAX } from '../../../firmware/chat/render/html.ts'
 import { BODY_LIMITS } from '../../../firmware/http/request/body-rate.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Client, openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const MIB = 1024 * 1024
 
-let rig: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 /** A table of 300 columns: some 1,300 characters, nearly a million as HTML. */
 const longAsHtml = (rows = 330): string => `${'|'.repeat(301)}\n${'|'.repeat(301)}\n${'|\n'.repeat(rows)}`

@@ -2,20 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-beforeEach(async () => {
-  rig?.close()
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia } = chatForEachTest({ hamlet: 'member', cordelia: 'member' })
 
 const send = (client: Client, to: number | number[], content: string, topic?: string, more = {}) =>
   client.post('/messages', { type: typeof to === 'number' ? 'channel' : 'direct', to, content, topic, ...more })

@@ -1,9 +1,9 @@
 /** Messages by narrows: rows E9, E19, E24; contract sections 5.1, 5.2 and 7.1. What model.test.ts does not reach. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, START_MS, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { START_MS } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const NEWEST = 10_000_000_000_000_000
 
@@ -12,18 +12,7 @@ interface Shown {
 }
 const idsOf = (answer: { messages: Shown[] }) => answer.messages.map(({ id }) => id)
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let polonius: Client
-
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  polonius = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
 
 let count = 0
 async function makeChannel(options: Record<string, unknown> = {}): Promise<{ name: string; id: number }> {

@@ -1,18 +1,10 @@
 /** The views of a client's side bar: contract row E41, V17. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let chat: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  chat = await openTestChat()
-  hamlet = chat.account('hamlet')
-  ophelia = chat.account('ophelia')
-})
-after(() => chat.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 const at = (fragment: string) => `/navigation_views/${encodeURIComponent(fragment)}`
 
@@ -39,7 +31,7 @@ describe('E41: navigation views', () => {
       ],
     )
     assert.deepEqual(await others.events(), [])
-    chat.reopen()
+    rig.reopen()
     assert.deepEqual((await hamlet.get('/navigation_views')).navigation_views, [alarms])
     assert.deepEqual((await hamlet.register()).snapshot.navigation_views, [alarms])
     assert.deepEqual((await ophelia.get('/navigation_views')).navigation_views, [])

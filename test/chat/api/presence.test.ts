@@ -1,19 +1,11 @@
 /** Presence and status: contract section 3.4, rows E76 to E81, V19 and V59. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 const seconds = () => Math.floor(rig.now() / 1000)
 const SIMPLE = { client_capabilities: { notification_settings_null: true, simplified_presence_events: true } }

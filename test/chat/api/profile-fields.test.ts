@@ -1,19 +1,11 @@
 /** What people tell of themselves: contract rows E72, E86 and E117, V6, V34. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-})
-afterEach(() => rig.close())
+const { rig, iago: admin, hamlet } = chatForEachTest({ iago: 'administrator', hamlet: 'member' })
 
 const add = async (values: object): Promise<number> =>
   (await admin.post('/realm/profile_fields', { name: 'Field', ...values })).id

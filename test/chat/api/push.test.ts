@@ -1,16 +1,10 @@
 /** Devices and calls, as far as they go without services of others: contract rows E134 to E139, section 12; V20. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const DEVICE = {
   token_kind: 'fcm',

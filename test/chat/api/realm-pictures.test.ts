@@ -1,15 +1,11 @@
 /** The organisation's icon and logos: contract row E120, V23. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { png } from '../../../firmware/chat/realm/avatars/png.ts'
-import { openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-before(async () => {
-  rig = await openTestChat()
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
 
 const picture = (sizePx: number) => png(sizePx, [[0, 0, 200]], () => new Uint8Array(sizePx))
 const status = async (url: string) =>

@@ -1,19 +1,14 @@
 /** What is set of the organisation: contract rows E103, E104, E119, E124, sections 2.6 and 7.2; V22, V23, V24, V36. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { REALM_GROUP_SETTINGS } from '../../../firmware/chat/realm/groups/settings.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { REALM_SETTINGS, type RealmSetting } from '../../../firmware/chat/realm/settings/realm.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-})
-afterEach(() => rig.close())
+const { rig, iago: admin } = chatForEachTest({ iago: 'administrator' })
 
 type Json = Record<string, unknown>
 

@@ -1,20 +1,11 @@
 /** Telling moderators of a message: contract row E25, both paths (11.6). */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let claudius: Client
-let channelId: number
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  claudius = rig.account('claudius')
-  channelId = rig.channel('court', [hamlet, claudius]).id
-})
-after(() => rig.close())
+const { rig, hamlet, claudius } = await chatSuite({ hamlet: 'member', claudius: 'member' })
+const channelId = rig.channel('court', [hamlet, claudius]).id
 
 const sendTo = async (to: object, content: string): Promise<number> =>
   (await claudius.post('/messages', { ...to, content })).id

@@ -1,18 +1,10 @@
 /** Texts that are sent again and again: contract row E40, V39. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let chat: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  chat = await openTestChat()
-  hamlet = chat.account('hamlet')
-  ophelia = chat.account('ophelia')
-})
-after(() => chat.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 describe('E40: saved snippets', () => {
   it('are made, changed and removed, told to oneself alone, and there after a restart', async () => {
@@ -24,9 +16,9 @@ describe('E40: saved snippets', () => {
       id: made.saved_snippet_id,
       title: 'Greeting',
       content: 'Good morrow',
-      date_created: Math.floor(chat.now() / 1000),
+      date_created: Math.floor(rig.now() / 1000),
     }
-    chat.advance(60)
+    rig.advance(60)
     await hamlet.patch(`/saved_snippets/${snippet.id}`, { content: 'Good night' })
     await hamlet.patch(`/saved_snippets/${snippet.id}`, { title: 'Greeting' })
     await hamlet.patch(`/saved_snippets/${snippet.id}`)
@@ -42,7 +34,7 @@ describe('E40: saved snippets', () => {
       ],
     )
     assert.deepEqual(await others.events(), [])
-    chat.reopen()
+    rig.reopen()
     assert.deepEqual((await hamlet.get('/saved_snippets')).saved_snippets, [changed])
     assert.deepEqual((await hamlet.register()).snapshot.saved_snippets, [changed])
     assert.deepEqual((await ophelia.get('/saved_snippets')).saved_snippets, [])

@@ -1,27 +1,20 @@
 /** What is sent later: contract rows E29 to E35, V37, V40. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { SYSTEM_BOTS } from '../../../firmware/chat/realm/organization.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let chat: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  chat = await openTestChat()
-  hamlet = chat.account('hamlet')
-  ophelia = chat.account('ophelia')
-})
-after(() => chat.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 const BOT = SYSTEM_BOTS[0].email
 
-const seconds = () => Math.floor(chat.now() / 1000)
+const seconds = () => Math.floor(rig.now() / 1000)
 
 async function pass(time: number): Promise<void> {
-  chat.advance(time)
-  await chat.chat.deliverDue()
+  rig.advance(time)
+  await rig.chat.deliverDue()
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: members of any event
@@ -41,7 +34,7 @@ async function noticesTo(client: Client): Promise<string[]> {
 
 describe('E29 to E32: scheduled messages', () => {
   it('to a channel and to people are listed, told to the sender alone, and sent once when it is time', async () => {
-    const channel = chat.channel('castle', [hamlet, ophelia])
+    const channel = rig.channel('castle', [hamlet, ophelia])
     const queue = await hamlet.register({ event_types: ['scheduled_messages', 'message'] })
     const hers = await ophelia.register({ event_types: ['scheduled_messages', 'message'] })
     const later = seconds() + 100
@@ -95,7 +88,7 @@ describe('E29 to E32: scheduled messages', () => {
       [removed, rest],
       [{ type, op: 'remove', scheduled_message_id: toOphelia.scheduled_message_id }, []],
     )
-    chat.reopen()
+    rig.reopen()
     await pass(60)
     await pass(60)
     const all = await told(hers)
@@ -110,7 +103,7 @@ describe('E29 to E32: scheduled messages', () => {
   })
 
   it('are changed, to another place too, and taken back', async () => {
-    const channel = chat.channel('court', [hamlet])
+    const channel = rig.channel('court', [hamlet])
     const time = seconds() + 1000
     const { scheduled_message_id: id } = await hamlet.post('/scheduled_messages', {
       type: 'direct',
@@ -138,7 +131,7 @@ describe('E29 to E32: scheduled messages', () => {
   })
 
   it('are refused where sending would be, and for a time that has been', async () => {
-    const secret = chat.channel('council', [ophelia], { isPrivate: true })
+    const secret = rig.channel('council', [ophelia], { isPrivate: true })
     const refuse = (code: string, values: Record<string, unknown>) =>
       hamlet.refused(code, 'POST', '/scheduled_messages', {
         type: 'direct',
@@ -156,7 +149,7 @@ describe('E29 to E32: scheduled messages', () => {
   })
 
   it('of whom may no longer send there are kept as failed, with a word to him, until they are given another time', async () => {
-    const channel = chat.channel('grave', [hamlet, ophelia])
+    const channel = rig.channel('grave', [hamlet, ophelia])
     const { scheduled_message_id: id } = await hamlet.post('/scheduled_messages', {
       type: 'channel',
       to: channel.id,
@@ -165,7 +158,7 @@ describe('E29 to E32: scheduled messages', () => {
       scheduled_delivery_timestamp: seconds() + 10,
     })
     const queue = await hamlet.register({ event_types: ['scheduled_messages'] })
-    await chat.owner.delete(`/streams/${channel.id}`)
+    await rig.owner.delete(`/streams/${channel.id}`)
     await pass(10)
     const [update] = await told(queue)
     assert.deepEqual([update.op, update.scheduled_message.failed], ['update', true])
@@ -173,7 +166,7 @@ describe('E29 to E32: scheduled messages', () => {
     await pass(1)
     assert.deepEqual(await told(queue), [])
     const path = `/scheduled_messages/${id}`
-    const other = chat.channel('orchard', [hamlet])
+    const other = rig.channel('orchard', [hamlet])
     await hamlet.refused('BAD_REQUEST', 'PATCH', path, { to: other.id })
     await hamlet.patch(path, { to: other.id, scheduled_delivery_timestamp: seconds() + 10 })
     assert.equal((await hamlet.get('/scheduled_messages')).scheduled_messages[0].failed, false)
@@ -187,10 +180,10 @@ describe('E29 to E32: scheduled messages', () => {
     const at = seconds()
     await hamlet.post('/scheduled_messages', { ...dm, content: 'late', scheduled_delivery_timestamp: at + 10 })
     await hamlet.post('/scheduled_messages', { ...dm, content: 'in time', scheduled_delivery_timestamp: at + 3000 })
-    chat.pause()
-    chat.advance(3100)
-    chat.resume()
-    await chat.chat.deliverDue()
+    rig.pause()
+    rig.advance(3100)
+    rig.resume()
+    await rig.chat.deliverDue()
     const heard = (await told(queue)).filter(({ type }) => type === 'message')
     assert.deepEqual(
       heard.map(({ message }) => message.content),
@@ -202,7 +195,7 @@ describe('E29 to E32: scheduled messages', () => {
   })
 
   it('of a deactivated account are not sent', async () => {
-    const yorick = chat.account('yorick')
+    const yorick = rig.account('yorick')
     const queue = await ophelia.register({ event_types: ['message'] })
     await yorick.post('/scheduled_messages', {
       type: 'direct',
@@ -210,7 +203,7 @@ describe('E29 to E32: scheduled messages', () => {
       content: 'from the grave',
       scheduled_delivery_timestamp: seconds() + 10,
     })
-    await chat.owner.delete(`/users/${yorick.user.id}`)
+    await rig.owner.delete(`/users/${yorick.user.id}`)
     await pass(20)
     assert.deepEqual(await told(queue), [])
   })
@@ -218,7 +211,7 @@ describe('E29 to E32: scheduled messages', () => {
 
 describe('E33 to E35: reminders', () => {
   it('come as a direct message that quotes the message and the note', async () => {
-    const channel = chat.channel('tower', [hamlet, ophelia])
+    const channel = rig.channel('tower', [hamlet, ophelia])
     const content = 'Look:\n```\ncode\n```'
     const { id } = await ophelia.post('/messages', { type: 'channel', to: channel.id, topic: 'view', content })
     const queue = await hamlet.register({ event_types: ['reminders'] })
@@ -255,14 +248,14 @@ describe('E33 to E35: reminders', () => {
   })
 
   it('say nothing of a message that has gone, or that the user may no longer read', async () => {
-    const channel = chat.channel('closet', [hamlet, ophelia], { isPrivate: true })
+    const channel = rig.channel('closet', [hamlet, ophelia], { isPrivate: true })
     const say = async (content: string): Promise<number> =>
       (await ophelia.post('/messages', { type: 'channel', to: channel.id, topic: 't', content })).id
     const ids = [await say('the first secret'), await say('the second secret')]
     for (const message_id of ids)
       await hamlet.post('/reminders', { message_id, scheduled_delivery_timestamp: seconds() + 30 })
-    await chat.owner.delete(`/messages/${ids[0]}`).catch(() => ophelia.delete(`/messages/${ids[0]}`))
-    const secrets = () => JSON.stringify([...chat.chat.realm.state.reminder.all()]).match(/the \w+ secret/g)
+    await rig.owner.delete(`/messages/${ids[0]}`).catch(() => ophelia.delete(`/messages/${ids[0]}`))
+    const secrets = () => JSON.stringify([...rig.chat.realm.state.reminder.all()]).match(/the \w+ secret/g)
     assert.deepEqual([...new Set(secrets())], ['the second secret'], 'what was deleted is kept nowhere')
     await hamlet.delete('/users/me/subscriptions', { subscriptions: ['closet'] })
     for (const { content, rendered_content } of (await hamlet.get('/reminders')).reminders) {
@@ -303,7 +296,7 @@ describe('E33 to E35: reminders', () => {
       message_id: (await ophelia.post('/messages', { type: 'direct', to: [ophelia.user.id], content: 'well' })).id,
       scheduled_delivery_timestamp: seconds() + 31,
     })
-    const { state } = chat.chat.realm
+    const { state } = rig.chat.realm
     const { get } = state.reminder
     state.reminder.get = (key) => {
       if (key === reminder_id) throw new Error('broken')

@@ -1,7 +1,7 @@
 /** Settings of users: contract sections 2.7 and 3.4.2, rows E84 and E88. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import type { Setting } from '../../../firmware/chat/realm/settings/setting.ts'
 import {
@@ -10,17 +10,10 @@ import {
   type UserSetting,
   userSettingDefaults,
 } from '../../../firmware/chat/realm/settings/user.ts'
-import { type Client, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Client, OWNER_PASSWORD } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, iago: admin, hamlet } = await chatSuite({ iago: 'administrator', hamlet: 'member' })
 
 /** Another value that the setting takes. */
 function otherValue(name: string): unknown {

@@ -1,24 +1,15 @@
 /** What whoever has not signed in is told: contract section 1.2, rows E6, E67, E68, level 387. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let open: Channel
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  open = rig.channel('open', [hamlet], { isWebPublic: true })
-  rig.channel('Denmark', [hamlet, cordelia])
-  rig.channel('secret', [hamlet], { isPrivate: true })
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia } = await chatSuite({ hamlet: 'member', cordelia: 'member' })
+const open = rig.channel('open', [hamlet], { isWebPublic: true })
+rig.channel('Denmark', [hamlet, cordelia])
+rig.channel('secret', [hamlet], { isPrivate: true })
 
 const CALLS = [
   ['POST', '/register', { client_gravatar: false }],

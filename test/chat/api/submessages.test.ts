@@ -1,20 +1,12 @@
 /** Votes, tasks and what else people do with a widget: contract row E28, section 6.5, V48. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let author: Client
-let other: Client
-let channelId: number
-before(async () => {
-  rig = await openTestChat()
-  author = rig.account('author')
-  other = rig.account('other')
-  channelId = rig.channel('denmark', [author, other]).id
-})
-after(() => rig.close())
+const { rig, author, other } = await chatSuite({ author: 'member', other: 'member' })
+const channelId = rig.channel('denmark', [author, other]).id
 
 const send = async (content: string): Promise<number> =>
   (await author.post('/messages', { type: 'channel', to: channelId, topic: 'widgets', content })).id

@@ -1,24 +1,12 @@
 /** Subscriptions: rows E51 to E55, E58, E59; events V41, V42, V44 to V47; block subscription. Contract 3.3, 4.4, 7.1. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
 const PATH = '/users/me/subscriptions'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let polonius: Client
-
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  polonius = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
 
 let count = 0
 /** A channel of its own for each test. */

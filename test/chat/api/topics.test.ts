@@ -1,22 +1,15 @@
 /** What users think of topics: rows E56, E57; events V15, V60; blocks user_topic, muted_topics. Contract 3.3, 4.2. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, START_MS, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { START_MS } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
+await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'Verona' }] })
+const { stream_id } = await hamlet.get('/get_stream_id', { stream: 'Verona' })
 
 describe('Policies of topics', () => {
-  let rig: TestChat
-  let hamlet: Client
-  let stream_id: number
-
-  before(async () => {
-    rig = await openTestChat()
-    hamlet = rig.account('hamlet')
-    await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'Verona' }] })
-    stream_id = (await hamlet.get('/get_stream_id', { stream: 'Verona' })).stream_id
-  })
-  after(() => rig.close())
-
   const now = START_MS / 1000
   const kind = ({ id: _, ...event }: Record<string, unknown>) => event
 

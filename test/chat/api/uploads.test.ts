@@ -1,28 +1,17 @@
 /** Uploaded files: rows E130 to E133, event V2, media paths; contract 1.2, 2.5, 3.9, 6.4. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it, mock } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let polonius: Client
-
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  polonius = rig.account('polonius', ROLES.guest)
-  for (const [name, invite_only] of [
-    ['Verona', false],
-    ['secrets', true],
-  ] as const)
-    await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name }], invite_only })
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia, polonius } = await chatSuite({ hamlet: 'member', cordelia: 'member', polonius: 'guest' })
+for (const [name, invite_only] of [
+  ['Verona', false],
+  ['secrets', true],
+] as const)
+  await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name }], invite_only })
 
 const authorization = ({ user, key }: Client) => `Basic ${Buffer.from(`${user.email}:${key}`).toString('base64')}`
 

@@ -1,21 +1,17 @@
 /** Accounts: contract section 3.4, rows E67 to E75, V33 and V34. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Client, openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let admin: Client
-let hamlet: Client
-let guest: Client
-before(async () => {
-  rig = await openTestChat()
-  admin = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-  guest = rig.account('polonius', ROLES.guest)
-})
-after(() => rig.close())
+const {
+  rig,
+  iago: admin,
+  hamlet,
+  polonius: guest,
+} = await chatSuite({ iago: 'administrator', hamlet: 'member', polonius: 'guest' })
 
 const PASSWORD = 'to be or not to be'
 const NOTHING_UNREAD = { count: 0, pms: [], streams: [], huddles: [], mentions: [], old_unreads_missing: false }

@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import { CALLS_WAITING_MAX } from '../../../firmware/chat/realm/bots/calls.ts'
 import { removeMessages } from '../../../firmware/chat/realm/messages/delete.ts'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
 import { expectDescribed } from '../openapi/described.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 interface Heard {
   path: string
@@ -17,9 +18,6 @@ interface Heard {
   body: any
 }
 
-let rig: TestChat
-let hamlet: Client
-let ophelia: Client
 let heard: Heard[] = []
 let answer: (path: string) => [status: number, body: string] = () => [200, '{}']
 let held: Promise<void> | undefined
@@ -36,32 +34,29 @@ const server = createServer(async (request, response) => {
 
 const HOST = 'hooks.example.org'
 
-before(async () => {
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  rig = await openTestChat({
+await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+const { port } = server.address() as AddressInfo
+const { rig, hamlet, ophelia } = await chatSuite(
+  { hamlet: 'member', ophelia: 'member' },
+  {
     network: {
       resolve: async (name) => (name === HOST ? ['203.0.113.9'] : ['127.0.0.1']),
       own: () => [],
       connect: () => connect(port, '127.0.0.1'),
     },
     botRetryMs: 1,
-  })
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-  rig.channel('castle', [hamlet, ophelia])
-  changeOperatorSettings(rig.chat.realm, { outgoingHosts: [HOST] })
-})
+  },
+)
+rig.channel('castle', [hamlet, ophelia])
+changeOperatorSettings(rig.chat.realm, { outgoingHosts: [HOST] })
 beforeEach(() => {
   heard = []
   answer = () => [200, '{}']
 })
-after(() => {
-  rig.close()
-  server.closeAllConnections()
-  server.close()
-})
-
 let made = 0
 const newBot = async (values: Record<string, unknown> = {}) => {
   made++

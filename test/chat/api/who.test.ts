@@ -1,9 +1,10 @@
 /** Who may call these rows at all: contract sections 3.1 and 3.3 to 3.7, column Who. What a caller may do with whom is tested per row. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Answer, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Answer } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const CALLERS = ['nobody', 'guest', 'member', 'moderator', 'administrator', 'owner', 'bot'] as const
 type Caller = (typeof CALLERS)[number]
@@ -169,18 +170,14 @@ const ROWS: [row: string, method: string, path: string, who: keyof typeof WHO, v
   ['E142', 'DELETE', '/users/me/api_keys/9999', 'U'],
 ]
 
-let rig: TestChat
 const call = {} as Record<Caller, (method: string, path: string, values?: Record<string, unknown>) => Promise<Answer>>
-before(async () => {
-  rig = await openTestChat()
-  const bot = await rig.owner.post('/bots', { full_name: 'Calling Bot', short_name: 'calling' })
-  call.nobody = (...request) => rig.anonymous(...request)
-  call.owner = rig.owner.call
-  call.bot = rig.clientOf(rig.chat.realm.state.user.get(bot.user_id)!).call
-  for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
-    call[role] = rig.account(`some-${role}`, ROLES[role]).call
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
+const bot = await rig.owner.post('/bots', { full_name: 'Calling Bot', short_name: 'calling' })
+call.nobody = (...request) => rig.anonymous(...request)
+call.owner = rig.owner.call
+call.bot = rig.clientOf(rig.chat.realm.state.user.get(bot.user_id)!).call
+for (const role of ['guest', 'member', 'moderator', 'administrator'] as const)
+  call[role] = rig.account(`some-${role}`, ROLES[role]).call
 
 const REFUSALS =
   /^(Must be an organization (?:administrator|owner)|Not allowed for guest users|This endpoint does not accept bot requests)$/

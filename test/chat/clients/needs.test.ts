@@ -4,11 +4,10 @@
  */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { z } from 'zod'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const int = z.int()
 const text = z.string()
@@ -280,36 +279,27 @@ const EVENTS: Record<string, z.ZodType> = {
   onboarding_steps: event.extend({ onboarding_steps: z.array(z.object({ type: text, name: text })) }),
 }
 
-let rig: TestChat
-let hamlet: Client
-let ophelia: Client
-let common: Channel
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-  rig.account('polonius', ROLES.guest)
-  common = rig.channel('denmark', [hamlet, ophelia])
-  const gone = rig.account('yorick')
-  await rig.owner.delete(`/users/${gone.user.id}`)
-  await ophelia.post('/bots', { full_name: 'Ghost', short_name: 'ghost' })
-  await ophelia.post('/users/me/status', { status_text: 'gone', emoji_name: 'car' })
-  await ophelia.post('/users/me/presence', { status: 'active' })
-  await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
-  await hamlet.post(`/users/me/muted_users/${gone.user.id}`)
-  await hamlet.post('/user_topics', { stream_id: common.id, topic: 'rotten', visibility_policy: 3 })
-  await ophelia.post('/messages', {
-    type: 'channel',
-    to: common.id,
-    topic: 'rotten',
-    content: '@**Hamlet Test** state',
-  })
-  await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'my lord' })
-  await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id, rig.owner.user.id], content: 'both' })
-  const kept = { authorId: null, sourceUrl: '/user_avatars/2/emoji/skull.png', stillUrl: null }
-  rig.chat.realm.change((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
+rig.account('polonius', ROLES.guest)
+const common = rig.channel('denmark', [hamlet, ophelia])
+const gone = rig.account('yorick')
+await rig.owner.delete(`/users/${gone.user.id}`)
+await ophelia.post('/bots', { full_name: 'Ghost', short_name: 'ghost' })
+await ophelia.post('/users/me/status', { status_text: 'gone', emoji_name: 'car' })
+await ophelia.post('/users/me/presence', { status: 'active' })
+await hamlet.post('/users/me/alert_words', { alert_words: ['ghost'] })
+await hamlet.post(`/users/me/muted_users/${gone.user.id}`)
+await hamlet.post('/user_topics', { stream_id: common.id, topic: 'rotten', visibility_policy: 3 })
+await ophelia.post('/messages', {
+  type: 'channel',
+  to: common.id,
+  topic: 'rotten',
+  content: '@**Hamlet Test** state',
 })
-after(() => rig.close())
+await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id], content: 'my lord' })
+await ophelia.post('/messages', { type: 'direct', to: [hamlet.user.id, rig.owner.user.id], content: 'both' })
+const kept = { authorId: null, sourceUrl: '/user_avatars/2/emoji/skull.png', stillUrl: null }
+rig.chat.realm.change((turn) => turn.put('realmEmoji', { id: 1, name: 'skull', isDeactivated: true, ...kept }))
 
 /** The parts of an answer that are not of the type that is needed. */
 function missing(schema: z.ZodType, value: unknown): string[] {

@@ -1,23 +1,17 @@
 /** Events that one person's own doings cause, each with all of its members: contract section 4.4, the rows that no test of a resource has. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { test } from 'node:test'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const HEARTBEAT_MS = 20
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-let channel: Channel
-before(async () => {
-  rig = await openTestChat({ heartbeatMs: () => HEARTBEAT_MS })
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-  channel = rig.channel('verona', [hamlet, cordelia])
-})
-after(() => rig.close())
+const { rig, hamlet, cordelia } = await chatSuite(
+  { hamlet: 'member', cordelia: 'member' },
+  { heartbeatMs: () => HEARTBEAT_MS },
+)
+const channel = rig.channel('verona', [hamlet, cordelia])
 
 const CAPABILITIES = { notification_settings_null: true, stream_typing_notifications: true, user_settings_object: true }
 

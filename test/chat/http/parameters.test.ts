@@ -1,18 +1,14 @@
 /** Every parameter of every endpoint refuses what it cannot be: contract sections 1.1 and 1.4. Made from the declarations. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import type { AnyDeclaration } from '../../../firmware/chat/api/declare.ts'
 import { ChatError } from '../../../firmware/chat/error.ts'
 import type { Parameter } from '../../../firmware/chat/http/parameters.ts'
-import { openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-before(async () => {
-  rig = await openTestChat()
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
 
 /** Of each kind of value some; the first that a parameter takes stands for it where another one is tried. */
 const SAMPLES = [

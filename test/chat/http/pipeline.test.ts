@@ -1,17 +1,12 @@
 /** The path of a request: contract sections 1.1 to 1.5. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { type Client, openTestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 const BASE = 'http://chat.example/api/v1'
 

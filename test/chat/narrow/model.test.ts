@@ -1,9 +1,10 @@
 /** Narrows against a plain filter over all messages, for random histories, narrows, anchors and readers: contract section 5. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 /** A sequence of numbers that look random and are the same in each run. */
 function sequence(seed: number) {
@@ -51,7 +52,6 @@ const SILENTLY = { send_new_subscription_messages: false }
 const TOPICS = ['', 'fish', 'Chips', '✔ done'] as const
 const WORDS = ['herring', 'tea', 'biscuit', 'marmalade'] as const
 
-let rig: TestChat
 const readers: Reader[] = []
 const channels: Channel[] = []
 const messages: Message[] = []
@@ -226,40 +226,37 @@ async function act(): Promise<void> {
   }
 }
 
-before(async () => {
-  rig = await openTestChat()
-  for (const name of ['hamlet', 'cordelia', 'iago']) {
-    const client = rig.account(name)
-    readers.push({ client, id: client.user.id, isGuest: false })
-  }
-  const guest = rig.account('polonius', ROLES.guest)
-  readers.push({ client: guest, id: guest.user.id, isGuest: true })
-  const settings = {
-    automatically_follow_topics_policy: 4,
-    automatically_unmute_topics_in_muted_streams_policy: 4,
-    automatically_follow_topics_where_mentioned: false,
-  }
-  for (const { client } of readers) {
-    rig.chat.realm.change((turn) => turn.put('user', { ...rig.chat.realm.state.user.get(client.user.id)!, settings }))
-  }
-  for (const kind of ['public', 'shared', 'protected', 'public', 'shared', 'protected'] as const) {
-    const name = `${kind} ${channels.length}`
-    await rig.owner.post('/users/me/subscriptions', {
-      subscriptions: [{ name }],
-      invite_only: kind !== 'public',
-      ...(kind === 'shared' && { history_public_to_subscribers: true }),
-    })
-    const { stream_id: id } = await rig.owner.get('/get_stream_id', { stream: name })
-    await rig.owner.post('/users/me/subscriptions', {
-      subscriptions: [{ name }],
-      principals: readers.map(({ id }) => id),
-      ...SILENTLY,
-    })
-    channels.push({ id, name, kind, subscribers: new Set(readers.map(({ id }) => id)) })
-  }
-  for (let step = 0; step < 400; step++) await act()
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
+for (const name of ['hamlet', 'cordelia', 'iago']) {
+  const client = rig.account(name)
+  readers.push({ client, id: client.user.id, isGuest: false })
+}
+const guest = rig.account('polonius', ROLES.guest)
+readers.push({ client: guest, id: guest.user.id, isGuest: true })
+const settings = {
+  automatically_follow_topics_policy: 4,
+  automatically_unmute_topics_in_muted_streams_policy: 4,
+  automatically_follow_topics_where_mentioned: false,
+}
+for (const { client } of readers) {
+  rig.chat.realm.change((turn) => turn.put('user', { ...rig.chat.realm.state.user.get(client.user.id)!, settings }))
+}
+for (const kind of ['public', 'shared', 'protected', 'public', 'shared', 'protected'] as const) {
+  const name = `${kind} ${channels.length}`
+  await rig.owner.post('/users/me/subscriptions', {
+    subscriptions: [{ name }],
+    invite_only: kind !== 'public',
+    ...(kind === 'shared' && { history_public_to_subscribers: true }),
+  })
+  const { stream_id: id } = await rig.owner.get('/get_stream_id', { stream: name })
+  await rig.owner.post('/users/me/subscriptions', {
+    subscriptions: [{ name }],
+    principals: readers.map(({ id }) => id),
+    ...SILENTLY,
+  })
+  channels.push({ id, name, kind, subscribers: new Set(readers.map(({ id }) => id)) })
+}
+for (let step = 0; step < 400; step++) await act()
 
 const idsOf = (list: readonly { id: number }[]) => list.map(({ id }) => id)
 

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { renderText } from '../../../firmware/chat/realm/rendering.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let guest: Client
-
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  guest = rig.account('polonius', ROLES.guest)
-  await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'public' }] })
-  await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name: 'secret' }], invite_only: true })
-})
-after(() => rig.close())
+const { rig, hamlet, polonius: guest } = await chatSuite({ hamlet: 'member', polonius: 'guest' })
+await hamlet.post('/users/me/subscriptions', { subscriptions: [{ name: 'public' }] })
+await rig.owner.post('/users/me/subscriptions', { subscriptions: [{ name: 'secret' }], invite_only: true })
 
 const html = (author: Client, text: string) => renderText(rig.chat.realm!, author.user, text).html
 

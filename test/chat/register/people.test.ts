@@ -1,16 +1,12 @@
 /** Register blocks of the organisation and its people: contract sections 2.6, 4.2 and 4.2.2. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { openTestChat, type TestChat } from '../support/chat.ts'
 import { contractTable } from '../support/contract.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-before(async () => {
-  rig = await openTestChat()
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
 
 const names = (cell: string): string[] =>
   cell

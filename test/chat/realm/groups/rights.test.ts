@@ -1,7 +1,7 @@
 /** Rights over the organisation and over channels as a table: contract section 7.2, each with every kind of caller. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import {
   channelGroupValues,
   mayInChannel,
@@ -10,10 +10,9 @@ import {
 } from '../../../../firmware/chat/realm/groups/rights.ts'
 import type { ChannelGroupSetting, RealmGroupSetting } from '../../../../firmware/chat/realm/groups/settings.ts'
 import type { GroupValue } from '../../../../firmware/chat/realm/groups/value.ts'
-import type { Realm } from '../../../../firmware/chat/realm/realm.ts'
 import type { Channel, User } from '../../../../firmware/chat/realm/records.ts'
 import { ROLES, type SystemGroupName } from '../../../../firmware/chat/realm/roles.ts'
-import { openTestChat, type TestChat } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const DAY = 86_400
 const WAITING_DAYS = 3
@@ -21,24 +20,19 @@ const WAITING_DAYS = 3
 const CALLERS = ['guest', 'new member', 'full member', 'moderator', 'administrator', 'owner'] as const
 type Caller = (typeof CALLERS)[number]
 
-let rig: TestChat
-let realm: Realm
 const callers = {} as Record<Caller, User>
-before(async () => {
-  rig = await openTestChat()
-  realm = rig.chat.realm
-  const roles = { guest: 600, 'full member': 400, moderator: 300, administrator: 200 } as const
-  for (const [name, role] of Object.entries(roles))
-    callers[name as Caller] = rig.account(name.replace(' ', '-'), role).user
-  callers.owner = rig.owner.user
-  rig.advance(WAITING_DAYS * DAY)
-  callers['new member'] = rig.account('new-member', ROLES.member).user
-  const organization = realm.state.organization.get(2)!
-  realm.change((turn) =>
-    turn.put('organization', { ...organization, settings: { waiting_period_threshold: WAITING_DAYS } }),
-  )
-})
-after(() => rig.close())
+const { rig } = await chatSuite()
+const realm = rig.chat.realm
+const roles = { guest: 600, 'full member': 400, moderator: 300, administrator: 200 } as const
+for (const [name, role] of Object.entries(roles))
+  callers[name as Caller] = rig.account(name.replace(' ', '-'), role).user
+callers.owner = rig.owner.user
+rig.advance(WAITING_DAYS * DAY)
+callers['new member'] = rig.account('new-member', ROLES.member).user
+const organization = realm.state.organization.get(2)!
+realm.change((turn) =>
+  turn.put('organization', { ...organization, settings: { waiting_period_threshold: WAITING_DAYS } }),
+)
 
 const idOf = (name: SystemGroupName): number => realm.state.groupByName.get(name)!.id
 

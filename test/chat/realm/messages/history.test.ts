@@ -1,37 +1,18 @@
 /** What is shown of what messages were before: contract section 7.6 as a table, with a clock that is set. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import type { Channel } from '../../../../firmware/chat/realm/records.ts'
+import { before, describe, it } from 'node:test'
 import { organizationOf } from '../../../../firmware/chat/realm/state.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const STEP_S = 100
 const POLICIES = ['all', 'moves', 'none'] as const
 type Policy = (typeof POLICIES)[number]
 
-let rig: TestChat
-let me: Client
-let reader: Client
-let verona: Channel
-let venice: Channel
-/** When it was sent, and when it was changed for the first, second time... */
-let times: number[]
-let id: number
-before(async () => {
-  rig = await openTestChat()
-  me = rig.owner
-  reader = rig.account('reader')
-  verona = rig.channel('verona', [me, reader])
-  venice = rig.channel('venice', [me, reader])
-  times = Array.from({ length: CHANGES.length + 1 }, (_, index) => Math.floor(rig.now() / 1000) + index * STEP_S)
-  id = (await me.post('/messages', { type: 'stream', to: verona.id, topic: 'a', content: 'one' })).id
-  for (const change of CHANGES) {
-    rig.advance(STEP_S)
-    await me.patch(`/messages/${id}`, change())
-  }
-})
-after(() => rig.close())
+const { rig, reader } = await chatSuite({ reader: 'member' })
+const me = rig.owner
+const verona = rig.channel('verona', [me, reader])
+const venice = rig.channel('venice', [me, reader])
 
 const CHANGES: (() => Record<string, unknown>)[] = [
   () => ({ content: 'two' }),
@@ -40,6 +21,14 @@ const CHANGES: (() => Record<string, unknown>)[] = [
   () => ({ content: 'three', topic: 'c' }),
   () => ({ topic: '✔ c' }),
 ]
+
+/** When the message was sent, and when it was changed for the first, second time... */
+const times = Array.from({ length: CHANGES.length + 1 }, (_, index) => Math.floor(rig.now() / 1000) + index * STEP_S)
+const { id } = await me.post('/messages', { type: 'stream', to: verona.id, topic: 'a', content: 'one' })
+for (const change of CHANGES) {
+  rig.advance(STEP_S)
+  await me.patch(`/messages/${id}`, change())
+}
 
 function setPolicy(policy: Policy): void {
   rig.chat.realm.change((turn) => {

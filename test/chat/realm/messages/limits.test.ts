@@ -1,11 +1,10 @@
 /** How long messages may be edited, moved and resolved: contract section 7.3 as a table, with a clock that is set. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Channel, Organization } from '../../../../firmware/chat/realm/records.ts'
-import { ROLES } from '../../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../../firmware/chat/realm/state.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const WEEK_S = 604_800
 const LEEWAY_S = 20
@@ -147,15 +146,9 @@ const rows = (): Record<string, Row> => ({
   },
 })
 
-let rig: TestChat
-let clients: Record<'member' | 'moderator', Client>
+const { rig, ...clients } = await chatSuite({ member: 'member', moderator: 'moderator' })
 let source: Channel
 let target: Channel
-before(async () => {
-  rig = await openTestChat()
-  clients = { member: rig.account('member'), moderator: rig.account('moderator', ROLES.moderator) }
-})
-after(() => rig.close())
 
 function withSettings(settings: Organization['settings']): void {
   rig.chat.realm.change((turn) => turn.put('organization', { ...organizationOf(rig.chat.realm.state), settings }))

@@ -1,18 +1,10 @@
 /** What the service's bots say of channels and topics mentions nobody, whatever these are called. Contract 6.2, 7.2, 7.3. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { test } from 'node:test'
+import { chatForEachTest } from '../../support/suite.ts'
 
-let rig: TestChat
-let anna: Client
-
-beforeEach(async () => {
-  rig = await openTestChat()
-  anna = rig.account('anna')
-})
-
-afterEach(() => rig.close())
+const { rig, anna } = chatForEachTest({ anna: 'member' })
 
 const MARKS = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', '**', '***', '$$', '~~', '```', '&#42;', '\n', '](/x)', '@12']
 const MENTIONS = ['@**all**', '@**topic**', '@*all*', '@**anna Test**']

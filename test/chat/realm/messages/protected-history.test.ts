@@ -1,22 +1,16 @@
 /** What somebody may not read, for it came before him, is told him by nothing that is done to it. Contract 3.2.2, 7.1, V51. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import type { Channel } from '../../../../firmware/chat/realm/records.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import type { Client } from '../../support/chat.ts'
+import { chatForEachTest } from '../../support/suite.ts'
 
-let rig: TestChat
-let anna: Client
-let ben: Client
+const { rig, anna, ben } = chatForEachTest({ anna: 'member', ben: 'member' })
 let secret: Channel
-
-beforeEach(async () => {
-  rig = await openTestChat()
-  ;[anna, ben] = [rig.account('anna'), rig.account('ben')]
+beforeEach(() => {
   secret = rig.channel('secret', [rig.owner, anna], { isPrivate: true, historyPublicToSubscribers: false })
 })
-
-afterEach(() => rig.close())
 
 async function send(sender: Client, to: number, topic: string, content: string): Promise<number> {
   return (await sender.post('/messages', { type: 'channel', to, topic, content })).id

@@ -1,7 +1,7 @@
 /** Messages that are too old go: contract sections 2.3 and 2.6 (message_retention_days), V9; levels 452 and 457. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { subscribe, unsubscribe } from '../../../../firmware/chat/realm/channels/subscribe.ts'
 import { audienceOf } from '../../../../firmware/chat/realm/messages/access.ts'
@@ -11,19 +11,11 @@ import type { Channel } from '../../../../firmware/chat/realm/records.ts'
 import { ROLES } from '../../../../firmware/chat/realm/roles.ts'
 import { organizationOf } from '../../../../firmware/chat/realm/state.ts'
 import { Random } from '../../model/operations.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const DAY_S = 86_400
 
-let rig: TestChat
-let hamlet: Client
-let ophelia: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  ophelia = rig.account('ophelia')
-})
-after(() => rig.close())
+const { rig, hamlet, ophelia } = await chatSuite({ hamlet: 'member', ophelia: 'member' })
 
 const send = async (to: number | number[], topic = 't', content = 'x', from = hamlet): Promise<number> => {
   const type = typeof to === 'number' ? 'channel' : 'direct'

@@ -1,11 +1,12 @@
 /** Who may edit, resolve, move and delete messages, and which topics a channel takes: contract sections 7.3 to 7.5, as tables. */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { removeMessages } from '../../../../firmware/chat/realm/messages/delete.ts'
 import type { Channel, Organization } from '../../../../firmware/chat/realm/records.ts'
-import { ROLES, type SystemGroupName } from '../../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import type { SystemGroupName } from '../../../../firmware/chat/realm/roles.ts'
+import type { Client } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const CALLERS = ['guest', 'member', 'sender', 'moderator', 'administrator', 'owner'] as const
 type Caller = (typeof CALLERS)[number]
@@ -110,24 +111,16 @@ const TABLE: Record<string, Row> = {
   'delete: the own not later': { act: remove, ageSeconds: 621, may: ADMINISTRATORS },
 }
 
-let rig: TestChat
-let callers: Record<Caller, Client>
-let channel: Channel
-let target: Channel
-before(async () => {
-  rig = await openTestChat()
-  callers = {
-    guest: rig.account('guest', ROLES.guest),
-    member: rig.account('member'),
-    sender: rig.account('sender'),
-    moderator: rig.account('moderator', ROLES.moderator),
-    administrator: rig.account('administrator', ROLES.administrator),
-    owner: rig.owner,
-  }
-  channel = rig.channel('denmark', Object.values(callers))
-  target = rig.channel('norway', Object.values(callers))
+const { rig, ...accounts } = await chatSuite({
+  guest: 'guest',
+  member: 'member',
+  sender: 'member',
+  moderator: 'moderator',
+  administrator: 'administrator',
 })
-after(() => rig.close())
+const callers: Record<Caller, Client> = { ...accounts, owner: rig.owner }
+const channel = rig.channel('denmark', Object.values(callers))
+const target = rig.channel('norway', Object.values(callers))
 
 /** Sets them for the time of `act`. */
 async function withSettings({ realm = {}, channel: own = {}, settings = {} }: Partial<Row>, act: () => Promise<void>) {
