@@ -6,6 +6,7 @@ import { errorReply, RequestError } from '../../http/errors.ts'
 import { bodyReply, type Reply, type StreamedReply } from '../../http/reply.ts'
 import { storageFailure } from '../../store/failure.ts'
 import { ChatError, type ChatErrorCode } from '../error.ts'
+import { RateLimitHit } from './rate-limit.ts'
 
 const TYPE = 'application/json; charset=utf-8'
 
@@ -100,9 +101,13 @@ export function statusOf(thrown: unknown): number {
   return (error instanceof CofferError ? CODES[error.code]?.[0] : undefined) ?? 500
 }
 
-function headersOf({ code, fields }: ChatError): Record<string, string> {
+function headersOf(error: ChatError): Record<string, string> {
+  const { code, fields } = error
   if (code === 'UNAUTHORIZED') return { 'www-authenticate': 'Basic realm="zulip"' }
-  if (code === 'RATE_LIMIT_HIT') return { 'retry-after': String(Math.ceil(Number(fields['retry-after'] ?? 1))) }
+  if (code === 'RATE_LIMIT_HIT') {
+    const limit = error instanceof RateLimitHit ? error.headers : {}
+    return { 'retry-after': String(Math.ceil(Number(fields['retry-after'] ?? 1))), ...limit }
+  }
   if (code === 'SERVER_NOT_READY') return { 'retry-after': '5' }
   return {}
 }

@@ -113,7 +113,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
     const headers: Record<string, string> = {}
     if (FORKING_CLIENTS.has(clientName(exchange.header('user-agent')))) headers.connection = 'close'
     const reply = await respond(exchange, headers).catch((error) => failureReply(error, log))
-    Object.assign(reply.headers, headers)
+    Object.assign(reply.headers, { ...headers, ...reply.headers }) // a limit that was hit tells of itself
     return toResponse(reply)
   })
   api.onError((error) => toResponse(failureReply(error, log)))

@@ -9,8 +9,18 @@ export interface Rate {
 
 const NAMES_MAX = 20_000 // addresses are anybody's to make up; when full, the one whose window began first is forgotten
 
+/** Its answer has the headers that one within the limit has. */
+export class RateLimitHit extends ChatError {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(secondsLeft: number, headers: Readonly<Record<string, string>>) {
+    super('RATE_LIMIT_HIT', 'API usage exceeded rate limit', { 'retry-after': secondsLeft })
+    this.headers = headers
+  }
+}
+
 export interface RateLimiter {
-  /** Throws `RATE_LIMIT_HIT`; the headers of the answer otherwise. */
+  /** Throws `RateLimitHit`; the headers of the answer otherwise. */
   take(name: string): Readonly<Record<string, string>>
 }
 
@@ -36,14 +46,15 @@ export function createRateLimiter({ calls, withinMs }: Rate, nowMs: () => number
       const now = nowMs()
       const window = windowOf(name, now)
       const secondsLeft = (window.endsMs - now) / 1000
-      if (window.used >= calls)
-        throw new ChatError('RATE_LIMIT_HIT', 'API usage exceeded rate limit', { 'retry-after': secondsLeft })
-      window.used++
-      return {
+      const isOver = window.used >= calls
+      if (!isOver) window.used++
+      const headers = {
         'x-ratelimit-limit': String(calls),
         'x-ratelimit-remaining': String(calls - window.used),
         'x-ratelimit-reset': String(Math.ceil(timeS() + secondsLeft)),
       }
+      if (isOver) throw new RateLimitHit(secondsLeft, headers)
+      return headers
     },
   }
 }
