@@ -6,6 +6,7 @@ import type { Terms } from '../../http/request/body-rate.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
 import type { Exchange } from '../../http/server/exchange.ts'
+import { badRequest } from '../error.ts'
 
 const PARAMETERS_MAX = 200 // PATCH /realm has a hundred
 const PARTS_MAX = 210 // one client sends each parameter as a part
@@ -59,9 +60,10 @@ async function withParts<T>(
   const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
   const held = reader.hold()
   try {
-    for await (const { name, fileName, content } of readParts(upload, contentType, PARTS_MAX)) {
+    const parts = readParts(upload, contentType, PARTS_MAX)
+    for await (const { name, fileName, content } of parts) {
       if (fileName !== null && fileBytesMax > 0) {
-        const file = bounded(content, fileBytesMax)
+        const file = onlyFile(bounded(content, fileBytesMax), parts)
         return await use({ values, file: { fileName, content: file, whole: () => whole(file, held) } })
       }
       const bytes = await whole(bounded(content, BODY_BYTES_MAX), held)
@@ -71,6 +73,16 @@ async function withParts<T>(
   } finally {
     held.release()
   }
+}
+
+/** Throws at its end, before anything is kept of it, when another file follows. */
+async function* onlyFile(
+  content: AsyncIterable<Uint8Array>,
+  others: AsyncIterable<ArrivingPart>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* content
+  for await (const { fileName } of others)
+    if (fileName !== null) throw badRequest('You may only upload one file at a time')
 }
 
 async function* bounded(chunks: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void> {
