@@ -38,7 +38,7 @@ function linked(word: string, found: Found, realmUrl: string): string {
   const address = linkAddress(found.plain(typed))
   if (address === null) return word
   const link = element('a', { href: relativeAddress(address, realmUrl) }, typed)
-  return word.slice(0, place.start) + found.take(link) + word.slice(place.end)
+  return word.slice(0, place.start) + found.take(link, typed) + word.slice(place.end)
 }
 
 /** The first address in a text without spaces. */

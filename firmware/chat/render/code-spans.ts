@@ -25,8 +25,8 @@ export function codeSpans(source: string, found: Found): string {
     if (close === undefined) continue
     open += 1
     const code = element('code', {}, source.slice(from + open, close).replaceAll('&', '&amp;'))
-    result += source.slice(start, from) + found.take(code)
     end = close + open
+    result += source.slice(start, from) + found.take(code, source.slice(from, end))
   }
   return result + source.slice(end)
 }

@@ -21,7 +21,7 @@ export function emphasis(source: string, found: Found): string {
     else if (open !== undefined && open > lastBreak && inner !== '' && !/^\s|\s$/.test(inner)) {
       opened.pop()
       texts.pop()
-      texts[texts.length - 1] += found.take(element('em', {}, found.later(inner)))
+      texts[texts.length - 1] += found.take(element('em', {}, found.later(inner)), `*${inner}*`)
     } else {
       opened.push(index)
       texts.push('')

@@ -14,16 +14,16 @@ export type Pattern = (source: string, found: Found) => string
 /** What the patterns of one text found. */
 export class Found {
   readonly #patterns: readonly Pattern[]
-  readonly #taken: Element[] = []
+  readonly #taken: { node: Element; typed: string }[] = []
   #running = 0
 
   constructor(patterns: readonly Pattern[]) {
     this.#patterns = patterns
   }
 
-  /** Takes an element out. Its text is looked at no more. */
-  take(node: Element): string {
-    this.#taken.push(node)
+  /** Takes an element out, and keeps the source it was made of. Its text is looked at no more. */
+  take(node: Element, typed: string): string {
+    this.#taken.push({ node, typed })
     return inlineMarker(this.#taken.length - 1)
   }
 
@@ -35,7 +35,14 @@ export class Found {
   /** The source with what was taken out of it put back as plain text: for addresses. */
   plain(source: string): string {
     return splitAtMarkers(source)
-      .map((part, index) => (index % 2 === 0 ? part : this.plain(textOf(this.#taken[Number(part)]!))))
+      .map((part, index) => (index % 2 === 0 ? part : this.plain(textOf(this.#taken[Number(part)]!.node))))
+      .join('')
+  }
+
+  /** The source as it was typed: for names, in which marks of Markdown mean nothing. */
+  typed(source: string): string {
+    return splitAtMarkers(source)
+      .map((part, index) => (index % 2 === 0 ? part : this.typed(this.#taken[Number(part)]!.typed)))
       .join('')
   }
 
@@ -78,7 +85,7 @@ export class Found {
     const [text, ...rest] = splitAtMarkers(source)
     const nodes: Element[] = []
     for (let index = 0; index < rest.length; index += 2) {
-      const node = this.#taken[Number(rest[index])]!
+      const { node } = this.#taken[Number(rest[index])]!
       node.tail = rest[index + 1]!
       for (const child of [node, ...node.children]) if (child.html === undefined) this.fill(child, child.text)
       nodes.push(node)
@@ -100,7 +107,7 @@ export function pattern(
     for (const match of source.matchAll(expression)) {
       const node = make(match, found)
       if (node === null) continue
-      result += source.slice(end, match.index) + found.take(node)
+      result += source.slice(end, match.index) + found.take(node, match[0])
       end = match.index + match[0].length
     }
     return end === 0 && result === '' ? source : result + source.slice(end)

@@ -83,8 +83,12 @@ function listMark(line: string): string | null {
 function expandTabs(line: string): string {
   if (!line.includes('\t')) return line
   let expanded = ''
-  for (const part of line.split(/(\t)/))
-    expanded += part === '\t' ? ' '.repeat(TAB_COLUMNS - (expanded.length % TAB_COLUMNS)) : part
+  let column = 0 // in characters, as upstream counts them
+  for (const part of line.split(/(\t)/)) {
+    const shown = part === '\t' ? ' '.repeat(TAB_COLUMNS - (column % TAB_COLUMNS)) : part
+    expanded += shown
+    column += [...shown].length
+  }
   return expanded
 }
 

@@ -71,25 +71,31 @@ export class CompiledLinkifier {
     this.#template = parseTemplate(urlTemplate)
   }
 
-  /** In order; none goes on in another line. */
-  matches(text: string, work = new LinkifierWork()): LinkifierMatch[] {
+  /** In order; none goes on in another line. `plain` makes of a part of the text what an address has of it. */
+  matches(text: string, work = new LinkifierWork(), plain = (part: string): string => part): LinkifierMatch[] {
     const found: LinkifierMatch[] = []
     if (!work.take(this.#size, text.length) || !this.#expression.matcher(text).find()) return found
     let at = 0
     for (const line of text.split('\n')) {
-      this.#matchesIn(line, at, work, found)
+      this.#matchesIn(line, at, work, plain, found)
       at += line.length + 1
     }
     return found
   }
 
-  #matchesIn(line: string, at: number, work: LinkifierWork, found: LinkifierMatch[]): void {
+  #matchesIn(
+    line: string,
+    at: number,
+    work: LinkifierWork,
+    plain: (part: string) => string,
+    found: LinkifierMatch[],
+  ): void {
     const matcher = this.#expression.matcher(line)
     let from = 0
     while (from < line.length && work.take(this.#size, line.length - from) && matcher.find(from)) {
       // The package's types call these strings; they are numbers.
       const [start, end] = [Number(matcher.start(2)), Number(matcher.end(2))]
-      const values = Object.fromEntries(this.#names.map((name) => [name, matcher.group(name) ?? '']))
+      const values = Object.fromEntries(this.#names.map((name) => [name, plain(matcher.group(name) ?? '')]))
       const url = this.#template.expand(values)
       if (end > start) found.push({ start: at + start, end: at + end, text: line.slice(start, end), url })
       // What ended one match may begin the next.
@@ -102,11 +108,11 @@ export function linkified(linkifier: CompiledLinkifier, realmUrl: string, work: 
   return (source, found) => {
     let result = ''
     let end = 0
-    for (const match of linkifier.matches(source, work)) {
+    for (const match of linkifier.matches(source, work, (part) => found.plain(part))) {
       const address = linkAddress(match.url)
       if (address === null) continue
       const link = element('a', { href: relativeAddress(address, realmUrl) }, match.text)
-      result += source.slice(end, match.start) + found.take(link)
+      result += source.slice(end, match.start) + found.take(link, match.text)
       end = match.end
     }
     return result + source.slice(end)

@@ -20,7 +20,8 @@ export function links({ realmUrl }: RenderSettings, imageOf: ImageOf): Pattern {
       if (parts === null) continue
       const node = isImage ? imageNode(parts, found, imageOf) : linkNode(parts, found, realmUrl)
       if (node === null) continue
-      result += source.slice(end, isImage ? at - 1 : at) + found.take(node)
+      const start = isImage ? at - 1 : at
+      result += source.slice(end, start) + found.take(node, source.slice(start, parts.end))
       end = parts.end
     }
     return result + source.slice(end)

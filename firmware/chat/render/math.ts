@@ -79,7 +79,7 @@ export function formulas(formulas: Formulas): Pattern {
       const html = formulas.inline(found.plain(body))
       const node =
         html === null ? element('span', { class: 'tex-error' }, `$$${body}$$`) : { ...finished(html), tag: 'span' }
-      result += source.slice(end, index) + found.take(node)
+      result += source.slice(end, index) + found.take(node, source.slice(index, close + 2))
       end = close + 2
     }
     return result + source.slice(end)

@@ -44,8 +44,8 @@ function namedUser(names: Names, text: string) {
 }
 
 export function groupMentions(names: Names, mentions: Mentions): Pattern {
-  return pattern(new RegExp(GROUP_MENTION, 'gu'), '@', ([, mark, name]) => {
-    const group = names.group(name!)
+  return pattern(new RegExp(GROUP_MENTION, 'gu'), '@', ([, mark, name], found) => {
+    const group = names.group(found.typed(name!))
     if (group === undefined) return null
     const silent = mark === '_' || group.deactivated
     if (!silent) mentions.groups.add(group.id)
@@ -60,33 +60,36 @@ function mention(kind: string, name: string, silent: boolean, attributes: Record
 /** `#**channel>topic@id**`. */
 export function messageLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)@(\\d{1,15})\\*\\*`, 'gu')
-  return pattern(expression, '#**', ([, channel, topic, id]) => {
-    const known = names.channel(channel!)
+  return pattern(expression, '#**', (match, found) => {
+    const [channel, topic] = [found.typed(match[1]!), found.typed(match[2]!)]
+    const known = names.channel(channel)
     if (known === undefined) return null
-    const href = `${topicPath(known.id, channel!, topic!)}/near/${id}`
-    return topicLink({ class: 'message-link', href }, channel!, topic!, emptyTopicName, ' @ 💬')
+    const href = `${topicPath(known.id, channel, topic)}/near/${match[3]}`
+    return topicLink({ class: 'message-link', href }, channel, topic, emptyTopicName, ' @ 💬')
   })
 }
 
 /** `#**channel>topic**`. */
 export function topicLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)\\*\\*`, 'gu')
-  return pattern(expression, '#**', ([, channel, topic]) => {
-    const known = names.channel(channel!)
+  return pattern(expression, '#**', (match, found) => {
+    const [channel, topic] = [found.typed(match[1]!), found.typed(match[2]!)]
+    const known = names.channel(channel)
     if (known === undefined) return null
-    const newest = names.newestMessage(known.id, topic!)
-    const href = topicPath(known.id, channel!, topic!) + (newest === undefined ? '' : `/with/${newest}`)
+    const newest = names.newestMessage(known.id, topic)
+    const href = topicPath(known.id, channel, topic) + (newest === undefined ? '' : `/with/${newest}`)
     const attributes = { class: 'stream-topic', 'data-stream-id': String(known.id), href }
-    return topicLink(attributes, channel!, topic!, emptyTopicName, '')
+    return topicLink(attributes, channel, topic, emptyTopicName, '')
   })
 }
 
 /** `#**channel**`. */
 export function channelLinks(names: Names): Pattern {
-  return pattern(new RegExp(`${BEFORE_MENTION}#\\*\\*([^*]+)\\*\\*`, 'gu'), '#**', ([, channel]) => {
-    const known = names.channel(channel!)
+  return pattern(new RegExp(`${BEFORE_MENTION}#\\*\\*([^*]+)\\*\\*`, 'gu'), '#**', (match, found) => {
+    const channel = found.typed(match[1]!)
+    const known = names.channel(channel)
     if (known === undefined) return null
-    const attributes = { class: 'stream', 'data-stream-id': String(known.id), href: channelPath(known.id, channel!) }
+    const attributes = { class: 'stream', 'data-stream-id': String(known.id), href: channelPath(known.id, channel) }
     return element('a', attributes, `#${channel}`)
   })
 }
