@@ -228,9 +228,14 @@ function flagged({ realm }: Viewer, ranges: Iterable<Range>, others: readonly nu
   return { rank: RANK.flagged, lead: { ids: [...ids].sort((a, b) => a - b) } }
 }
 
-const found = (viewer: Viewer, search: Search): Condition => ({
-  holds: ({ topic, html = '' }) => isFound(search, viewer.topicName(topic), html),
-  lead: null,
-  readsText: true,
-  search,
-})
+const NOTHING: Condition = { holds: () => false, lead: { rank: RANK.ids, lead: { ids: [] } } }
+
+const found = (viewer: Viewer, search: Search): Condition =>
+  search.length === 0
+    ? NOTHING
+    : {
+        holds: ({ topic, html = '' }) => isFound(search, viewer.topicName(topic), html),
+        lead: null,
+        readsText: true,
+        search,
+      }

@@ -12,10 +12,10 @@ export interface Part {
   isPrefix: boolean
 }
 
-/** All of it has to be found. */
+/** All of it has to be found; an empty one is found nowhere. */
 export type Search = readonly Part[]
 
-/** Words, and between quotation marks phrases. Nothing to look for, such as punctuation alone, finds everything. */
+/** Words, and between quotation marks phrases. Empty where there is nothing to look for, such as punctuation alone. */
 export function readSearch(operand: string): Search {
   const parts: Part[] = []
   for (const [, phrase, loose] of operand.matchAll(/"([^"]*)"|([^\s"]+)/g)) {
@@ -38,6 +38,7 @@ function searchedWords(text: string): string[] {
 
 /** Whether each part stands in the topic or in the content, which is HTML. */
 export function isFound(search: Search, topic: string, html: string): boolean {
+  if (search.length === 0) return false
   const [mayHtmlHave, mayTopicHave] = [quickLook(html), quickLook(topic)]
   if (!search.every((part) => mayHtmlHave(part) || mayTopicHave(part))) return false
   const ofHtml = wordsOfHtml(html)

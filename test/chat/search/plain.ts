@@ -27,7 +27,7 @@ export function plainText(text: string): PlainText {
 
 export type PlainSearch = (topic: PlainText, content: PlainText) => boolean
 
-/** Each piece between spaces, or between quotation marks, is in the topic or in the content. */
+/** Each piece between spaces, or between quotation marks, is in the topic or in the content. Without one nothing is found. */
 export function plainSearch(operand: string): PlainSearch {
   const pieces = operand
     .split('"')
@@ -38,6 +38,7 @@ export function plainSearch(operand: string): PlainSearch {
     )
     .filter(({ units }) => units.length > 0)
   return (topic, content) =>
+    pieces.length > 0 &&
     pieces.every(({ units, isPhrase }) => isIn(topic, units, isPhrase) || isIn(content, units, isPhrase))
 }
 
