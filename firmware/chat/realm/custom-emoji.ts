@@ -12,7 +12,8 @@ import type { Turn } from './turn.ts'
 
 export const EMOJI_BYTES_MAX = 5 * 1024 * 1024 // contract section 9
 const EMOJI_MAX = 1000 // those out of use included, whose pictures old messages show; all are in the answer to a register
-const NAME = /^[0-9a-z._-]{1,100}$/
+const CHARACTERS = /^[0-9a-z._-]{1,100}$/
+const END = /[0-9a-z]$/
 const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
 const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
 
@@ -20,10 +21,11 @@ const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
 export function expectMayAddEmoji(realm: Realm, me: User, given: string): string {
   const name = given.trim().replaceAll(' ', '_')
   if (!mayInRealm(realm, 'can_add_custom_emoji_group', me)) throw forbidden('Insufficient permission')
-  if (!NAME.test(name))
+  if (!CHARACTERS.test(name))
     throw badRequest(
       'Emoji names must contain only lowercase English letters, digits, dashes, underscores and periods.',
     )
+  if (!END.test(name)) throw badRequest('Emoji names must end with either a letter or digit.')
   if (activeEmoji(realm, name) !== undefined) throw badRequest('A custom emoji with this name already exists.')
   const isBuiltIn = emojiCode(name) !== undefined || name === EXTRA_NAME
   if (isBuiltIn && !atLeast(me.role, ROLES.administrator))

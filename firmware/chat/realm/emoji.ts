@@ -21,22 +21,22 @@ export interface NamedEmoji {
   readonly type: ReactionType | undefined
 }
 
-/** Throws `BAD_REQUEST` for an emoji that is none. A name decides unless a code is given: then both must agree. */
+/** Throws `BAD_REQUEST` for an emoji that is none, and for a code that is another's than the name. */
 export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji {
   const custom = name === undefined ? undefined : activeEmoji(realm, name)
   if ((type === undefined || type === 'realm_emoji') && custom !== undefined) {
     if (code !== undefined && code !== String(custom.id)) throw badRequest('Invalid emoji name.')
     return { emoji_name: custom.name, emoji_code: String(custom.id), reaction_type: 'realm_emoji' }
   }
-  if ((type === undefined || type === 'zulip_extra_emoji') && name === 'zulip')
+  if ((type === undefined || type === 'zulip_extra_emoji') && name === 'zulip') {
+    if (code !== undefined && code !== 'zulip') throw badRequest('Invalid emoji code.')
     return { emoji_name: 'zulip', emoji_code: 'zulip', reaction_type: 'zulip_extra_emoji' }
+  }
   if ((type === undefined || type === 'unicode_emoji') && name !== undefined) {
-    // Names differ between the lists of clients: a code that is one decides, under the name that the client uses.
-    if (code !== undefined && emojiName(code) !== undefined)
-      return { emoji_name: name, emoji_code: code, reaction_type: 'unicode_emoji' }
+    if (code !== undefined && emojiName(code) === undefined) throw badRequest('Invalid emoji code.')
     const known = emojiCode(name)
-    if (known !== undefined && code === undefined)
-      return { emoji_name: name, emoji_code: known, reaction_type: 'unicode_emoji' }
+    if (code !== undefined && known !== code) throw badRequest('Invalid emoji name.')
+    if (known !== undefined) return { emoji_name: name, emoji_code: known, reaction_type: 'unicode_emoji' }
   }
   throw badRequest(`Emoji '${name ?? code ?? ''}' does not exist`)
 }

@@ -18,7 +18,7 @@ export function addReaction(realm: Realm, me: User, messageId: number, emoji: Na
   realm.change((turn) => {
     const row = accessMessageToChange(realm, me, messageId)
     const before = extraOf(row).reactions ?? []
-    const added = vote(before, emoji) ?? findEmoji(realm, emoji)
+    const added = emojiOf(realm, before, emoji)
     if (before.some((one) => one.user_id === me.id && isSame(one, added)))
       throw new ChatError('REACTION_ALREADY_EXISTS', 'Reaction already exists.')
     if (before.length >= REACTIONS_MAX) throw badRequest(`A message has at most ${REACTIONS_MAX} reactions`)
@@ -49,9 +49,16 @@ function setReactions({ store }: Realm, row: MessageRow, reactions: readonly Rea
   store.messages.update({ ...row, bits, extra: JSON.stringify({ ...extraOf(row), reactions }) })
 }
 
-/** The emoji of a reaction that is there already: it may be used by others even when it was deactivated since. */
-const vote = (reactions: readonly Reaction[], emoji: NamedEmoji): Emoji | undefined =>
-  emoji.name === undefined ? undefined : reactions.find((one) => one.emoji_name === emoji.name && isMeant(one, emoji))
+/**
+ * Where the message has a reaction with the emoji, that one's, under the name that it was given first: others may use it even
+ * when it was deactivated since. Throws as `findEmoji`.
+ */
+function emojiOf(realm: Realm, reactions: readonly Reaction[], emoji: NamedEmoji): Emoji {
+  const there = reactions.find((one) => isMeant(one, emoji))
+  if (there !== undefined) return there
+  const found = findEmoji(realm, emoji)
+  return reactions.find((one) => isSame(one, found)) ?? found
+}
 
 function isMeant(reaction: Reaction, { name, code, type }: NamedEmoji): boolean {
   if (type !== undefined && reaction.reaction_type !== type) return false
