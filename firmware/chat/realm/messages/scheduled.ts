@@ -17,6 +17,9 @@ const CHARACTERS_MAX = 4_000_000
 /** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
 const LATE_MAX_S = 600
 
+/** What ISO 8601 writes with four digits of a year, and what clients in Python can hold. */
+const TIME_MAX_S = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
+
 /** Of the caller, those that have failed too, by their time. */
 export const scheduledMessagesOf = (realm: Realm, me: User) =>
   [...realm.state.scheduledMessagesOf.get(me.id).values()].sort((a, b) => a.time - b.time || a.id - b.id).map(form)
@@ -128,9 +131,10 @@ function remove(turn: Turn, me: User, { id }: ScheduledMessage): void {
   publishOwn(turn, me, 'scheduled_messages', 'remove', { scheduled_message_id: id })
 }
 
-/** Reminders, too. */
+/** Also for reminders. Throws `BAD_REQUEST`. `time` in seconds since 1970. */
 export function expectFuture(realm: Realm, time: number): void {
   if (time <= nowOf(realm)) throw badRequest('Scheduled delivery time must be in the future.')
+  if (time > TIME_MAX_S) throw badRequest('Scheduled delivery time must be before the year 10000.')
 }
 
 type Kept = Pick<ScheduledMessage, 'content' | 'html'>
