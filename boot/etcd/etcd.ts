@@ -105,7 +105,7 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     },
     askToEnd: (child) => child.kill('SIGTERM'),
     obstacle: () => (isRemoved ? REMOVED : hadData && !hasDataIn(directory) ? LOST : null),
-    onCrash: (explanation, what, isLast) => {
+    onCrash: (explanation, what, { isLast }) => {
       tell([explanation])
       send({ type: 'etcdEnded', problem: what, isRemoved })
       if (isLast) forgetRun()

@@ -6,13 +6,13 @@ import { type Command, launch } from './firmware-process.ts'
 import { type Patience, supervise } from './supervise.ts'
 
 export interface ChatProcessOptions {
-  /** Asked at each start; throws what keeps it from being started. */
+  /** Asked at each start; what it throws counts as a crash. */
   command: () => Command
   /** Inherited, see directory-lock.ts. */
   lock: number | null
   /** Called with each process when it begins. */
   onLaunch: (process: ChildProcess) => void
-  /** It is not started again until it is wanted again. */
+  /** It has crashed several times in a row. It is started again all the same, after a longer and longer wait. */
   onDown: (problem: string) => void
   onLines: (lines: string[]) => void
   patience?: Patience
@@ -25,7 +25,11 @@ export interface ChatProcess {
   stop(): Promise<boolean>
 }
 
-const CRASHES_MAX = 3 // one that comes back only to end costs the firmware time, and helps nobody
+/**
+ * From so many crashes in a row on the chat counts as failed. It still comes back by itself: one request that crashes the chat
+ * must not take it from everybody until an administrator acts.
+ */
+const CRASHES_TOLD = 3
 
 export function createChatProcess(options: ChatProcessOptions): ChatProcess {
   const { lock, onLaunch, onDown, onLines, patience } = options
@@ -41,22 +45,13 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     },
     read: (value) => ((value as { type?: unknown } | null)?.type === 'pong' ? { type: 'pong' } : null),
     onMessage: () => {},
-    onCrash: (explanation, what, isLast) => {
+    onCrash: (explanation, what, { inARow }) => {
       onLines([explanation])
-      if (isLast) onDown(`it ${what} ${CRASHES_MAX} times in a row`)
+      if (inARow >= CRASHES_TOLD) onDown(`it ${what} ${inARow} times in a row`)
     },
     onLines,
-    crashesMax: CRASHES_MAX,
     ...(patience !== undefined && { patience }),
   })
-
-  const start = () => {
-    try {
-      chat.start()
-    } catch (error) {
-      onDown(error instanceof Error ? error.message : 'it cannot be started')
-    }
-  }
 
   /** One wish after the other; those that others have overtaken are passed over. */
   const follow = async () => {
@@ -65,7 +60,7 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
       const next = wish
       wish = null
       if (next !== 'running') await chat.stop()
-      if (next !== 'none' && wish === null) start()
+      if (next !== 'none' && wish === null) chat.startOrRetry()
     }
     following = null
   }

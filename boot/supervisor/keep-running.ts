@@ -25,27 +25,31 @@ export interface RunningOptions {
   /** Called with each process. One for which it throws is killed, and has crashed. */
   onLaunch?: (process: ChildProcess) => void
   askToEnd: (process: ChildProcess) => void
-  /** It ended unasked; it comes back by itself unless `isLast`. */
-  onCrash: (explanation: string, what: string, isLast: boolean) => void
+  /** It ended unasked, for so many times in a row; it comes back by itself unless `isLast`. */
+  onCrash: (explanation: string, what: string, crash: Crash) => void
   /** Lines that it printed. */
   onLines: (lines: string[]) => void
-  /** After so many crashes in a row it stays down; by default it always comes back. */
-  crashesMax?: number
   /** What keeps it from being started again, asked after each crash. */
   obstacle?: () => string | null
   patience: RestartPatience
 }
 
+export interface Crash {
+  inARow: number
+  isLast: boolean
+}
+
 export interface RunningProcess {
   /** Without effect while it runs, or is about to. Throws what keeps it from being launched; a restart takes that for a crash. */
   start(): void
+  /** The same, but takes that for a crash as a restart does. */
+  startOrRetry(): void
   /** Resolves when it does not run: true when it ended by itself, false when it had to be killed. */
   stop(): Promise<boolean>
 }
 
 export function keepRunning(options: RunningOptions): RunningProcess {
   const { name, launch, onLaunch, patience, obstacle = () => null } = options
-  const { crashesMax = Number.POSITIVE_INFINITY } = options
   let child: ChildProcess | null = null
   let restart: NodeJS.Timeout | undefined
   let stopping = false
@@ -82,7 +86,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     })
   }
 
-  const startAgain = () => {
+  const startOrRetry = () => {
     try {
       start()
     } catch (error) {
@@ -93,21 +97,18 @@ export function keepRunning(options: RunningOptions): RunningProcess {
   const crashed = (what: string) => {
     crashes++
     const against = obstacle()
-    const isLast = crashes >= crashesMax || against !== null
+    const crash: Crash = { inARow: crashes, isLast: against !== null }
     const delayMs = Math.min(patience.restartMs * 2 ** (crashes - 1), patience.restartMsMax)
     const often = crashes >= CRASHES_ALARMING ? ` ${crashes} times in a row; the lines above may say why` : ''
-    const next = !isLast
-      ? `It is started again in ${delayMs / 1000} s`
-      : against === null
-        ? `It is not started again after ${crashes} times in a row; the lines above may say why`
-        : `It is not started again: ${against}`
-    if (isLast) crashes = 0
-    else restart = setTimeout(startAgain, delayMs)
-    options.onCrash(`The ${name} ${what}${often}. ${next}.`, what, isLast)
+    const next = against === null ? `It is started again in ${delayMs / 1000} s` : `It is not started again: ${against}`
+    if (crash.isLast) crashes = 0
+    else restart = setTimeout(startOrRetry, delayMs)
+    options.onCrash(`The ${name} ${what}${often}. ${next}.`, what, crash)
   }
 
   const stop = async (): Promise<boolean> => {
     stopping = true
+    crashes = 0
     clearTimeout(restart)
     const process = child
     if (process === null) return true
@@ -123,7 +124,7 @@ export function keepRunning(options: RunningOptions): RunningProcess {
     return !killed
   }
 
-  return { start, stop }
+  return { start, startOrRetry, stop }
 }
 
 const unstarted = (error: unknown): string => {

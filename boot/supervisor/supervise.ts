@@ -23,7 +23,7 @@ export const PATIENCE: Patience = {
 }
 
 export interface ProcessOptions<In, Out extends object>
-  extends Pick<RunningOptions, 'name' | 'launch' | 'onCrash' | 'onLines' | 'crashesMax'> {
+  extends Pick<RunningOptions, 'name' | 'launch' | 'onCrash' | 'onLines'> {
   /** The message that a value from the process is, or null. */
   read: (value: unknown) => In | null
   /** Sends what it begins with. */
@@ -70,7 +70,6 @@ export function supervise<In, Out extends object>(options: ProcessOptions<In, Ou
     options.greet?.(send)
   }
 
-  const { crashesMax } = options
   const running = keepRunning({
     name,
     launch: options.launch,
@@ -78,7 +77,6 @@ export function supervise<In, Out extends object>(options: ProcessOptions<In, Ou
     askToEnd: () => send({ type: 'stop' }),
     onCrash: options.onCrash,
     onLines,
-    ...(crashesMax !== undefined && { crashesMax }),
     patience,
   })
   return { ...running, send }

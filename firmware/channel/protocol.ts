@@ -55,7 +55,7 @@ export type ToFirmware =
   | { type: 'timeKept' }
   /** To each `slot`, in their order. */
   | ({ type: 'slotResult' } & SlotAnswer)
-  /** The chat has ended, and stays so until it is wanted again. */
+  /** The chat has crashed several times in a row. It comes back by itself, after a longer and longer wait. */
   | { type: 'chatDown'; problem: string }
   /** To each `etcd`, in their order. */
   | ({ type: 'etcdResult' } & EtcdAnswer)

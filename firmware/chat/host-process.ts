@@ -24,7 +24,7 @@ export interface ChatProcess {
   want(wish: ChatWish): void
   retry(): void
   fail(reason: string): void
-  /** The boot manager has given it up. */
+  /** It has crashed several times in a row; the boot manager starts it again by itself. */
   down(reason: string): void
   /** Resolves with a process that listens. Throws `unavailable` when none gets so far. */
   listening(): Promise<Life>
@@ -185,7 +185,6 @@ export function createChatProcess(options: ChatProcessOptions): ChatProcess {
     fail,
     down(reason) {
       over()
-      wished = 'none'
       fail(reason)
     },
     listening,
