@@ -1,3 +1,4 @@
+// @test long 50
 /** 64 clients at once, for half a minute: what is left at the end is what the answers said. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** A locked Coffer holds no key: the memory of both its processes, read from outside after it was used as by its clients. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** Every member of every body with what it must not be, and random bodies: contract 1.1 and section 4. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** Clients that break the rules of TLS and HTTP: each is answered or cut, and nobody else waits. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 160
 /** Clients that send too much, too slowly, or read nothing: each is answered or cut, and nobody else waits. */
 
 import assert from 'node:assert/strict'

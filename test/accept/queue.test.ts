@@ -1,3 +1,4 @@
+// @test long 60
 import assert from 'node:assert/strict'
 import { Agent } from 'node:https'
 import { after, before, test } from 'node:test'

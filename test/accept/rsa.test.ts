@@ -1,3 +1,4 @@
+// @test long 55
 /** RSA keys through the API, checked by OpenSSL: contract 4.4, 4.5, 6.1, 6.2 and 6.4. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 70
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

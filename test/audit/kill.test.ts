@@ -1,3 +1,4 @@
+// @test long 95
 /** Both processes are killed at random moments: answered changes are in the audit log, and its chain holds. */
 
 import assert from 'node:assert/strict'

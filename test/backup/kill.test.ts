@@ -1,3 +1,4 @@
+// @test long 240
 /** A restore killed at any moment leaves the old state or the new one, row by row. Contract section 8.3. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 180
 /** 10,000 keys saved while keys are used, and restored on a fresh instance. Contract section 8.2: as a stream. */
 
 import assert from 'node:assert/strict'

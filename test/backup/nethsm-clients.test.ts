@@ -1,3 +1,4 @@
+// @test long 120
 /** Backups across the border: a NetHSM's restored here, ours read by what is published for NetHSM's. Contract sections 8.1 to 8.3. */
 
 import assert from 'node:assert/strict'

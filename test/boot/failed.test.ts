@@ -1,3 +1,4 @@
+// @test short 45
 /** What a damaged store or device key looks like from outside: a state, a reason, and never a crash loop. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short 30
 import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { before, type TestContext, test } from 'node:test'

@@ -1,3 +1,4 @@
+// @test long 30
 /**
  * Clients nobody here wrote, in a cluster: the cluster calls of the published Python package, and NetHSM's PKCS #11 module with three
  * instances, each of which is killed once. The module is in no registry of packages: NETHSM_PKCS11_MODULE names it.

@@ -1,3 +1,4 @@
+// @test long 100 slow
 /**
  * A node joins over TLS, and at each step of that it, or the member that lets it in, is killed, or they do not hear each other: it is as it
  * was, and goes on with the same kit, or it has joined. Contract section 3.6.

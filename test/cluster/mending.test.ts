@@ -1,3 +1,4 @@
+// @test long 150
 /**
  * What one node of a cluster loses it has again from the others: whole appliances over TLS, each a boot manager, a firmware and an etcd.
  * What all of their etcds have lost, each of them refuses.

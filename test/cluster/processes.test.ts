@@ -1,3 +1,4 @@
+// @test long 75 slow
 /**
  * Whole appliances over TLS, whose processes are killed, stopped and kept from each other while clients use them: what was answered is
  * on all of them, and what they showed can have been one appliance. COFFER_FAULTS: how many; COFFER_SEED: those of a run that failed.

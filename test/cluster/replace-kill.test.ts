@@ -1,3 +1,4 @@
+// @test long 30 slow
 /**
  * Restore, backup and the deletion of a namespace in a cluster whose node that does them is killed: all nodes have what was there before,
  * or all have what was to come. Contract sections 3.6 and 8.3.

@@ -1,3 +1,4 @@
+// @test long 30
 /** Whole appliances over TLS: what goes on without the others, and what their disks and processes show. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** The certificate authority: OpenSSL verifies what it issues and revokes, and it issues nothing for what is not in order. */
 
 import assert from 'node:assert/strict'

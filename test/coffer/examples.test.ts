@@ -1,3 +1,4 @@
+// @test long 130
 /** Every command of the table, by its own example, against a real appliance. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** The command on every version of Node that it is for: a day's work of each, against a real appliance. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** `coffer update` with images of a release: another kind of file, progress, notes, installed and good, and one that does not prove good. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 300
 /** What is large: 100,000 keys shown, saved and restored, a file of a gigabyte signed, an audit log of 100,000 lines verified. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short 35
 /** Each state has its view, also when somebody else changes it; and what becomes of whoever is signed in. */
 
 import assert from 'node:assert/strict'

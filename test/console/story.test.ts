@@ -1,3 +1,4 @@
+// @test short 35
 /** The story of a first day with the mouse, and of a first key with keys alone; what it leaves behind, and what it copies. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 110
 /** The access matrix, every row against every caller in every state, and what a refused call leaves behind. */
 
 import assert from 'node:assert/strict'

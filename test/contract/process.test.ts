@@ -1,3 +1,4 @@
+// @test short 40
 /** The contract over TLS, of Coffer as it is run. */
 
 import assert from 'node:assert/strict'

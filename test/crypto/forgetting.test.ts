@@ -1,3 +1,4 @@
+// @test long 65
 /** What a process keeps of a key in its memory, read from outside, in every form that the engines give to its numbers. */
 
 import assert from 'node:assert/strict'

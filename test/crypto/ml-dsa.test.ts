@@ -1,3 +1,4 @@
+// @test short slow
 import assert from 'node:assert/strict'
 import {
   createPublicKey,

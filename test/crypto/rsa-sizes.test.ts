@@ -1,3 +1,4 @@
+// @test long 30
 /** RSA keys of every length within two limbs of an engine's numbers: half and whole numbers end at every place in a limb. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 import assert from 'node:assert/strict'
 import { constants, createHash, publicDecrypt, publicEncrypt, randomBytes, verify } from 'node:crypto'
 import { test } from 'node:test'

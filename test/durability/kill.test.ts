@@ -1,3 +1,4 @@
+// @test long 170
 /** A program creates and deletes keys while both processes are killed at random moments: what was answered, holds. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** Of a namespace that was deleted nothing is left, however often the process is killed meanwhile. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** Nothing that was entrusted to the appliance can be found on its disk, neither while it is open nor when locked. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30 slow
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,3 +1,4 @@
+// @test device 110
 /** The image for arm64: it starts by itself from its disk, makes a key and signs with it. */
 
 import assert from 'node:assert/strict'

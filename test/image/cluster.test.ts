@@ -1,3 +1,4 @@
+// @test slow
 /**
  * Three devices on a network of their own become one cluster. One loses its power while keys are being made, and comes back with what
  * the others have; one is updated while the others serve; one is removed, and one is reset, and both join again. Three emulated machines

@@ -1,3 +1,4 @@
+// @test device 60
 /** What the firmware and etcd on the device cannot do, tried from inside by a probe that test builds alone have. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 140
 /** The contract of a device. */
 
 import assert from 'node:assert/strict'

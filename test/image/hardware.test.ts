@@ -1,3 +1,4 @@
+// @test device 60
 /** What machines have that are no virtual ones, and keys that mean something to their kernel. */
 
 import assert from 'node:assert/strict'

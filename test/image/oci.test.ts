@@ -1,3 +1,4 @@
+// @test device 60
 /** The image for containers: made as `make oci` does, read by the tools of others, unpacked and run. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 180
 /**
  * The plug is pulled while clients create and delete keys. QEMU logs every write and flush of the device's disk; each cut
  * is replayed on this computer: what was flushed is on the disk, of the rest any part. What was answered by then must hold.

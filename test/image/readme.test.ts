@@ -1,3 +1,4 @@
+// @test device 60
 /** The README's first start of a device: the commands as they stand there, against the image in QEMU. */
 
 import assert from 'node:assert/strict'

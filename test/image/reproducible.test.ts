@@ -1,3 +1,4 @@
+// @test device 120
 /** Whoever has the sources has the image: built twice, with nothing in common but them, it is the same to the bit. */
 
 import assert from 'node:assert/strict'

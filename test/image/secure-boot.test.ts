@@ -1,3 +1,4 @@
+// @test device 160
 /** Secure Boot with keys of one's own: what starts, what is refused, and what the TPM makes of it. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 300 slow
 /** An appliance's life over the real network path: flashed, provisioned, switched off and on, erased. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 60
 /** A device whose clock is wrong follows a time server: chronyd on it may set the clock and nothing else. */
 
 import assert from 'node:assert/strict'

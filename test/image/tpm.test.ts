@@ -1,3 +1,4 @@
+// @test device 220
 /** The device key in the TPM of a machine: what opens a device that starts unattended, and what leaves it closed. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 200
 /** A version that hangs, in its firmware or in its boot manager, is left by itself. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test device 240
 /** The plug is pulled during uploads and commits: the device always starts, with one of its two versions, whole. */
 
 import assert from 'node:assert/strict'

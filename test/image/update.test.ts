@@ -1,3 +1,4 @@
+// @test device 270
 /** Updates on the device: to the next version and back by itself; what is refused changes nothing. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 200
 /** Updates and the rest of /system as an administrator sees them: tools, HTTPS, and the host's slots. */
 
 import assert from 'node:assert/strict'

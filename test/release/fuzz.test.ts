@@ -1,3 +1,4 @@
+// @test long 85 slow
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fuzz } from './fuzz.ts'

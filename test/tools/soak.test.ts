@@ -1,3 +1,4 @@
+// @test long 140
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,3 +1,4 @@
+// @test long 90
 /** The ESP after power cuts: what was good stays whole, and what is left over goes. */
 
 import assert from 'node:assert/strict'

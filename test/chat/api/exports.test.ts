@@ -1,3 +1,4 @@
+// @test short slow
 /** Exports: contract section 3.7, rows E121 to E123; V29, V30; levels 182, 295, 304, 449. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short slow
 /** User groups: contract rows E95 to E102, V54 to V57, section 7.2. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short slow
 /** Work on many messages by one request, its time and what others wait meanwhile: contract rows E20, E21, E48, E73, sections 9, 11.3. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short slow
 /**
  * The live tests of go-zulip, unmodified, through what stands for Zulip's development server. The module is in no registry of packages:
  * GO_ZULIP names the directory of its sources, and without it they are not run.

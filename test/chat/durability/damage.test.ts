@@ -1,3 +1,4 @@
+// @test long 30 slow
 /** What was changed on the disk is not taken for ours, and is said, in both databases and their logs. Design 4. */
 
 import assert from 'node:assert/strict'

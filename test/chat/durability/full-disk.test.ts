@@ -1,3 +1,4 @@
+// @test long 30
 /** A disk without room: changes are refused whole, in memory too, and go on when there is room again. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** What a deleted message said is nowhere in the database when the answer is sent, be its pages opened: contract sections 7.4, 12. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30 slow
 /** The chat is killed at any moment: what was answered holds, no id is given twice, and searches find what there is. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /**
  * The power fails while a change is written: of what the change has added some sectors are on the disk and some are not.
  * What was written before it is there, since SQLite syncs its log before a change ends, and what it moves into the database

@@ -1,3 +1,4 @@
+// @test long 30
 /** What is on the disk says nothing. Design 4; what was changed there is damage.test.ts's. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short slow
 /** While ten accounts send, edit, move and delete, every queue hears the same in one order, without loss. Design 7. */
 
 import assert from 'node:assert/strict'

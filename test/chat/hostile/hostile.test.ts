@@ -1,3 +1,4 @@
+// @test long 30
 /** What strangers and people who have gone may try at the chat's port, over TLS, as in tools/attack at the appliance's. */
 
 import assert from 'node:assert/strict'

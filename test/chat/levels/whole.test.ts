@@ -1,3 +1,4 @@
+// @test short slow
 /** Levels as a whole: 460 is what everybody is told, and people of every level do as they like. Contract section 8. */
 
 import assert from 'node:assert/strict'

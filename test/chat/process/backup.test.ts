@@ -1,3 +1,4 @@
+// @test long 30
 /** The chat in backups of Coffer's own form: out while it is used, and back, all or nothing. Design 14. */
 
 import assert from 'node:assert/strict'

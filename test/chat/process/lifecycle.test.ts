@@ -1,3 +1,4 @@
+// @test short 45
 /** The chat's process from the organization's making to its end, through locks, crashes and restarts. Design 1. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test long 30
 /** A chat that fails in every way, or that somebody has taken over: the appliance goes on, and gives nothing away. Design 1. */
 
 import assert from 'node:assert/strict'

@@ -1,3 +1,4 @@
+// @test short slow
 /**
  * Searches against a plain filter over all messages, while these are sent, edited, deleted and moved: contract section 5.2,
  * rows E9, E11, E13.

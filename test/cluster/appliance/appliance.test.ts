@@ -1,3 +1,4 @@
+// @test short 55 slow
 /** Whole appliances that share their records: what is told to one is known to all, and each goes on without the others. */
 
 import assert from 'node:assert/strict'

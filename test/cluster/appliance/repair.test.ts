@@ -1,3 +1,4 @@
+// @test short 40
 /** What goes wrong on one node of a cluster is mended by the others, or told: its disk, its age, its etcd. */
 
 import assert from 'node:assert/strict'

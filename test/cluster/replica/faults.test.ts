@@ -1,3 +1,4 @@
+// @test long 80 slow
 /**
  * Nothing that was answered is lost, whatever dies: clients on every node write and read registers and insert records, while etcds
  * are killed, stopped and kept from each other, and nodes end and begin again. COFFER_FAULTS: how many; COFFER_SEED: those of a run that failed.

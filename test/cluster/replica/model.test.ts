@@ -1,3 +1,4 @@
+// @test short slow
 /** Replicas over a model of etcd that loses, delays and repeats: many short lives, each from a seed that tells it again. */
 
 import assert from 'node:assert/strict'

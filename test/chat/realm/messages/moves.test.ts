@@ -1,3 +1,4 @@
+// @test short slow
 /** Moves of every kind against a plain model, which looks at each message and each reader by itself. Contract 3.2.2, 7.3, V51. */
 
 import assert from 'node:assert/strict'

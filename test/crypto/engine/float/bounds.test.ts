@@ -1,3 +1,4 @@
+// @test long 30 slow
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { add, canonical, doubleIf, subtract } from '../../../../firmware/crypto/engine/float/carry.ts'

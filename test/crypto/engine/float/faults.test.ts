@@ -1,3 +1,4 @@
+// @test long 30 slow
 /**
  * Bits that flip in memory: a wrong signature can give the key away, so none may leave. Every byte that stays in memory from one
  * signature to the next is within reach: tables, constants, what is zero in between, and the opened key.

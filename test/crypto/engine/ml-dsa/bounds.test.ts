@@ -1,3 +1,4 @@
+// @test short slow
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ML_DSA_SETS, PARAMETERS, Q } from '../../../../firmware/crypto/engine/ml-dsa/parameters.ts'

@@ -1,3 +1,4 @@
+// @test short slow
 /**
  * Bits that flip in memory: a wrong signature can give the key away, so none may leave. And what is left in memory afterwards:
  * nothing.
