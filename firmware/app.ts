@@ -128,6 +128,7 @@ export function createApp(options: AppOptions): Api {
     limiter: appliance.limiter,
     log,
     audit: options.auditor ?? auditorOf(appliance),
+    expectRoom: () => appliance.expectRoom(),
   })
 }
 

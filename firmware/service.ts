@@ -29,6 +29,7 @@ import { createPool } from './crypto/pool/pool.ts'
 import { systemRandom } from './crypto/random.ts'
 import { makeTlsIdentity } from './crypto/tls/identity.ts'
 import type { CryptoPool } from './crypto/types.ts'
+import { watchDisk } from './disk-watch.ts'
 import { listenTls } from './http/server/listener.ts'
 import { listenRedirect } from './http/server/redirect.ts'
 import { createTraffic, type Traffic } from './http/server/traffic.ts'
@@ -98,6 +99,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
   wipeLeftoversOfLocks(appliance, log)
+  const disk = watchDisk(appliance.space, log)
   const poolStart = setTimeout(() => pool.start(), POOL_START_MS)
   return {
     unlock: (passphrase) => unlockFromConsole(appliance, passphrase),
@@ -112,6 +114,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
     },
     close: async () => {
       gate.close()
+      disk.stop()
       clearTimeout(poolStart)
       await closeServers()
       await chat?.close()

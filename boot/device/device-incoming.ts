@@ -1,6 +1,7 @@
 /** A version that arrives on a device: what is admitted, where its members go, and that it fits this machine. */
 
-import { readdirSync, statfsSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
+import { readDiskUsage } from '../../firmware/base/disk-space.ts'
 import type { Manifest } from '../../firmware/release/manifest.ts'
 import { createIncoming, type Incoming } from '../versions/incoming.ts'
 import { SlotConflict, SlotError } from '../versions/slot-error.ts'
@@ -68,10 +69,10 @@ export const isTried = (entry: BootEntry): boolean => entry.counter !== null && 
 
 /** The version on trial begins with a copy of the store. */
 export function refuseWithoutRoom(dataDirectory: string, storeDirectory: string): void {
-  const { bavail, bsize } = statfsSync(dataDirectory)
+  const { freeBytes } = readDiskUsage(dataDirectory)
   const storeBytes = readdirSync(storeDirectory).reduce(
     (sum, name) => sum + statSync(`${storeDirectory}/${name}`).size,
     0,
   )
-  if (bavail * bsize < storeBytes) throw new SlotError('The disk has no room for a copy of the store')
+  if (freeBytes < storeBytes) throw new SlotError('The disk has no room for a copy of the store')
 }

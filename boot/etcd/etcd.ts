@@ -5,8 +5,9 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { closeSync, rmSync, statfsSync } from 'node:fs'
+import { closeSync, rmSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
+import { readDiskUsage } from '../../firmware/base/disk-space.ts'
 import { wipe } from '../../firmware/base/secret.ts'
 import type { EtcdAnswer, EtcdLaunch, EtcdState, EtcdStep, ToFirmware } from '../../firmware/channel/protocol.ts'
 import { keepRunning, type RestartPatience } from '../supervisor/keep-running.ts'
@@ -137,14 +138,13 @@ export function createEtcdKeeper(options: EtcdOptions): EtcdKeeper {
     await stop()
     const version = await versionOf(runner)
     runner.makeDirectory()
-    const { blocks, bsize } = statfsSync(directory)
     const { tls } = launch
     const identity = tls && identityOf(tls)
     try {
       run = {
         launch: { ...launch, tls: tls && { ...tls, key: new Uint8Array(0) } },
         version,
-        quotaBytes: quotaFor(blocks * bsize),
+        quotaBytes: quotaFor(readDiskUsage(directory).totalBytes),
         identity: identity && runner.openFile(identity),
         authority: null,
         digest,

@@ -6,6 +6,7 @@ import { Backups } from '../backup/backups.ts'
 import { actAlone, assertAdmitted } from '../base/admission.ts'
 import { type AttemptLimiter, createAttemptLimiter } from '../base/attempts.ts'
 import { type Clock, createClock, formatTime } from '../base/clock.ts'
+import { createDiskSpace, type DiskSpace, readDiskUsage } from '../base/disk-space.ts'
 import { CofferError, describe, unavailable } from '../base/error.ts'
 import { ANYBODY, createFairQueue, INSIDE } from '../base/fair-queue.ts'
 import type { Log } from '../base/log.ts'
@@ -23,8 +24,8 @@ import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import { COLLECTION_NAMES } from '../kms/domain/collections.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import { ATTENDED, type DeviceArea, UNATTENDED } from '../store/device-area.ts'
-import { freeBytesBeside } from '../store/free-space.ts'
 import { UNLOCK_COST } from '../store/key-slots.ts'
+import { storePath } from '../store/store.ts'
 import { holdsRecords } from '../store/vault.ts'
 import { type Clustering, createClustering, REMOVED, wasRemoved } from './clustering.ts'
 import { deviceIdOf } from './device-id.ts'
@@ -62,6 +63,8 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly deviceId: string
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
   readonly limiter: AttemptLimiter
+  /** Of the disk that the store lies on. */
+  readonly space: DiskSpace
   readonly #options: ApplianceOptions<D>
   readonly #log: Log
   readonly #derivations = createFairQueue(DERIVATIONS_MAX)
@@ -76,6 +79,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     const { pool, log, random = systemRandom, unlockCost: cost = UNLOCK_COST, dataDirectory, deviceKey } = options
     this.#options = options
     this.#log = log
+    this.space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(storePath(dataDirectory)))) // a path that this process may read
     this.clock = options.clock ?? createClock()
     this.limiter = options.limiter ?? createAttemptLimiter()
     this.deviceId = deviceIdOf(deviceKey)
@@ -119,6 +123,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     this.backups = new Backups({
       ...services,
       dataDirectory,
+      space: this.space,
       deviceId: this.deviceId,
       records: this.#store.records,
       cost,
@@ -146,7 +151,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     })
     this.members = createClustering({
       ...{ etcd: options.etcd, nowMs },
-      freeBytes: () => freeBytesBeside(dataDirectory),
+      freeBytes: () => this.space.usage().freeBytes,
       ...{ store: this.#store, configuration: this.configuration, random, pool, log, cost, slot },
       deviceId: this.deviceId,
       collections: options.collections ?? COLLECTION_NAMES,
@@ -267,6 +272,11 @@ export class Appliance<D extends OpenDomain = Operational> {
   /** A key for one purpose, made of the domain key; the caller wipes it. Throws `unavailable` unless Operational. */
   deriveKey(purpose: string): Uint8Array {
     return deriveSealKey(this.#sessions.expect().vault.domainKey, purpose)
+  }
+
+  /** Throws `full` while nothing may be added to the records. */
+  expectRoom(): void {
+    this.space.expectRoom('records', 0, this.#store.disk?.store.reusableBytes)
   }
 
   /** Open in every state but Failed. */

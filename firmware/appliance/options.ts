@@ -2,6 +2,7 @@
 
 import type { AttemptLimiter } from '../base/attempts.ts'
 import type { Clock } from '../base/clock.ts'
+import type { DiskUsage } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
 import type { Random } from '../crypto/random.ts'
@@ -59,4 +60,6 @@ export interface ApplianceOptions<D extends OpenDomain = Operational> {
   nowMs?: () => number
   /** Where SQLite's native code lies, when not in its package. */
   nativeBinding?: string
+  /** How full the disk is that the store lies on. Throws an error of the file system. */
+  readDisk?: () => DiskUsage
 }

@@ -31,7 +31,7 @@ export class Backups {
 
   constructor(services: BackupServices) {
     this.#services = services
-    this.#uploads = createUploads(services.dataDirectory)
+    this.#uploads = createUploads(services.dataDirectory, services.space)
   }
 
   /** At a start: nothing but the names of files can be left of backups and restores that were cut short. */

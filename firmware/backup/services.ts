@@ -1,6 +1,7 @@
 /** What backups need of the appliance. */
 
 import type { Clock } from '../base/clock.ts'
+import type { DiskSpace } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import type { Random } from '../crypto/random.ts'
@@ -23,6 +24,8 @@ export interface Shared {
 
 export interface BackupServices {
   dataDirectory: string
+  /** Of the disk that the store lies on. */
+  space: DiskSpace
   deviceId: string
   pool: CryptoPool
   random: Random

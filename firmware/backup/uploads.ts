@@ -2,15 +2,14 @@
  * Backups on their way in. Several at a time: whoever sends his slowly, or none, keeps nobody from restoring another one.
  */
 
+import type { DiskSpace } from '../base/disk-space.ts'
 import { CofferError } from '../base/error.ts'
-import { onDisk } from '../store/failure.ts'
-import { freeBytesBeside } from '../store/free-space.ts'
 import { createSpool, type Spool } from './spool.ts'
 
 /** One more takes the place of the slowest. */
 const UPLOADS_MAX = 8
 
-/** Of what is free of the disk: what is restored needs as much again. */
+/** Share of the room on the disk: the restored records need as much again. */
 const DISK_SHARE = 1 / 2
 
 export interface Uploads {
@@ -24,13 +23,12 @@ interface Running {
   refuse: (error: CofferError) => void
 }
 
-export function createUploads(dataDirectory: string): Uploads {
+export function createUploads(dataDirectory: string, space: DiskSpace): Uploads {
   const running = new Set<Running>()
 
   function makeRoom(bytes: number): void {
-    const free = onDisk(() => freeBytesBeside(dataDirectory))
     const taken = running.values().reduce((sum, { spool }) => sum + spool.length, 0)
-    if (taken + bytes > (free + taken) * DISK_SHARE)
+    if (taken + bytes > (space.roomFor('records') + taken) * DISK_SHARE)
       throw new CofferError('tooLarge', 'The disk is full: this backup would leave too little room')
   }
 

@@ -11,6 +11,7 @@ export type ErrorCode =
   | 'tooLarge'
   | 'tooManyAttempts'
   | 'storage' // the disk failed, is full, or a stored record is damaged
+  | 'full' // the disk has no room left but the reserve
   | 'busy' // a bounded queue is full
   | 'internal' // unexpected
 

@@ -15,6 +15,7 @@ const STATUS: Record<ErrorCode, number> = {
   tooLarge: 413,
   tooManyAttempts: 429,
   storage: 500,
+  full: 507, // RFC 4918 section 11.5
   busy: 503,
   internal: 503,
 }

@@ -98,6 +98,8 @@ export interface StoreFile {
   adopt(changes: () => void): void
   /** Nobody else changes anything until it is released: they get `busy`, as does who claims it a second time. */
   claim(): Claim
+  /** In free pages of the file, which new records are written to before the file grows. Throws `storage`. */
+  readonly reusableBytes: number
   /** Transactions since the start, for the metrics. */
   readonly writes: number
   /** Moves the log into the database, so that nothing removed or replaced is left in it; tries again while it cannot. */

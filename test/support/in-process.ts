@@ -128,8 +128,8 @@ export class Rig implements Client {
   }
 }
 
-/** `cluster`, `etcd`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
-interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs'>> {
+/** `cluster`, `etcd`, `readDisk`, and `nowMs` in place of the rig's own time: what an appliance needs that is not alone. */
+interface Parts extends Partial<Pick<Parameters<typeof openAppliance>[0], 'cluster' | 'etcd' | 'nowMs' | 'readDisk'>> {
   dataDirectory?: string
   /** Of its own, which it closes. */
   pool?: CryptoPool

@@ -1,7 +1,8 @@
 /** The EFI system partition: the versions that the boot loader chooses from. Read-only but while something is written. */
 
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readDiskUsage } from '../../../firmware/base/disk-space.ts'
 import { syncDirectory } from '../../base/files.ts'
 import type { EspAccess } from '../system/mounts.ts'
 import { type BootEntry, type Counter, entryName, parseEntry } from './boot-count.ts'
@@ -70,8 +71,8 @@ export function createEsp({ directory, remount, dropCaches = () => {} }: EspOpti
         .map(parseEntry)
         .filter((entry) => entry !== null && statSync(pathOf(entry)).size > 0) as BootEntry[],
     bytesWithout: (entries) => {
-      const { bavail, bsize } = statfsSync(directory)
-      return entries.reduce((bytes, entry) => bytes + statSync(pathOf(entry)).size, bavail * bsize)
+      const { freeBytes } = readDiskUsage(directory)
+      return entries.reduce((bytes, entry) => bytes + statSync(pathOf(entry)).size, freeBytes)
     },
     open: () => {
       remount('rw,async')

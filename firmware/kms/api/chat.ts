@@ -162,6 +162,7 @@ export const chatDeclarations = [
     method: 'PUT',
     path: '/chat/organization',
     summary: 'Makes the organization of the chat, and its first owner.',
+    addsRecords: true,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     creates: true,

@@ -1,6 +1,8 @@
 /** Who made this, and how it is: `/info` and `/health`. Contract section 3.1. */
 
 import * as z from 'zod'
+import { type DiskState, describeDisk } from '../../base/disk-space.ts'
+import { CofferError } from '../../base/error.ts'
 import { STATES } from '../../base/states.ts'
 import type { EtcdService } from '../../cluster/etcd/service.ts'
 import type { Replica } from '../../cluster/replica/replica.ts'
@@ -16,6 +18,13 @@ const diagnose = z
   .meta({ id: 'Diagnose' })
 
 type Line = { level: string; msg: string }
+
+function diskLines({ space, state }: Services['appliance']): Line[] {
+  if (state === 'Failed') return [] // there may be no store to look beside
+  const disk: DiskState = space.state()
+  const level = { ok: 'info', low: 'warning', full: 'error' }[disk.level]
+  return disk.level === 'ok' ? [] : [{ level, msg: describeDisk(disk) }]
+}
 
 function clusterLines({ replica, members }: Services['appliance'], etcd: EtcdService | undefined): Line[] {
   const { spaceProblem } = members
@@ -63,12 +72,23 @@ export const infoDeclarations = [
   declare({
     method: 'GET',
     path: '/health/ready',
-    summary: 'Answers while the appliance is Operational.',
+    summary:
+      'Answers 200 while the appliance is Operational and keys can be used; coffer-disk says how full the disk is.',
     states: ['Operational'],
     access: 'public',
     noCache: true,
     answers: { status: 200, empty: true },
-    handle: () => ({ status: 200 }),
+    errors: {
+      500: 'The audit log cannot be written: keys are not used.',
+      503: 'The audit log is full of uses that must be exported first.',
+      507: 'The disk is full: most of its reserve is used.',
+    },
+    handle: ({ services: { appliance } }) => {
+      appliance.audit?.expectRoom()
+      const { level } = appliance.space.state()
+      if (level === 'full') throw new CofferError('full', 'The disk is full')
+      return { status: 200, headers: { 'coffer-disk': level } }
+    },
   }),
   declare({
     method: 'GET',
@@ -83,7 +103,8 @@ export const infoDeclarations = [
   declare({
     method: 'GET',
     path: '/health/diagnose',
-    summary: 'What the cluster process says, of which a single node has none, and why the appliance is Failed.',
+    summary:
+      'What the cluster process says, of which a single node has none, whether the disk is low, and why the appliance is Failed.',
     states: STATES,
     access: { roles: ['Administrator'], scope: 'root', publicIn: ['Unprovisioned', 'Locked', 'Failed'] },
     noCache: true,
@@ -93,6 +114,7 @@ export const infoDeclarations = [
       json: {
         clusterLogs: [
           ...clusterLines(appliance, etcd),
+          ...diskLines(appliance),
           ...(appliance.state === 'Failed' ? [{ level: 'error', msg: appliance.failure ?? 'Failed' }] : []),
         ],
         clusterState: etcd?.state ?? { running: false },

@@ -72,6 +72,7 @@ export const lifecycleDeclarations = [
     method: 'POST',
     path: '/lock',
     summary: 'Forgets every key until the next unlock.',
+    isDoneUnrecorded: true,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,

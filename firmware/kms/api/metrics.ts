@@ -1,6 +1,7 @@
 /** `/metrics`: one flat object of strings, or the same for Prometheus. Contract sections 3.1 and 4.8. */
 
 import * as z from 'zod'
+import { floorBytes } from '../../base/disk-space.ts'
 import { STATES } from '../../base/states.ts'
 import type { Traffic } from '../../http/server/traffic.ts'
 import type { Caller } from '../domain/roles.ts'
@@ -25,6 +26,13 @@ const KEYS = family('keys', 'gauge', "Keys; for users of a namespace, the namesp
 const USERS = family('users', 'gauge', "Users; for users of a namespace, the namespace's.")
 const CERTIFICATE_END = family('tls_certificate_end_timestamp_seconds', 'gauge', 'End of the TLS certificate.')
 const LAST_BACKUP = family('last_backup_timestamp_seconds', 'gauge', 'When the last backup was made; 0 for never.')
+const DISK_BYTES = family('disk_bytes', 'gauge', 'Size of the disk that the store lies on.')
+const DISK_FREE = family('disk_free_bytes', 'gauge', 'Free space on that disk.')
+const DISK_RESERVE = family(
+  'disk_reserve_bytes',
+  'gauge',
+  'Free space below which keys, users and namespaces are refused.',
+)
 const CLUSTER_MEMBERS = family('cluster_members', 'gauge', 'Members of the cluster, learners and witnesses among them.')
 const CLUSTER_QUORUM = family('cluster_quorum', 'gauge', 'Whether the other nodes of the cluster answer.')
 const CLUSTER_LEADER = family('cluster_leader', 'gauge', "Whether this node's etcd leads.")
@@ -82,6 +90,17 @@ function figuresOf({ appliance, traffic }: Services, { namespace }: Caller): Met
     { value: appliance.configuration.tls.endMs / 1000, family: CERTIFICATE_END },
     { value: (appliance.backups.lastMs ?? 0) / 1000, family: LAST_BACKUP },
     ...histogramOf(traffic),
+  ]
+}
+
+/** Nothing to users of a namespace. */
+function diskFigures({ appliance }: Services, { namespace }: Caller): Metric[] {
+  if (namespace !== '') return []
+  const { totalBytes, freeBytes } = appliance.space.usage()
+  return [
+    { value: totalBytes, family: DISK_BYTES },
+    { value: freeBytes, family: DISK_FREE },
+    { value: floorBytes('records', totalBytes), family: DISK_RESERVE },
   ]
 }
 
@@ -144,7 +163,7 @@ export const metricsDeclarations = [
       const chat = services.chat !== undefined && caller.namespace === '' ? await chatMetrics(services.chat) : []
       const cluster = await clusterFigures(services, caller)
       const metrics = metricsOf(services)
-      const figures = figuresOf(services, caller)
+      const figures = [...figuresOf(services, caller), ...diskFigures(services, caller)]
       const json = Object.fromEntries(metrics.map((metric) => [metric.name, textOf(metric)]))
       return { status: 200, json, text: () => prometheusText([...metrics, ...figures, ...cluster, ...chat]) }
     },

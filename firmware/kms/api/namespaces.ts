@@ -26,6 +26,7 @@ export const namespaceDeclarations = [
     method: 'PUT',
     path: '/namespaces/:namespace',
     summary: 'Creates a namespace; users whose ids begin with its name become its users.',
+    addsRecords: true,
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     params,

@@ -27,6 +27,7 @@ export const userTagDeclarations = [
     method: 'PUT',
     path: '/users/:user/tags/:tag',
     summary: 'Adds a tag to an Operator.',
+    addsRecords: true,
     states: OPERATIONAL,
     access: ADMINISTRATORS,
     authorize: (request) => domainOf(request).users.authorizeChange(request.caller, request.params.user!),

@@ -206,7 +206,8 @@ function success<S>(
 
 /** Which errors an endpoint can answer with follows from what it declares; texts of its own come on top. */
 function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
-  const { access, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } = declaration
+  const { access, addsRecords, answers, attemptsAs, body, creates, errors, exists, params, query, states, version } =
+    declaration
   const limitBytes = bodyBytesMax(body, access)
   const asksSomebody = access !== 'public' || declaration.account !== undefined
   const meanings: Record<string, string | false | undefined> = {
@@ -221,6 +222,7 @@ function failures<S>(declaration: Declaration<S>): Record<string, Answer> {
     413: body !== undefined && Number.isFinite(limitBytes) && `The body is larger than ${limitBytes} bytes`,
     415: creates && body !== undefined && 'Wrong content type',
     429: (access !== 'public' || attemptsAs !== undefined) && 'An attempt failed less than a second ago',
+    507: addsRecords && 'The disk is full: what is left is kept for signing, the audit log and deletion',
     ...errors,
   }
   const failures: Record<string, Answer> = {}

@@ -93,7 +93,7 @@ export type Result =
   | { status: 200; stream: AsyncIterable<Uint8Array>; type: string }
   /** `location` is relative to the API's base path, e.g. `/keys/abc`. */
   | { status: 201; location?: string; json?: unknown }
-  | { status: 200 | 204 | 304 }
+  | { status: 200 | 204 | 304; headers?: Readonly<Record<string, string>> }
 
 export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   method: Method
@@ -138,6 +138,13 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
   headers?: Readonly<Record<string, string>>
   /** Where it says no, the path is as unknown as any other. */
   isOffered?: (services: S) => boolean
+  /** It adds to the records: refused with 507 while only the reserve of the disk is left, before its body is taken. */
+  addsRecords?: boolean
+  /**
+   * Answered as done even if its line cannot be written: the appliance is in another state by then, and a client that reads of a
+   * failure would take it for what it was. The line is written as soon as the disk takes it.
+   */
+  isDoneUnrecorded?: boolean
   /**
    * What it is for the audit log (contract 7.6): the record of a `change` is on disk before its answer, that of a `use`
    * of a key may follow shortly, of `none` only refused callers are recorded. Default: `none` for GET, else `change`.
@@ -152,7 +159,7 @@ export interface Declaration<S, P = unknown, Q = unknown, B = unknown> {
    */
   answers: Answer
   /** Further statuses for the API documents, with what they mean here. */
-  errors?: Partial<Record<304 | 400 | 403 | 404 | 409 | 412 | 413 | 415 | 429, string>>
+  errors?: Partial<Record<304 | 400 | 403 | 404 | 409 | 412 | 413 | 415 | 429 | 500 | 503 | 507, string>>
   handle: (request: Request<S, P, Q, B>) => Result | Promise<Result>
 }
 

@@ -43,6 +43,8 @@ export interface ApiOptions<S> extends AccessOptions {
   onEra?: (listener: () => void) => void
   /** Records every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
+  /** Throws `full` while nothing may be added to the records. */
+  expectRoom?: () => void
   bodyLimits?: Partial<BodyLimits>
 }
 
@@ -69,6 +71,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       if (recorded !== undefined) await recorded
       return toResponse(reply)
     } catch (error) {
+      if (attempt.declaration?.isDoneUnrecorded) return toResponse(reply) // the audit log has told the log why
       if (reply.body instanceof ReadableStream) await reply.body.cancel()
       return toResponse(errorReply(error, options.log))
     }
@@ -157,6 +160,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
     // 14 and 15
     options.audit?.expectRoom(auditKind(declaration), caller)
+    if (declaration.addsRecords) options.expectRoom?.()
     const { body } = declaration
     try {
       if (body !== undefined) {

@@ -49,6 +49,7 @@ export function replyOf(
   headers: Record<string, string>,
   onFailure: (error: unknown) => void,
 ): Reply | StreamedReply {
+  if ('headers' in result) Object.assign(headers, result.headers)
   if ('location' in result && result.location !== undefined) headers.location = BASE_PATH + result.location
   if ('bytes' in result) {
     const bytes = result.bytes as Uint8Array<ArrayBuffer>

@@ -151,6 +151,8 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
     if (claimed) throw new CofferError('busy', 'A backup is being restored, try again')
   }
 
+  const pragma = (name: string): number => database.pragma(name, { simple: true }) as number
+
   const checkpoint = (): void => {
     clearTimeout(pending)
     pending = undefined
@@ -198,6 +200,9 @@ function openFile(path: string, migrations: readonly Migration[], options: Sqlit
           claimed = false
         },
       }
+    },
+    get reusableBytes() {
+      return onDisk(() => pragma('freelist_count') * pragma('page_size'))
     },
     get writes() {
       return writes

@@ -1,0 +1,114 @@
+/**
+ * Free space on the disk, and which writers may still use it. Writers that only add something are refused early, so that a
+ * reserve remains for what has to go on: signing, the audit log, deletion, settings, lock, restart and factory reset. KMS
+ * contract section 1.6, chat contract section 1.4.
+ */
+
+import { statfsSync } from 'node:fs'
+import { CofferError } from './error.ts'
+
+const MIB = 1024 * 1024
+
+/**
+ * A writer is refused while less than this is free: a share of the disk, and at most so many bytes. The lowest floor is the
+ * reserve. It holds an audit log of the default size (three kinds of 25 MB) and the logs of the databases. Files of the chat
+ * stop first, then its messages, so that no user of the chat keeps an administrator from making keys.
+ */
+const FLOORS = {
+  /** Uploads and exports of the chat. */
+  files: { share: 1 / 4, bytesMax: 512 * MIB },
+  /** Everything else that users of the chat add. */
+  messages: { share: 3 / 16, bytesMax: 384 * MIB },
+  /** Keys, users, namespaces and uploaded backups. */
+  records: { share: 1 / 8, bytesMax: 256 * MIB },
+} as const satisfies Record<string, { share: number; bytesMax: number }>
+
+export type Writer = keyof typeof FLOORS
+const WRITERS = Object.keys(FLOORS) as readonly Writer[]
+
+const NAMES: Record<Writer, string> = {
+  files: 'files of the chat',
+  messages: 'messages of the chat',
+  records: 'new keys, users and namespaces',
+}
+
+/** Share of the reserve below which the disk counts as full: soon the audit log cannot be written. */
+const FULL_SHARE = 1 / 4
+
+/**
+ * Free pages of a database count as free space, but for at most this share of the floor: new content goes through the log of
+ * the database first, which takes space of the disk.
+ */
+const REUSABLE_SHARE = 1 / 2
+
+export interface DiskUsage {
+  readonly totalBytes: number
+  /** For users without privileges. */
+  readonly freeBytes: number
+}
+
+export interface DiskState extends DiskUsage {
+  /** `low`: some writers are refused. `full`: most of the reserve is used, too. */
+  readonly level: 'ok' | 'low' | 'full'
+  readonly refused: readonly Writer[]
+}
+
+export interface DiskSpace {
+  /** Throws `storage`. */
+  usage(): DiskUsage
+  /** Bytes that the writer may add, at least 0. `reusableBytes`: free pages of the database that it writes to. Throws `storage`. */
+  roomFor(writer: Writer, reusableBytes?: number): number
+  /** Throws `storage`. */
+  state(): DiskState
+  /** Throws `full` unless the writer may add so many bytes, and `storage`. */
+  expectRoom(writer: Writer, bytes?: number, reusableBytes?: number): void
+}
+
+/** Of the file system that the path lies on. Throws an error of the file system. */
+export function readDiskUsage(path: string): DiskUsage {
+  const { blocks, bavail, bsize } = statfsSync(path)
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize }
+}
+
+export const floorBytes = (writer: Writer, totalBytes: number): number =>
+  Math.min(totalBytes * FLOORS[writer].share, FLOORS[writer].bytesMax)
+
+/** `read` throws an error of the file system. */
+export function createDiskSpace(read: () => DiskUsage): DiskSpace {
+  function usage(): DiskUsage {
+    try {
+      return read()
+    } catch (error) {
+      throw new CofferError('storage', 'The disk failed', error)
+    }
+  }
+
+  /** Negative while the reserve is being used. */
+  function room(writer: Writer, reusableBytes: number): number {
+    const { totalBytes, freeBytes } = usage()
+    const floor = floorBytes(writer, totalBytes)
+    return freeBytes + Math.min(reusableBytes, floor * REUSABLE_SHARE) - floor
+  }
+
+  return {
+    usage,
+    state() {
+      const { totalBytes, freeBytes } = usage()
+      const refused = WRITERS.filter((writer) => freeBytes < floorBytes(writer, totalBytes))
+      const isFull = freeBytes < floorBytes('records', totalBytes) * FULL_SHARE
+      return { totalBytes, freeBytes, refused, level: isFull ? 'full' : refused.length > 0 ? 'low' : 'ok' }
+    },
+    roomFor: (writer, reusableBytes = 0) => Math.max(0, room(writer, reusableBytes)),
+    expectRoom(writer, bytes = 0, reusableBytes = 0) {
+      if (room(writer, reusableBytes) < bytes)
+        throw new CofferError('full', 'The disk is full: nothing can be added until something is deleted')
+    },
+  }
+}
+
+/** For people who read the log. */
+export function describeDisk({ totalBytes, freeBytes, level, refused }: DiskState): string {
+  const free = `${Math.floor(freeBytes / MIB)} of ${Math.floor(totalBytes / MIB)} MiB are free`
+  if (level === 'ok') return `the disk has room: ${free}`
+  return `the disk is ${level}: ${free}; refused: ${refused.map((writer) => NAMES[writer]).join(', ')}`
+}
