@@ -5,10 +5,13 @@ import { badRequest, type ChatError, notFound } from '../error.ts'
 import type { Request } from '../http/declaration.ts'
 import { failureReply, raw } from '../http/envelope.ts'
 import { integer } from '../http/parameters.ts'
+import type { Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
 import { attachmentView, findUpload } from '../realm/uploads/claims.ts'
 import { asPathId } from '../realm/uploads/path.ts'
 import { deleteUpload, receiveUpload, UPLOAD_BYTES_MAX } from '../realm/uploads/receive.ts'
 import { type SentFile, sendUpload } from '../realm/uploads/send.ts'
+import { isDeactivated } from '../realm/users.ts'
 import { type AnyDeclaration, declare, declareOpen, type Services } from './declare.ts'
 
 /** Four segments of a path below `/user_uploads/`. */
@@ -46,7 +49,7 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
       handle: ({ realm, me, path, uploadUrls }) => {
         const upload = findUpload(realm, me, pathIdOf(path as PathSegments) ?? '')
         if (upload === undefined) throw noSuchFile()
-        return { url: uploadUrls.sign(upload.path, realm.clock.now()) }
+        return { url: uploadUrls.sign(upload.path, me.id, realm.clock.now()) }
       },
     }),
   ),
@@ -73,6 +76,13 @@ export const uploadDeclarations: readonly AnyDeclaration[] = [
   }),
 ]
 
+/** Throws 404 once the account or the organization is deactivated. */
+function expectSigner(realm: Realm, userId: number): User {
+  const user = realm.state.user.get(userId)
+  if (user === undefined || !user.isActive || isDeactivated(realm)) throw noSuchFile()
+  return user
+}
+
 type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check' | 'log'>
 
 function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: SentFile | undefined, download = false) {
@@ -88,7 +98,7 @@ function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: SentFil
   return raw(streamReply(status, chunks, type, others, onFailure))
 }
 
-/** The bytes, outside the base path: by one's rights, or by a signed URL whoever has it. */
+/** The bytes, outside the base path: by the rights of the caller, or by those of the account that a signed URL is for. */
 export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
   ...['/user_uploads', '/user_uploads/download'].map((prefix) =>
     declareOpen({
@@ -107,17 +117,22 @@ export const uploadMediaDeclarations: readonly AnyDeclaration[] = [
   declareOpen({
     row: 'E131',
     method: 'GET',
-    path: `/user_uploads/temporary/:expiry/:mac${PATH}`,
+    path: `/user_uploads/temporary/:terms/:mac${PATH}`,
     who: 'nobody',
     isMedia: true,
     handle: (request) => {
-      const { realm, path, uploadUrls, exports } = request
-      const { expiry, mac, ...rest } = path as PathSegments
-      const pathId = uploadUrls.open(`${expiry}/${mac}/${pathIdOf(rest) ?? ''}`, realm.clock.now())
-      return fileAnswer(
-        request,
-        pathId === null ? undefined : (realm.store.uploads.byPath(pathId) ?? exports.fileAt(pathId)),
-      )
+      const { realm, path, uploadUrls, exports, exchange, log } = request
+      const { terms, mac, ...rest } = path as PathSegments
+      const signed = uploadUrls.open(`${terms}/${mac}/${pathIdOf(rest) ?? ''}`, realm.clock.now())
+      if (signed === null) throw noSuchFile()
+      const { pathId, userId } = signed
+      const signer = expectSigner(realm, userId)
+      const check = () => {
+        request.check()
+        expectSigner(realm, userId)
+      }
+      const file = findUpload(realm, signer, pathId) ?? exports.fileAt(signer, pathId)
+      return fileAnswer({ realm, exchange, log, check }, file)
     },
   }),
 ]

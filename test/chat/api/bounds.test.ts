@@ -99,7 +99,13 @@ describe('an invitation (E143)', () => {
     await rig.owner.patch(`/users/${falling.user.id}`, { role: ROLES.member })
     assert.equal((await rig.anonymous('GET', `/join/${keys[0]}`)).status, 404)
     assert.equal((await join(keys[0], 'a@example.com')).status, 404)
+    assert.equal((await join(keys[1], 'b@example.com')).status, 404, 'links are for administrators to make')
+    const [members, administrators] = ['role:members', 'role:administrators'].map(
+      (name) => rig.chat.realm.state.groupByName.get(name)!.id,
+    )
+    await rig.owner.patch('/realm', { create_multiuse_invite_group: { new: members } })
     assert.equal((await join(keys[1], 'b@example.com')).status, 200)
+    await rig.owner.patch('/realm', { create_multiuse_invite_group: { new: administrators } })
   })
 
   it('leads to no channel and no group to which its inviter may add nobody any more', async () => {

@@ -31,8 +31,8 @@ export interface Exports {
   remove(id: number): Promise<void>
   /** Contract section 2.5, for `viewer`; `base`: what stands before the path of an address. */
   list(viewer: User, base: string): ExportView[]
-  /** What is to be sent for a path that was signed; undefined where there is none. */
-  fileAt(path: string): ExportedArchive | undefined
+  /** The archive at a path, if there is one that `viewer` may have. */
+  fileAt(viewer: User, path: string): ExportedArchive | undefined
   /** Makes what was asked for by now. The chat does it every second by itself. */
   now(): Promise<void>
   stop(): void
@@ -90,10 +90,19 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         deleted_timestamp: one.deleted,
         failed_timestamp: one.failed,
         export_url:
-          one.archive === null || !mayFetch(viewer, one) ? null : base + urls.sign(one.archive.path, realm.clock.now()),
+          one.archive === null || !mayFetch(viewer, one)
+            ? null
+            : base + urls.sign(one.archive.path, viewer.id, realm.clock.now()),
         pending: isPending(one),
         export_type: one.type,
       }))
+  }
+
+  /** Asked for when it is requested and while it is made: a role may be lost in between. */
+  function mayExport({ isActive, role }: User, type: ExportType): boolean {
+    const isForAll = type !== 'full_without_consent'
+    if (!isActive || !atLeast(role, isForAll ? ROLES.administrator : ROLES.owner)) return false
+    return isForAll || organizationOf(state).operator.ownerFullContentAccess
   }
 
   async function make(wanted: RealmExport, isOpen: () => boolean): Promise<void> {
@@ -118,6 +127,8 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
     const about = { organization, url, type: wanted.type, time: wanted.time }
     const writer = createChunkWriter(realm.store.files, id, () => {
       if (!isOpen()) throw new CofferError('unavailable', 'The chat is closed')
+      if (!mayExport(state.user.get(wanted.actorId)!, wanted.type))
+        throw new CofferError('forbidden', 'The account that has asked for it may not have it any more')
     })
     let unyielded = 0
     for await (const piece of archiveOf(exportedFiles(realm, wanted, actor), about, key)) {
@@ -133,9 +144,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
   return {
     request: (me, type) =>
       realm.change((turn) => {
-        const { operator } = organizationOf(state)
-        if (type === 'full_without_consent' && !(operator.ownerFullContentAccess && atLeast(me.role, ROLES.owner)))
-          throw forbidden('Must be an organization owner with access to all content')
+        if (!mayExport(me, type)) throw forbidden('Must be an organization owner with access to all content')
         const time = nowOf(realm)
         const recent = [...state.realmExport.all()].filter((other) => time - other.time < WEEK_S)
         // Clients look for the first three words.
@@ -158,7 +167,9 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
       await removeFile(realm, archive!.id)
     },
     list,
-    fileAt: (path) => [...state.realmExport.all()].find(({ archive }) => archive?.path === path)?.archive ?? undefined,
+    fileAt: (viewer, path) =>
+      [...state.realmExport.all()].find((one) => one.archive?.path === path && mayFetch(viewer, one))?.archive ??
+      undefined,
     now: rounds.now,
     stop: rounds.stop,
   }
@@ -178,7 +189,7 @@ export interface ExportView {
 
 /** What holds everything is for those alone who could have asked for it. */
 const mayFetch = ({ role }: User, { type }: RealmExport): boolean =>
-  type !== 'full_without_consent' || atLeast(role, ROLES.owner)
+  atLeast(role, type === 'full_without_consent' ? ROLES.owner : ROLES.administrator)
 
 const isPending = ({ archive, failed, deleted }: RealmExport): boolean =>
   archive === null && failed === null && deleted === null

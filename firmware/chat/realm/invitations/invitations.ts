@@ -44,7 +44,7 @@ export function invite(
   urlOfKey: (key: string) => string,
 ): void {
   const skipped = realm.change((turn) => {
-    if (!mayInRealm(realm, 'can_invite_users_group', me)) throw forbidden('Insufficient permission')
+    if (!mayInvite(realm, me, false)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     const emails = readAddresses(realm, addresses)
     const skipped = [...emails].flatMap((email) => accountProblem(realm, email) ?? [])
@@ -66,7 +66,7 @@ export function invite(
 /** The link. */
 export function makeLink(realm: Realm, me: User, terms: Terms, urlOfKey: (key: string) => string): string {
   return realm.change((turn) => {
-    if (!mayInRealm(realm, 'create_multiuse_invite_group', me)) throw forbidden('Insufficient permission')
+    if (!mayInvite(realm, me, true)) throw forbidden('Insufficient permission')
     const checked = checkedTerms(realm, me, terms)
     expectRoom(realm, turn, 1)
     const { key } = add(realm, turn, me, { ...checked, email: null, notifyInviter: false })
@@ -80,10 +80,10 @@ export const invitationsFor = (realm: Realm, me: User, urlOfKey: (key: string) =
   [...realm.state.invitation.all()]
     .filter((one) => isOpen(realm, one) && (one.inviterId === me.id || atLeast(me.role, ROLES.administrator)))
     .sort((a, b) => a.id - b.id)
-    .map((one) => form(realm, one, urlOfKey))
+    .map((one) => form(realm, me, one, urlOfKey))
 
-/** Contract section 2.5. */
-const form = (realm: Realm, one: Invitation, urlOfKey: (key: string) => string) => ({
+/** Contract section 2.5. The link to a role above the viewer's would make the viewer an account of that role. */
+const form = (realm: Realm, me: User, one: Invitation, urlOfKey: (key: string) => string) => ({
   id: one.id,
   invited_by_user_id: one.inviterId,
   invited: one.time,
@@ -91,7 +91,7 @@ const form = (realm: Realm, one: Invitation, urlOfKey: (key: string) => string) 
   invited_as: one.role,
   is_multiuse: one.email === null,
   ...(one.email === null
-    ? { link_url: urlOfKey(openText(realm, one.sealedKey) ?? '') }
+    ? { link_url: mayGive(me, one.role) ? urlOfKey(openText(realm, one.sealedKey) ?? '') : '' }
     : { email: one.email, notify_referrer_on_join: one.notifyInviter }),
 })
 
@@ -114,6 +114,7 @@ export function revokeInvitationsOf(realm: Realm, turn: Turn, userId: number): v
 export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (key: string) => string): void {
   realm.change((turn) => {
     const one = findManaged(realm, me, id, false)
+    expectMayGive(me, one.role)
     const time = nowOf(realm)
     turn.put('invitation', { ...one, time, expires: endOf(time, one.minutes) })
     sayLinks(realm, turn, me, [`* ${one.email}: ${urlOfKey(openText(realm, one.sealedKey) ?? '')}`])
@@ -121,16 +122,30 @@ export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (
   })
 }
 
-/** The open one with that key, if its inviter could still give that role. */
+/** The open one with that key, if its inviter could make the same now. */
 export function findByKey(realm: Realm, key: string): Invitation | undefined {
   const one = realm.state.invitationByHash.get(hashOf(key))
   if (one === undefined || !isOpen(realm, one)) return undefined
   const inviter = realm.state.user.get(one.inviterId)
-  return inviter?.isActive && mayGive(inviter, one.role) ? one : undefined
+  return inviter?.isActive && mayInvite(realm, inviter, one.email === null) && mayGive(inviter, one.role)
+    ? one
+    : undefined
 }
 
-/** Nobody invites others to a role above his own. */
-const mayGive = (inviter: User, role: Role): boolean => !atLeast(role, ROLES.moderator) || atLeast(inviter.role, role)
+const mayInvite = (realm: Realm, inviter: User, isMultiuse: boolean): boolean =>
+  mayInRealm(realm, isMultiuse ? 'create_multiuse_invite_group' : 'can_invite_users_group', inviter)
+
+const mayGive = (inviter: User, role: Role): boolean => atLeast(inviter.role, role)
+
+function expectMayGive(me: User, role: Role): void {
+  if (!mayGive(me, role)) throw forbidden('Cannot invite others to a role above your own')
+}
+
+/** What a new account is told first, if the inviter may still decide that; null: as the organization has it. */
+export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): string | null =>
+  mayWelcome(inviter) ? welcomeText : null
+
+const mayWelcome = ({ role }: User): boolean => atLeast(role, ROLES.administrator)
 
 /** Contract V13. Within a change. */
 export function publishChanged(realm: Realm, turn: Turn, inviterId: number): void {
@@ -176,9 +191,9 @@ function expectRoom(realm: Realm, turn: Turn, wanted: number): void {
 function checkedTerms(realm: Realm, me: User, terms: Terms): Terms {
   if (terms.minutes !== null && terms.minutes <= 0)
     throw invalidParameter('invite_expires_in_minutes', 'invite_expires_in_minutes must be greater than 0')
-  if (!mayGive(me, terms.role)) throw forbidden('Nobody invites others to a role above his own')
+  expectMayGive(me, terms.role)
   if (terms.welcomeText !== null) {
-    if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
+    if (!mayWelcome(me)) throw forbidden('Must be an organization administrator')
     if ([...terms.welcomeText].length > WELCOME_CHARACTERS_MAX)
       throw invalidParameter(
         'welcome_message_custom_text',

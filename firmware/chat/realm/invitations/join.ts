@@ -11,7 +11,7 @@ import type { Channel, Invitation, User } from '../records.ts'
 import { addPerson, expectFreeName } from '../users/change.ts'
 import { setPassword } from '../users.ts'
 import { enterGroups } from './groups.ts'
-import { findByKey, publishChanged } from './invitations.ts'
+import { findByKey, publishChanged, welcomeTextOf } from './invitations.ts'
 
 /** Unknown, over and revoked are one answer. */
 export function expectInvitation(realm: Realm, key: string): Invitation {
@@ -41,8 +41,9 @@ export async function join(
     const own = invitation.email ?? email
     if (own === undefined) throw badRequest("Missing 'email' argument")
     expectFreeName(realm, fullName, null)
-    const { role, welcomeText } = invitation
+    const { role } = invitation
     const inviter = realm.state.user.get(invitation.inviterId)!
+    const welcomeText = welcomeTextOf(inviter, invitation)
     const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
     const user = addPerson(realm, turn, { email: own.trim(), fullName, role }, beginning)
     setPassword(turn, { ...digest, userId: user.id })

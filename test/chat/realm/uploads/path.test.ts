@@ -69,15 +69,16 @@ describe('A signed URL of an upload (E131)', () => {
   const rest = (url: string) => decodeURIComponent(url.slice(SIGNED_URL_PREFIX.length))
 
   it('opens its file for sixty seconds', () => {
-    const url = signer.sign(PATH_ID, nowMs)
+    const url = signer.sign(PATH_ID, 7, nowMs)
     assert.ok(url.startsWith(SIGNED_URL_PREFIX))
-    assert.equal(signer.open(rest(url), nowMs), PATH_ID)
-    assert.equal(signer.open(rest(url), nowMs + 60_000), PATH_ID)
+    assert.deepEqual(signer.open(rest(url), nowMs), { pathId: PATH_ID, userId: 7 })
+    assert.deepEqual(signer.open(rest(url), nowMs + 60_000), { pathId: PATH_ID, userId: 7 })
     assert.equal(signer.open(rest(url), nowMs + 61_000), null)
   })
 
-  it('opens no other file, no later, and not under another key', () => {
-    const url = rest(signer.sign(PATH_ID, nowMs))
+  it('opens no other file, no later, for no other account, and not under another key', () => {
+    const url = rest(signer.sign(PATH_ID, 7, nowMs))
+    assert.equal(signer.open(url.replace('-7/', '-8/'), nowMs), null)
     assert.equal(signer.open(url.replace('picture', 'pictures'), nowMs), null)
     assert.equal(
       signer.open(
