@@ -1,6 +1,8 @@
 /** Messages by narrows. Contract section 5; rows E9, E19, E24. */
 
 import { badRequest, ChatError } from '../error.ts'
+import { type Fitting, takeFitting } from '../http/answer-json.ts'
+import { withText } from '../http/envelope.ts'
 import { boolean, integers, json, naturalNumber, text } from '../http/parameters.ts'
 import { readAnchor } from '../narrow/anchor.ts'
 import { matches } from '../narrow/matches.ts'
@@ -82,22 +84,21 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       if (given.message_ids !== undefined) {
         refuseRange(sent)
         const ids = select(realm.store, narrowOf(viewer(), terms), given.message_ids)
-        const { rows, isWhole } = fitting(readable(realm, request.me, ids), ANSWER_CHARACTERS_MAX)
-        if (!isWhole) throw tooLong()
+        const { texts, isComplete } = takeFitting(messagesOf(realm, request.me, terms, ids, form), MESSAGES_BYTES_MAX)
+        if (!isComplete) throw tooLong()
         const nothing = { found_newest: false, found_oldest: false, found_anchor: false, history_limited: false }
-        return { messages: messagesOf(realm, request.me, terms, rows, form), ...nothing }
+        return withText('messages', listOf(texts), nothing)
       }
       const found = await findRange(viewer, terms, readRange(given))
       check() // what is told is told to whoever may still be told
-      const { older, newer } = nearest(realm, request.me, found)
-      return {
-        messages: messagesOf(realm, request.me, terms, [...older.rows.reverse(), ...newer.rows], form),
+      const { older, newer } = nearest(found, (ids) => messagesOf(realm, request.me, terms, ids, form))
+      return withText('messages', listOf([...older.texts.reverse(), ...newer.texts]), {
         anchor: found.anchor,
-        found_newest: found.foundNewest && newer.isWhole,
-        found_oldest: found.foundOldest && older.isWhole,
+        found_newest: found.foundNewest && newer.isComplete,
+        found_oldest: found.foundOldest && older.isComplete,
         found_anchor: found.foundAnchor,
         history_limited: false,
-      }
+      })
     },
   }),
   declare({
@@ -136,9 +137,10 @@ export const narrowDeclarations: readonly AnyDeclaration[] = [
       const terms = readTerms(given.narrow)
       const ids = select(realm.store, narrowOf(viewerOf(realm, me), terms), given.msg_ids)
       const search = searchOf(terms) ?? []
-      const { rows, isWhole } = fitting(readable(realm, me, ids), ANSWER_CHARACTERS_MAX)
-      if (!isWhole) throw tooLong()
-      return { messages: Object.fromEntries(rows.map((row) => [row.id, matches(realm, row, search)])) }
+      const found = readable(realm, me, ids).map((row) => ({ [row.id]: matches(realm, row, search) }))
+      const { texts, isComplete } = takeFitting(found, MESSAGES_BYTES_MAX)
+      if (!isComplete) throw tooLong()
+      return withText('messages', `{${texts.map((text) => text.slice(1, -1)).join(',')}}`, {})
     },
   }),
 ]
@@ -164,45 +166,37 @@ function* readable(realm: Realm, me: User | null, ids: readonly number[]): Gener
   }
 }
 
-/** Of the messages in an answer: thousands of a usual length. Of the longest there are, one gives three million. */
-const ANSWER_CHARACTERS_MAX = 8_000_000
+/** Of the messages in an answer, as they are written: thousands of a usual length. Of the longest there are, one takes several million. */
+const MESSAGES_BYTES_MAX = 8_000_000
 
-interface Fitting {
-  rows: MessageRow[]
-  isWhole: boolean
+/** On both sides of the anchor, from there outwards. The message that is the anchor counts with the older ones. */
+function nearest(
+  { ids, anchor }: FoundRange,
+  messages: (ids: readonly number[]) => Iterable<unknown>,
+): { older: Fitting; newer: Fitting } {
+  const first = ids.findIndex((id) => id > anchor)
+  const middle = first === -1 ? ids.length : first
+  const older = ids.slice(0, middle).reverse()
+  const newer = ids.slice(middle)
+  const sides = older.length > 0 && newer.length > 0 ? 2 : 1
+  const side = (ids: readonly number[]) => takeFitting(messages(ids), MESSAGES_BYTES_MAX / sides)
+  return { older: side(older), newer: side(newer) }
 }
 
-/** The first of them, and as many as follow within the bound. */
-function fitting(rows: Iterable<MessageRow>, charactersMax: number): Fitting {
-  const taken: MessageRow[] = []
-  let characters = 0
-  for (const row of rows) {
-    characters += row.content.length + row.html.length + row.extra.length
-    if (characters > charactersMax && taken.length > 0) return { rows: taken, isWhole: false }
-    taken.push(row)
-  }
-  return { rows: taken, isWhole: true }
-}
+const listOf = (texts: readonly string[]): string => `[${texts.join(',')}]`
 
-/** On both sides of the anchor, from there outwards. The message that it is counts with the older ones. */
-function nearest(realm: Realm, me: User | null, { ids, anchor }: FoundRange): { older: Fitting; newer: Fitting } {
-  const newer = ids.findIndex((id) => id > anchor)
-  const middle = newer === -1 ? ids.length : newer
-  const side = (ids: readonly number[]) => fitting(readable(realm, me, ids), ANSWER_CHARACTERS_MAX / 2)
-  return { older: side(ids.slice(0, middle).reverse()), newer: side(ids.slice(middle)) }
-}
-
+/** Each is made when it is asked for: what does not fit into the answer is never made. */
 function messagesOf(
   realm: Realm,
   me: User | null,
   terms: readonly Term[],
-  rows: readonly MessageRow[],
+  ids: readonly number[],
   form: Omit<MessageOptions, 'senderSight'>,
-): Record<string, unknown>[] {
+): Iterable<Record<string, unknown>> {
   const search = searchOf(terms)
   const reader = me === null ? null : readerOf(realm, me)
   const senderSight = senderSightOf(realm, me)
-  return rows.map((row) => ({
+  return readable(realm, me, ids).map((row) => ({
     ...messageForm(realm, row, { ...form, senderSight: senderSight(row.sender) }),
     flags: reader?.flags(row) ?? ['read', 'historical'],
     ...(search !== null && matches(realm, row, search)),

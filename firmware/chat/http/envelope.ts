@@ -6,6 +6,7 @@ import { errorReply, RequestError } from '../../http/errors.ts'
 import { bodyReply, type Reply, type StreamedReply } from '../../http/reply.ts'
 import { storageFailure } from '../../store/failure.ts'
 import { ChatError, type ChatErrorCode } from '../error.ts'
+import { answerJson } from './answer-json.ts'
 import { RateLimitHit } from './rate-limit.ts'
 
 const TYPE = 'application/json; charset=utf-8'
@@ -57,8 +58,11 @@ export function successReply(answer: Answer, ignored: readonly string[]): Reply 
 const ignoredField = (ignored: readonly string[]) =>
   ignored.length === 0 ? {} : { ignored_parameters_unsupported: [...ignored].sort() }
 
-const reply = (status: number, value: unknown, headers?: Readonly<Record<string, string>>): Reply =>
-  bodyReply(status, JSON.stringify(value), TYPE, { ...HEADERS, ...headers })
+const reply = (
+  status: number,
+  value: Readonly<Record<string, unknown>>,
+  headers?: Readonly<Record<string, string>>,
+): Reply => bodyReply(status, answerJson(value), TYPE, { ...HEADERS, ...headers })
 
 /** What comes from rooms that are not of the chat. */
 const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> = {
