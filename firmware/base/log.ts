@@ -1,5 +1,7 @@
 /** The log: sources, levels and sequence numbers of contract section 7.6; sinks are given from outside. */
 
+import { UNPRINTABLE } from './printable.ts'
+
 /** Syslog severities the appliance uses, contract 4.7. */
 export type LogLevel = 'debug' | 'info' | 'warning' | 'error'
 
@@ -28,11 +30,9 @@ export const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warning:
 
 const PLAIN = /^[ -~]*$/ // what nearly all is
 
-/** Line breaks and other control characters could forge entries; they are escaped. */
-const escapeControls = (text: string): string =>
-  PLAIN.test(text)
-    ? text
-    : text.replace(/[\p{Cc}\u2028\u2029]/gu, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/** Line breaks and bidirectional overrides could forge entries, so unprintable characters are escaped. */
+const escapeUnprintable = (text: string): string =>
+  PLAIN.test(text) ? text : text.replace(UNPRINTABLE, (c) => `\\u${c.codePointAt(0)!.toString(16).padStart(4, '0')}`)
 
 export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
   const counts: Record<LogLevel, number> = { debug: 0, info: 0, warning: 0, error: 0 }
@@ -42,7 +42,7 @@ export function createLog(level: LogLevel, write: (entry: Entry) => void): Log {
     counts[level]++
     if (SEVERITY[level] > SEVERITY[current]) return
     sequence++
-    write({ level, source, message: `[${sequence}] ${escapeControls(message)}` })
+    write({ level, source, message: `[${sequence}] ${escapeUnprintable(message)}` })
   }
   return {
     debug: at('debug'),

@@ -1,2 +1,8 @@
-/** Text without control characters, which could move the cursor or change the terminal. */
-export const printable = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, '·')
+/**
+ * Characters that a terminal or a log viewer acts on instead of showing them: controls, line separators, lone
+ * surrogates, and format characters, among them the bidirectional overrides (U+202E) that reorder a line.
+ */
+export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** Text whose unprintable characters are replaced by dots. */
+export const printable = (text: string): string => text.replace(UNPRINTABLE, '·')

@@ -61,7 +61,7 @@ export function createSyslog(now: () => number): Syslog {
   }
 }
 
-/** Bytes 0x20 to 0x7e and UTF-8 beyond; control characters were escaped when the entry was made. */
+/** Bytes 0x20 to 0x7e and UTF-8 beyond; unprintable characters were escaped when the entry was made. */
 export function formatPacket({ level, source, message }: Entry, timeMs: number): Buffer {
   const priority = FACILITY * 8 + SEVERITY[level]
   return Buffer.from(`<${priority}>${formatTimestamp(timeMs)} ${HOSTNAME} ${source}: ${shorten(message)}`)

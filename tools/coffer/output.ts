@@ -51,10 +51,8 @@ const text = (value: unknown): string =>
       ? JSON.stringify(value)
       : String(value)
 
-/** One line: what a terminal would obey, and marks that turn text around, are shown as spaces. */
-export const plain = (line: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
-  line.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ')
+/** One line: controls and format characters, which a terminal would act on, are shown as spaces. */
+export const plain = (line: string): string => line.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, ' ')
 
 function print(line: string): void {
   if (line !== '') writeAll(1, Buffer.from(line.endsWith('\n') ? line : `${line}\n`))
