@@ -13,6 +13,7 @@ import { inspect } from '../firmware/backup/nethsm/restore.ts'
 import { openBackup, readSalt, recognise, type Source } from '../firmware/backup/reader.ts'
 import { fileSource } from '../firmware/backup/spool.ts'
 import { formatTime } from '../firmware/base/clock.ts'
+import { printable } from '../firmware/base/printable.ts'
 import { wipe } from '../firmware/base/secret.ts'
 import { deriveKey } from '../firmware/crypto/kdf.ts'
 import { importKey, importRsaKey } from '../firmware/crypto/pool/operations.ts'
@@ -65,7 +66,7 @@ async function main(): Promise<number> {
         () => fileSource(descriptor),
         backupPassphrase,
         unlockPassphrase,
-        (line) => console.log(line),
+        (line) => console.log(printable(line)),
       )
     } finally {
       closeSync(descriptor)
@@ -152,7 +153,10 @@ async function listForeign(
     write(`in the form of a NetHSM, version ${version}${version === 0 ? '' : `, made on device ${origin.deviceId}`}`)
     for (const name of found.settings.keys()) write(`device record: ${name}`)
     const counts = new Map<string, number>()
+    const paths = new Set<string>()
     for (const { path, value } of reopen().entries()) {
+      if (paths.has(path)) throw new Error(`${path} is in the backup twice`)
+      paths.add(path)
       const place = placeOf(path, origin.deviceId)
       if (!place || place.store === 'local' || place.store === 'config') continue
       const { changes } = await recordsOf({ path, value }, keys, IMPORTS)

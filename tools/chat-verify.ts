@@ -5,6 +5,8 @@ import { createReadStream } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import nacl from 'tweetnacl'
+import { parseUnambiguous } from '../firmware/base/json.ts'
+import { printable } from '../firmware/base/printable.ts'
 import { MANIFEST, type Manifest, SIGNATURE } from '../firmware/chat/realm/export/archive.ts'
 import { BLOCK_BYTES, TAR_END, tarHeader, tarPadding } from '../firmware/chat/realm/export/tar.ts'
 
@@ -46,6 +48,7 @@ export async function verifyExport(bytes: AsyncIterable<Uint8Array>, key?: strin
     const { name, size } = entry
     const isKept = name === MANIFEST || name === SIGNATURE
     if (isKept && (size > KEPT_BYTES_MAX || kept.has(name))) return fail(`${name} was changed.`)
+    if (name === SIGNATURE && !kept.has(MANIFEST)) return fail(`${name} is not behind ${MANIFEST}.`)
     const hash = createHash('sha256')
     const pieces: Uint8Array[] = []
     if (
@@ -83,9 +86,11 @@ function judge(seen: Manifest['files'], kept: ReadonlyMap<string, Buffer>, key: 
   return added === undefined ? { problem: null, manifest } : fail(`${added.name} was added.`)
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function readManifest(text: Buffer): Manifest | null {
   try {
-    const manifest = JSON.parse(text.toString()) as Manifest
+    const manifest = parseUnambiguous(utf8.decode(text)) as Manifest
     return Array.isArray(manifest.files) && /^[0-9a-f]{64}$/.test(manifest.key) ? manifest : null
   } catch {
     return null
@@ -143,7 +148,9 @@ async function main(): Promise<number> {
     return 1
   }
   const { organization, type, time, files } = manifest
-  console.log(`${files.length} files of an export (${type}) of ${organization}, nothing changed, missing or added.`)
+  console.log(
+    `${files.length} files of an export (${type}) of ${printable(organization)}, nothing changed, missing or added.`,
+  )
   console.log(`Made ${new Date(time * 1000).toISOString()}, signed with key ${manifest.key}.`)
   if (key === undefined) console.log('Compare the key with exportKey of GET /api/v1/chat, or give it with --key.')
   return 0

@@ -33,6 +33,35 @@ export function parseText(json: string): unknown {
   }
 }
 
+/**
+ * As `JSON.parse`, for texts whose signature or hash was verified: throws `SyntaxError` also where an object names a
+ * member twice, since programs differ in which of the two they read.
+ */
+export function parseUnambiguous(json: string): unknown {
+  const value: unknown = JSON.parse(json)
+  if (countColons(json) !== countMembers(value)) throw new SyntaxError('A member appears twice')
+  return value
+}
+
+/** Outside of strings, so one for each member. */
+function countColons(json: string): number {
+  return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '').split(':').length - 1
+}
+
+/** With a list of its own instead of recursion: JSON may be nested deeper than the stack. */
+function countMembers(root: unknown): number {
+  let count = 0
+  const left = [root]
+  while (left.length > 0) {
+    const value = left.pop()
+    if (typeof value !== 'object' || value === null) continue
+    const values = Object.values(value)
+    if (!Array.isArray(value)) count += values.length
+    for (const one of values) left.push(one)
+  }
+  return count
+}
+
 export const emptyBody = () => new CofferError('invalid', 'The request body is empty')
 export const notJson = () => new CofferError('invalid', 'The request body is not JSON')
 

@@ -1,45 +1,12 @@
 /**
  * Verifies an exported audit log without the appliance: finds lines that were changed, left out, added or reordered. The
- * hash of a line is SHA-256 over the hash of the line before, that of the line of its kind before, and the line as JSON
- * without its hashes; the head that ends an export is signed (Ed25519, RFC 8032). Contract section 3.9.
+ * hash of a line is SHA-256 over the hash of the line before, that of the line of its kind before, and the text of the
+ * line without its hashes; the head that ends an export is signed (Ed25519, RFC 8032). Contract section 3.9.
  */
 
+import { type AuditHead, KINDS, type Kind, linesOf, type ParsedLine, parseLine } from './audit-lines.ts'
 import { fromHex, toHex } from './bytes.ts'
 import { sha256 } from './sha2.ts'
-
-/** Changes that were made, what was refused or had no effect, and uses of keys. */
-export const KINDS = ['change', 'refusal', 'use'] as const
-export type Kind = (typeof KINDS)[number]
-
-/** AuditLine of contract section 3.9. */
-export interface AuditLine {
-  sequence: number
-  /** This and `previousOfKind` are absent in lines of versions without kinds, which count as changes. */
-  kind?: Kind
-  time: string
-  user: string
-  address: string
-  action: string
-  key: string
-  namespace: string
-  result: number
-  facts?: Readonly<Record<string, string>>
-  skipped?: number
-  previous: string
-  previousOfKind?: string
-  hash: string
-}
-
-/** AuditHead of contract section 3.9. */
-export interface AuditHead {
-  first: number
-  sequence: number
-  hash: string
-  time: string
-  rings?: Readonly<Record<Kind, { first: number; sequence: number; hash: string }>>
-  key: string
-  signature: string
-}
 
 const PROBLEMS_MAX = 100 // then the file is beyond telling
 
@@ -67,8 +34,11 @@ interface Span {
   hash: string
 }
 
-/** Reads an export line by line; of what it holds nothing is kept but where something is missing. */
-export async function verifyExport(texts: AsyncIterable<string>, { key, known }: Expectations = {}): Promise<Verdict> {
+/** Reads the bytes of an export line by line; of what it holds nothing is kept but where something is missing. */
+export async function verifyExport(
+  bytes: AsyncIterable<Uint8Array>,
+  { key, known }: Expectations = {},
+): Promise<Verdict> {
   const problems: string[] = []
   const gaps = createGaps()
   const spans: Partial<Record<Kind, Span>> = {}
@@ -80,22 +50,26 @@ export async function verifyExport(texts: AsyncIterable<string>, { key, known }:
   let lines = 0
   let place = 0
 
-  for await (const text of texts) {
+  for await (const text of linesOf(bytes)) {
     place++
     if (problems.length >= PROBLEMS_MAX) break
     if (head !== null) {
       problems.push('There are lines behind the head.')
       break
     }
-    const value = parse(text)
+    const value = text === null ? null : parseLine(text)
     if (value === null) problems.push(`Line ${place} of the file is no line of an audit log.`)
-    else if ('head' in value) head = value.head
-    else take(value)
+    else if ('head' in value) {
+      head = value.head
+      if (!value.isExact) problems.push('The head was changed: the appliance writes it in another way.')
+    } else take(value)
   }
 
-  function take(line: AuditLine): void {
+  function take({ line, hashed }: ParsedLine): void {
     const { sequence, hash, previous, previousOfKind, kind = 'change' } = line
-    if (hashOf(line) !== hash) problems.push(`Line ${sequence} was changed: its hash is another one.`)
+    if (hashed === null) problems.push(`Line ${sequence} was changed: the appliance writes it in another way.`)
+    else if (hashOf(previous, previousOfKind, hashed) !== hash)
+      problems.push(`Line ${sequence} was changed: its hash is another one.`)
     compareNoted(sequence, hash)
     if (last !== null && sequence <= last.sequence) {
       const what = gaps.fill(sequence) ? 'is not in its place' : 'is there twice or not in its place'
@@ -205,27 +179,8 @@ function headBytes({ first, sequence, hash, time, rings }: AuditHead): Uint8Arra
   return utf8(`coffer audit head 2\n${first}\n${sequence}\n${hash}\n${time}\n${ends.join('')}`)
 }
 
-function parse(text: string): AuditLine | { head: AuditHead } | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null) return null
-    if ('head' in value)
-      return typeof value.head === 'object' && value.head !== null ? (value as { head: AuditHead }) : null
-    const { sequence, kind, previous, previousOfKind, hash } = value as Partial<AuditLine>
-    const isOfKind = kind === undefined ? previousOfKind === undefined : KINDS.includes(kind) && isHash(previousOfKind)
-    const isLine = Number.isSafeInteger(sequence) && isOfKind && isHash(previous) && isHash(hash)
-    return isLine ? (value as AuditLine) : null
-  } catch {
-    return null
-  }
-}
-
-const isHash = (value: unknown): boolean => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
-
-/** The members come back in the order they have in the file, which is that in which they were hashed. */
-function hashOf({ previous, previousOfKind = '', hash: _, ...rest }: AuditLine): string {
-  return toHex(sha256(fromHex(previous), fromHex(previousOfKind), utf8(JSON.stringify(rest))))
-}
+const hashOf = (previous: string, previousOfKind = '', text: string): string =>
+  toHex(sha256(fromHex(previous), fromHex(previousOfKind), utf8(text)))
 
 type Gap = [from: number, to: number]
 

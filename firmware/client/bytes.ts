@@ -20,3 +20,13 @@ export function toBase64(bytes: Uint8Array): string {
 /** Line breaks are left out. Throws when it is no base64. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(text.replace(/\s+/g, '')), (character) => character.charCodeAt(0))
+
+export function concat(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return bytes
+}

@@ -1,6 +1,6 @@
 /** What the API takes and answers: contract section 4. */
 
-import type { AuditHead, AuditLine } from './audit-verify.ts'
+import type { AuditHead, AuditLine } from './audit-lines.ts'
 
 export type State = 'Unprovisioned' | 'Locked' | 'Operational' | 'Failed'
 export type Role = 'Administrator' | 'Operator' | 'Metrics' | 'Backup'

@@ -3,7 +3,7 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import * as z from 'zod'
 import { CofferError } from '../base/error.ts'
-import { matchSchema } from '../base/json.ts'
+import { matchSchema, parseUnambiguous } from '../base/json.ts'
 import { isPlainName } from './cpio.ts'
 import { isNewer, parseVersion } from './version.ts'
 
@@ -77,9 +77,9 @@ function isSigned(bytes: Uint8Array, signature: Uint8Array, releaseKey: Uint8Arr
 function parseManifest(bytes: Uint8Array): Manifest {
   let value: unknown
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    value = parseUnambiguous(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
-    throw new CofferError('invalid', 'The manifest is not JSON in UTF-8')
+    throw new CofferError('invalid', 'The manifest is not JSON in UTF-8, or names a member twice')
   }
   // Within an object, so that every message names the manifest.
   return matchSchema(z.strictObject({ manifest }), { manifest: value }, 'manifest').manifest

@@ -91,7 +91,7 @@ export async function exportTexts(log: AuditLog): Promise<string[]> {
 export const verify = (texts: readonly string[], expectations?: Parameters<typeof verifyExport>[1]): Promise<Verdict> =>
   verifyExport(
     (async function* () {
-      yield* texts
+      for (const text of texts) yield Buffer.from(`${text}\n`)
     })(),
     expectations,
   )

@@ -45,7 +45,7 @@ test('there are many, and different causes have different messages', () => {
     'The name of a member holds characters that are not printable ASCII': 2,
     'Data follow the trailer of the archive': 2,
     'The manifest is not signed by the release key of this appliance': 4,
-    'The manifest is not JSON in UTF-8': 2,
+    'The manifest is not JSON in UTF-8, or names a member twice': 3,
   })
   assert.ok(byMessage.size >= 60, String(byMessage.size))
 })

@@ -425,12 +425,17 @@ export const MALFORMED: readonly Malformed[] = [
   {
     what: 'no JSON',
     image: archive([...head(utf8('version: 1.3')), ...PAYLOAD]),
-    message: 'The manifest is not JSON in UTF-8',
+    message: 'The manifest is not JSON in UTF-8, or names a member twice',
   },
   {
     what: 'JSON in Latin-1',
     image: archive([...head(new Uint8Array(Buffer.from('{"product":"\xe4"}', 'latin1'))), ...PAYLOAD]),
-    message: 'The manifest is not JSON in UTF-8',
+    message: 'The manifest is not JSON in UTF-8, or names a member twice',
+  },
+  {
+    what: 'a member twice in the manifest',
+    image: archive([...head(utf8(JSON.stringify(goodManifest()).replace('{', '{"version":"9.0.0",'))), ...PAYLOAD]),
+    message: 'The manifest is not JSON in UTF-8, or names a member twice',
   },
   {
     what: 'JSON of great depth',

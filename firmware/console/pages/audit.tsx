@@ -2,7 +2,8 @@
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { type AuditLine, type Expectations, type Verdict, verifyExport } from '../../client/audit-verify.ts'
+import type { AuditLine } from '../../client/audit-lines.ts'
+import { type Expectations, type Verdict, verifyExport } from '../../client/audit-verify.ts'
 import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'
 import { fileTime, time } from '../format.ts'
@@ -183,7 +184,7 @@ function Verify({ api }: { api: Api }) {
           ...(key.value !== '' && { key: key.value.trim().toLowerCase() }),
         }
         const seen = (lines: number) => run.say(words.auditVerifying(lines))
-        verdict.value = await verifyExport(linesOf(body, seen, signal), expectations)
+        verdict.value = await verifyExport(counted(body, seen, signal), expectations)
       }),
     )
   }
@@ -262,26 +263,24 @@ export async function* chunksOf(body: ReadableStream<Uint8Array<ArrayBuffer>>) {
   }
 }
 
-const TELL_EVERY = 1000 // lines: then what was done is drawn
+const TELL_MS = 100 // then what was done is drawn
 
-async function* linesOf(
+async function* counted(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   seen: (lines: number) => void,
   signal: AbortSignal,
 ) {
-  const decoder = new TextDecoder()
-  let rest = ''
   let lines = 0
+  let until = performance.now() + TELL_MS
   for await (const chunk of chunksOf(body)) {
     signal.throwIfAborted()
-    const texts = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = texts.pop()!
-    for (const text of texts) {
-      yield text
-      if (++lines % TELL_EVERY !== 0) continue
-      seen(lines)
-      await new Promise((done) => setTimeout(done))
-    }
+    yield chunk
+    for (const byte of chunk) if (byte === LINE_FEED) lines++
+    if (performance.now() < until) continue
+    seen(lines)
+    await new Promise((done) => setTimeout(done))
+    until = performance.now() + TELL_MS
   }
-  if (rest !== '') yield rest
 }
+
+const LINE_FEED = 0x0a

@@ -1,7 +1,7 @@
 /** What is to be seen in ten seconds: state, and what needs attention with the way to mend it. */
 
 import type { ComponentChildren } from 'preact'
-import type { AuditLine } from '../../client/audit-verify.ts'
+import type { AuditLine } from '../../client/audit-lines.ts'
 import { readCertificates } from '../../client/certificate.ts'
 import type * as T from '../../client/types.ts'
 import type { Api } from '../api.ts'

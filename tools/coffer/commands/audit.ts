@@ -1,7 +1,7 @@
 /** The audit log: reading, following, exporting and verifying it. */
 
 import { createReadStream } from 'node:fs'
-import type { AuditLine } from '../../../firmware/client/audit-verify.ts'
+import type { AuditLine } from '../../../firmware/client/audit-lines.ts'
 import type { AuditFilter } from '../../../firmware/client/types.ts'
 import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
@@ -101,15 +101,11 @@ async function verify({ output }: Context, given: Given): Promise<void> {
   const key = given.text('key')
   if (key !== undefined && !/^[0-9a-f]{64}$/.test(key)) throw usage(`--key: not 64 hex digits: ${key}`)
   const known = new Map(given.list('known').map(noted))
-  const [{ createInterface }, { verifyExport }] = await Promise.all([
-    import('node:readline'),
-    import('../../../firmware/client/audit-verify.ts'),
-  ])
+  const { verifyExport } = await import('../../../firmware/client/audit-verify.ts')
   const [file] = given.arguments
   const input = createReadStream(file!)
   await new Promise((done, fail) => input.once('open', done).once('error', fail))
-  const texts = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
-  const verdict = await verifyExport(texts, { known, ...(key !== undefined && { key }) })
+  const verdict = await verifyExport(input, { known, ...(key !== undefined && { key }) })
   const { problems, notes, head, lines, overwritten } = verdict
   for (const note of notes) output.note(note)
   if (problems.length > 0) throw new Failure(EXIT.refused, problems.join('\n  '))
