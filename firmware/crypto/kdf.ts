@@ -9,7 +9,7 @@ import type { ScryptCost } from './types.ts'
 
 const KEY_BYTES = 32
 // Stored costs come from the disk or from a backup: a damaged one must not exhaust memory or time.
-const MEMORY_BYTES_MAX = 128 * 1024 * 1024 // four times what N = 2^15, r = 8 needs
+const MEMORY_BYTES_MAX = 32 * 1024 * 1024 // N = 2^15, r = 8: the largest cost that any version has stored
 const P_MAX = 64
 
 /** Takes tenths of a second: for worker threads only. */

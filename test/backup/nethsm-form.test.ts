@@ -3,21 +3,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import {
-  EntryWriter,
-  encodeOrigin,
-  encodePreamble,
-  openBackup,
-  readPreamble,
-} from '../../firmware/backup/nethsm/container.ts'
+import { openBackup, readPreamble } from '../../firmware/backup/nethsm/container.ts'
 import { encodeString, type Json, parseJson } from '../../firmware/backup/nethsm/json.ts'
-import { storeKeysOf } from '../../firmware/backup/nethsm/paths.ts'
 import type { Source } from '../../firmware/backup/reader.ts'
 import { CofferError } from '../../firmware/base/error.ts'
 import { openGcm, sealGcm } from '../../firmware/crypto/gcm.ts'
-import { deriveKey } from '../../firmware/crypto/kdf.ts'
 import { systemRandom } from '../../firmware/crypto/random.ts'
 import { openRig, type Rig, UNLOCK } from '../support/in-process.ts'
+import { ADMINISTRATOR, forge } from './forge.ts'
 import {
   BACKUP,
   digestStore,
@@ -32,7 +25,6 @@ import {
 } from './rig.ts'
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
-const CHEAP = { N: 16, r: 1, p: 1 } // as the rig's
 
 function sourceOf(bytes: Uint8Array): Source {
   let at = 0
@@ -101,39 +93,6 @@ test('entries that are missing, moved, doubled or of another backup are noticed'
   assert.equal(digestStore(target.dataDirectory), rows)
   assert.equal((await restore(target, { backupPassphrase: BACKUP }, made(entries), { as: undefined })).status, 204)
 })
-
-/** A backup that no appliance made, of entries in clear. */
-function forge(
-  entries: [path: string, value: Uint8Array][],
-  domain: Record<string, Uint8Array> = {},
-): Uint8Array<ArrayBuffer> {
-  const [salt, unlockSalt, settingsKey, domainKey] = [16, 16, 32, 32].map(systemRandom) as [
-    Uint8Array,
-    Uint8Array,
-    Uint8Array,
-    Uint8Array,
-  ]
-  const backupKey = deriveKey(utf8(BACKUP), salt, CHEAP)
-  const writer = new EntryWriter(backupKey, systemRandom)
-  const deviceId = '0123456789'
-  const locked = sealGcm(deriveKey(utf8(UNLOCK), unlockSalt, CHEAP), 'passphrase', domainKey, systemRandom)
-  const local = `/local/${deviceId}/config/unlock-salt`
-  const keys: Partial<Record<string, Uint8Array>> = storeKeysOf(domainKey)
-  const sealed = Object.entries(domain).map(
-    ([path, value]) => [path, sealGcm(keys[path.split('/')[1]!]!, path, value, systemRandom)] as const,
-  )
-  return join(
-    encodePreamble(salt),
-    encodeOrigin({ lockedDomainKey: locked, deviceId, settingsKey }, backupKey, systemRandom),
-    writer.encode({ path: local, value: sealGcm(settingsKey, local, unlockSalt, systemRandom) }),
-    ...[...entries, ...sealed].map(([path, value]) => writer.encode({ path, value })),
-    utf8('\0\0\0_NETHSM_BACKUP_END_'),
-  )
-}
-
-const ADMINISTRATOR = utf8(
-  `{"name":"admin","salt":"0123456789abcdef","digest":"0123456789abcdef0123456789abcdef","role":"Administrator","tags":[]}`,
-)
 
 test('paths and settings that no NetHSM writes are refused; what is of another device says nothing', async (t) => {
   const target = await fresh(t)

@@ -8,6 +8,7 @@ import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 
 const DEPTH_MAX = 8 // records have three levels
+const NAME_BYTES_MAX = 64 // the longest name has 12
 
 export type Json = null | boolean | number | Uint8Array | Json[] | Map<string, Json>
 
@@ -55,7 +56,9 @@ class Reader {
     const members = new Map<string, Json>()
     this.#list('}', () => {
       this.#skipSpace()
-      const name = String.fromCharCode(...this.#string())
+      const bytes = this.#string()
+      if (bytes.length > NAME_BYTES_MAX) throw malformed()
+      const name = String.fromCharCode(...bytes)
       if (members.has(name)) throw malformed()
       this.#expect(':')
       members.set(name, this.value(depth))

@@ -7,11 +7,11 @@ import { MECHANISM_NAMES, type MechanismName, mechanismFits, sortMechanisms } fr
 import { checkClaimed, parsePrivateKeyPem } from '../../crypto/encoding/import-pem.ts'
 import { decodeBody, encodeSecretPem } from '../../crypto/encoding/pem.ts'
 import { encodePkcs8 } from '../../crypto/encoding/pkcs8.ts'
-import type { CryptoPool, KeyPair } from '../../crypto/types.ts'
+import type { CryptoPool, KeyPair, ScryptCost } from '../../crypto/types.ts'
 import type { Change } from '../../kms/domain/collections.ts'
 import { ID_PATTERN, keyName, type Namespace } from '../../kms/domain/identifiers.ts'
 import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
-import type { PassphraseDigest } from '../../kms/domain/passphrase.ts'
+import { PASSPHRASE_COST, type PassphraseDigest } from '../../kms/domain/passphrase.ts'
 import { ROLES } from '../../kms/domain/roles.ts'
 import type { User } from '../../kms/domain/user-record.ts'
 import { encodeString, type Json, joinJson, parseJson } from './json.ts'
@@ -58,7 +58,16 @@ function decodeDigest(bytes: Uint8Array, digest: Uint8Array): PassphraseDigest {
   const [prefix = '', N, r, p] = SCRYPT.exec(String.fromCharCode(...bytes.subarray(0, SALT_PREFIX_BYTES_MAX))) ?? []
   const salt = bytes.slice(prefix.length)
   if (salt.length !== SALT_BYTES || digest.length !== DIGEST_BYTES) throw unreadable()
-  return { salt, digest: digest.slice(), cost: prefix === '' ? 'hmac' : { N: Number(N), r: Number(r), p: Number(p) } }
+  if (prefix === '') return { salt, digest: digest.slice(), cost: 'hmac' }
+  const cost = { N: Number(N), r: Number(r), p: Number(p) }
+  if (!isAffordable(cost)) throw unreadable()
+  return { salt, digest: digest.slice(), cost }
+}
+
+/** A login pays the cost, before it is known to be right, so no restored record may name a higher one than ours. */
+function isAffordable({ N, r, p }: ScryptCost): boolean {
+  const { N: ourN, r: ourR, p: ourP } = PASSPHRASE_COST
+  return N > 1 && r > 0 && p > 0 && Number.isInteger(Math.log2(N)) && N * r * p <= ourN * ourR * ourP
 }
 
 // ---- namespaces

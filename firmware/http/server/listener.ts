@@ -56,7 +56,7 @@ export async function listenTls(options: ListenerOptions): Promise<Listener> {
   const server = createServer({
     ...contextOptions(options.identity()),
     allowHalfOpen: true,
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: ['http/1.1', 'http/1.0'], // some monitors offer the latter alone
     handshakeTimeout: limits.handshakeMs,
     ServerResponse: createAnswerClass({
       commonHeaders,

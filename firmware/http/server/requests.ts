@@ -41,6 +41,14 @@ export interface Requests {
   onPlain(asked: { method: string; target: string }, status: number): void
 }
 
+/** RFC 9112 section 3.2: one `host` line, which HTTP/1.0 may leave out. Node takes the first of several. */
+function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): string | null {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === 'host') hosts++
+  if (hosts > 1) return 'There is more than one host header'
+  return hosts === 0 && httpVersion === '1.1' ? 'The host header is missing' : null
+}
+
 export function createRequests(options: RequestsOptions): Requests {
   const { app, log, traffic, limits, commonHeaders, watch } = options
   const pathOf = (target: string): string => loggedPath(target, options.withoutSecrets)
@@ -61,8 +69,9 @@ export function createRequests(options: RequestsOptions): Requests {
   }
 
   function answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    if (incoming.headers.host === undefined && incoming.httpVersion === '1.1') {
-      const { status, headers, body } = refusal('invalid', 'The host header is missing')
+    const problem = hostProblem(incoming)
+    if (problem !== null) {
+      const { status, headers, body } = refusal('invalid', problem)
       outgoing.writeHead(status, headers).end(body)
     } else {
       void toApp(incoming, outgoing)

@@ -45,7 +45,7 @@ export const userDeclarations = [
     summary: 'All users; for callers in a namespace, its users.',
     states: OPERATIONAL,
     access: ADMINISTRATORS,
-    version: (request) => domainOf(request).users.listVersion,
+    version: (request) => domainOf(request).users.listVersion(request.caller.namespace),
     answers: { status: 200, json: userList },
     handle: (request) => ({
       status: 200,

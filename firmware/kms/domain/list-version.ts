@@ -20,6 +20,11 @@ export class ListVersion {
     this.#low ^= mixed(low ^ (high >>> 13))
   }
 
+  /** True for the version of no members. */
+  get isEmpty(): boolean {
+    return this.#high === 0 && this.#low === 0
+  }
+
   toString(): string {
     return `${(this.#high >>> 0).toString(36)}-${(this.#low >>> 0).toString(36)}`
   }

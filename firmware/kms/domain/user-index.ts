@@ -3,7 +3,7 @@
 import { equalBytes } from '../../crypto/seal.ts'
 import type { StoredRecord } from '../../store/store.ts'
 import type { Records } from './collections.ts'
-import { namespaceOf } from './identifiers.ts'
+import { type Namespace, namespaceOf } from './identifiers.ts'
 import { ListVersion } from './list-version.ts'
 import type { PassphraseDigest } from './passphrase.ts'
 import type { Caller } from './roles.ts'
@@ -22,7 +22,8 @@ export class UserIndex {
   readonly #records: Records
   readonly #users = new Map<string, HeldUser>()
   readonly ids = new SortedIds()
-  readonly listVersion = new ListVersion()
+  /** Of the lists that callers of a namespace see; root users see all users. */
+  readonly #listVersions = new Map<Namespace, ListVersion>([['', new ListVersion()]])
   /** What was held, by the record that was replaced: where that is taken back it is the same again. */
   readonly #replaced = new WeakMap<StoredRecord, HeldUser>()
 
@@ -36,6 +37,10 @@ export class UserIndex {
     return this.#users.get(id)
   }
 
+  listVersion(namespace: Namespace): ListVersion {
+    return this.#listVersions.get(namespace) ?? new ListVersion()
+  }
+
   get size(): number {
     return this.#users.size
   }
@@ -47,7 +52,7 @@ export class UserIndex {
     const held = this.#users.get(id)
     const next = after === null ? null : (this.#replaced.get(after) ?? nextHeld(held, after))
     if (held !== undefined) {
-      this.listVersion.toggle(id, held.version)
+      this.#toggle(id, held.version)
       if (before !== null) this.#replaced.set(before, held)
     }
     if (next === null) {
@@ -56,8 +61,18 @@ export class UserIndex {
       return
     }
     this.#users.set(id, next)
-    this.listVersion.toggle(id, next.version)
+    this.#toggle(id, next.version)
     if (held === undefined) this.ids.insert(id)
+  }
+
+  #toggle(id: string, version: number): void {
+    const namespace = namespaceOf(id)
+    this.listVersion('').toggle(id, version)
+    if (namespace === '') return
+    const list = this.listVersion(namespace)
+    list.toggle(id, version)
+    if (list.isEmpty) this.#listVersions.delete(namespace)
+    else this.#listVersions.set(namespace, list)
   }
 
   #idAt(slot: bigint): string | undefined {

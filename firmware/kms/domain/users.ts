@@ -69,8 +69,9 @@ export class Users {
     return held === undefined ? null : this.#context.versionText(held.version)
   }
 
-  get listVersion(): string {
-    return this.#context.versionText(this.#index.listVersion)
+  /** Of the list of the users that callers of a namespace see. */
+  listVersion(namespace: Namespace): string {
+    return this.#context.versionText(this.#index.listVersion(namespace))
   }
 
   /** Reading a user or his tags. Throws `forbidden`. */

@@ -141,7 +141,7 @@ test("the counts of 100,000 keys take less than 3 MB of SQLite's log, at first a
 test('versions of users, keys and lists are the same after a restart, and change with what they are of', async (t) => {
   const rig = await rigWithKeys(t, 'one', 'two')
   const versions = ({ keys, users } = rig.domain) => [
-    users.listVersion,
+    users.listVersion(''),
     users.version('operator'),
     keys.listVersion(''),
     keys.version('', 'one'),
