@@ -53,4 +53,3 @@ export function forge(
 export const ADMINISTRATOR = utf8(
   `{"name":"admin","salt":"0123456789abcdef","digest":"0123456789abcdef0123456789abcdef","role":"Administrator","tags":[]}`,
 )
-
