@@ -109,6 +109,7 @@ export const declarations = [
     body: {
       kind: 'stream',
       types: ['application/octet-stream'],
+      bytesExpectedMax: 160 * 1024 * 1024,
       open: (chunks: AsyncIterable<Uint8Array>, contentType) => ({ chunks, contentType }),
     },
     answers: { status: 200, json: z.object({ bytes: z.number(), contentType: z.string() }) },

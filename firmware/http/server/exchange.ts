@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import type { Context } from 'hono'
 import { markAuthenticated } from './connections.ts'
+import { expectBody } from './unwanted-body.ts'
 
 /** What the listener passes along with a request; absent in tests without sockets. */
 export interface Connection {
@@ -22,6 +23,8 @@ export interface Exchange {
   header(name: string): string | undefined
   /** Asks a waiting client to go on (`expect: 100-continue`), then gives the body. To be called once. */
   openBody(): Readable
+  /** The largest body that the endpoint takes: of one that is refused so much is discarded. */
+  expectBody(bytesMax: number): void
   /** Somebody has logged in: the connection is a user's from now on. */
   markAuthenticated(): void
   /** Aborted when the client has gone before it had the whole answer. Nothing is made for requests that never ask for it. */
@@ -40,6 +43,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       address: '',
       header: (name) => request.headers.get(name) ?? undefined,
       openBody: () => (request.body === null ? Readable.from([]) : Readable.fromWeb(request.body as ReadableStream)),
+      expectBody: () => {},
       markAuthenticated: () => {},
       signal: () => request.signal,
       cut: () => {},
@@ -58,6 +62,7 @@ export function exchangeOf(context: Context<{ Bindings: Connection }>): Exchange
       if (incoming.headers.expect !== undefined) outgoing?.writeContinue()
       return incoming
     },
+    expectBody: (bytesMax) => expectBody(incoming, bytesMax),
     markAuthenticated: () => markAuthenticated(incoming.socket),
     signal: () => (signal ??= signalOf(outgoing)),
     cut: () => void outgoing?.destroy(),

@@ -10,8 +10,12 @@ export interface ListenerLimits extends PipeliningLimits {
   keepAliveMs: number
   /** A client that neither takes its answer nor sends what it announced is cut off after this. */
   stallMs: number
-  /** A body nobody wants is discarded so that the client can finish and read its answer: at most so long, so much. */
+  /**
+   * An unwanted body is discarded so that the client can finish and read its answer: for so long, and longer at this rate
+   * or more; at most so much, or the largest body that the endpoint takes.
+   */
   drainMs: number
+  drainBytesPerSecondMin: number
   drainBytesMax: number
   /** Answers that clients have not taken yet, all together. */
   unsentBytesMax: number
@@ -29,7 +33,8 @@ export const LISTENER_LIMITS: ListenerLimits = {
   keepAliveMs: 75_000,
   stallMs: 30_000,
   drainMs: 60_000,
-  drainBytesMax: 80 * MIB, // the largest body an endpoint takes, encoded, and some
+  drainBytesPerSecondMin: 256 * 1024, // an update over a slow line takes half an hour
+  drainBytesMax: 80 * MIB, // the largest body that is held in memory, encoded, and some
   // 4096, for load generators keep 2000 open; on a device of 512 MB some 700
   connectionsMax: Math.floor(memoryFor(1 / 4, 32 * MIB, 256 * MIB) / CONNECTION_BYTES),
   unsentBytesMax: memoryFor(1 / 4, 32 * MIB, 256 * MIB),

@@ -5,6 +5,7 @@ import { BACKUP_FORMATS } from '../../backup/backups.ts'
 import type { Spool } from '../../backup/spool.ts'
 import { CofferError } from '../../base/error.ts'
 import { matchSchema, parseJson } from '../../base/json.ts'
+import { MIB } from '../../base/memory.ts'
 import { wipe } from '../../base/secret.ts'
 import { mediaType } from '../../http/request/media.ts'
 import { readParts } from '../../http/request/multipart.ts'
@@ -16,6 +17,7 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 const BYTES_TYPE = 'application/octet-stream'
 const FORM_TYPE = 'multipart/form-data'
 const FORMS = { nethsm: 'a NetHSM', coffer: 'Coffer' } as const
+const BACKUP_BYTES_EXPECTED_MAX = 1024 * MIB // a million keys
 const ARGUMENTS = 'arguments'
 const ARGUMENTS_BYTES_MAX = 1024 // contract section 8.3
 
@@ -95,6 +97,7 @@ export const backupDeclarations = [
     body: {
       kind: 'stream',
       types: [FORM_TYPE, BYTES_TYPE],
+      bytesExpectedMax: BACKUP_BYTES_EXPECTED_MAX,
       form: { [ARGUMENTS]: { example: { backupPassphrase: 'words that open a backup' } }, backup: 'binary' },
       open: (upload, contentType) => ({ upload, contentType }),
     },

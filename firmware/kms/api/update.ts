@@ -1,6 +1,7 @@
 /** `/system/update`: a signed image comes in, is looked at, and is committed or cancelled. Contract sections 3.5 and 9. */
 
 import * as z from 'zod'
+import { IMAGE_BYTES_MAX } from '../../release/manifest.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS } from './services.ts'
 
 export const updateDeclarations = [
@@ -11,7 +12,12 @@ export const updateDeclarations = [
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
-    body: { kind: 'stream', types: ['application/octet-stream'], open: (chunks) => chunks },
+    body: {
+      kind: 'stream',
+      types: ['application/octet-stream'],
+      bytesExpectedMax: IMAGE_BYTES_MAX,
+      open: (chunks) => chunks,
+    },
     answers: { status: 200, json: z.object({ releaseNotes: z.string() }).meta({ id: 'UpdateAnswer' }) },
     errors: {
       400: 'Not an update image, damaged, not signed by the release key, for another product, or it could not be stored.',

@@ -38,12 +38,14 @@ export type Body<T> =
    * As it arrives, of any size, at the least rate of every other body: for handlers that never hold all of it. The
    * handler iterates once and may stop early. Iterating throws `timeout`, or `invalid` when the client goes away.
    * `types` are for the API documents, and for the check of requests that create, `form` names the parts where one of
-   * them is multipart/form-data (to be read with `readParts`); `contentType` is as sent, `''` if not.
+   * them is multipart/form-data (to be read with `readParts`); `contentType` is as sent, `''` if not. Of a body that is
+   * refused `bytesExpectedMax` are discarded, so that the client that goes on sending reads the answer.
    */
   | {
       kind: 'stream'
       types: readonly string[]
       form?: Form
+      bytesExpectedMax: number
       open: (chunks: Upload, contentType: string) => T
     }
 

@@ -100,6 +100,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
       value: endpoints,
     } = matches.find(({ value }) => value.has(method)) ?? matches[0]!
     const declaration = endpoints.get(method)
+    if (declaration?.body?.kind === 'stream') exchange.expectBody(declaration.body.bytesExpectedMax)
     if (!isAvailable(matches, declaration, state)) throw unavailable()
     if (!KNOWN_METHODS.has(exchange.method)) throw new RequestError(501, 'Unknown method')
     if (exchange.target.length > TARGET_MAX)
