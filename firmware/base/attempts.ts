@@ -24,6 +24,8 @@ export interface AttemptLimiter {
   check(address: string, user: string): void
   /** Records a failure. */
   fail(address: string, user: string): void
+  /** Forgets the failures of a user from every address. */
+  forgive(user: string): void
   /**
    * Checks, verifies, and records a failure when `verify` gives null. Attempts of one pair run one after the other: a
    * wrong guess blocks those that arrived with it, and right ones all succeed. Nobody waits for what `verify` knows at once.
@@ -58,6 +60,10 @@ export function createAttemptLimiter(nowMs: () => number = () => performance.now
     const key = pair(address, user)
     failures.delete(key)
     failures.set(key, now)
+  }
+
+  function forgive(user: string): void {
+    for (const key of failures.keys()) if (key.slice(key.indexOf(' ') + 1) === user) failures.delete(key)
   }
 
   /** Who logged in from there may be the one who unlocks. */
@@ -114,6 +120,7 @@ export function createAttemptLimiter(nowMs: () => number = () => performance.now
   return {
     check,
     fail,
+    forgive,
     attempt,
     get size() {
       return failures.size

@@ -26,6 +26,20 @@ test('other names and other addresses are not blocked', () => {
   assert.throws(() => limiter.check('1.2.3.4', 'admin'), limited)
 })
 
+test('failures of a name are forgiven from every address, and those of others stay', () => {
+  const limiter = createAttemptLimiter(() => 0)
+  for (const [address, user] of [
+    ['1.2.3.4', 'admin'],
+    ['2001:db8::1', 'admin'],
+    ['1.2.3.4', 'an admin'],
+  ] as const)
+    limiter.fail(address, user)
+  limiter.forgive('admin')
+  limiter.check('1.2.3.4', 'admin')
+  limiter.check('2001:db8::1', 'admin')
+  assert.throws(() => limiter.check('1.2.3.4', 'an admin'), limited)
+})
+
 test('the table is bounded, forgets what expired, and keeps the newest failures', () => {
   let nowMs = 0
   const limiter = createAttemptLimiter(() => nowMs)

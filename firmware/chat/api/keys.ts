@@ -1,6 +1,5 @@
 /** Keys of accounts: got by password or token, replaced, listed, revoked. Contract section 3.1, rows E2 to E5, E141 and E142. */
 
-import { prefixOf } from '../../base/attempts.ts'
 import { badRequest, ChatError, forbidden } from '../error.ts'
 import { boolean, integer, text } from '../http/parameters.ts'
 import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/keys.ts'
@@ -25,8 +24,8 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
       const find = () => findByName(realm, name)
       const before = find()
       const expected = before?.bot === null ? realm.state.password.get(before.id) : undefined
-      const place = { rank: 'unknown', prefix: prefixOf(exchange.address) } as const
-      const isRight = await passwords.matches(name, given.password, expected, place)
+      const { address } = exchange
+      const isRight = await passwords.matches({ address, who: name, password: given.password, expected })
       // What was true before the derivation may be true no longer.
       const user = find()
       if (!isRight || user === undefined || realm.state.password.get(user.id) !== expected)

@@ -1,7 +1,6 @@
 /** Settings of users. Contract section 3.4, rows E84 and E88. */
 
 import { z } from 'zod'
-import { INSIDE } from '../../base/fair-queue.ts'
 import { badRequest } from '../error.ts'
 import { json, type Parameter, text, textOf } from '../http/parameters.ts'
 import type { Passwords } from '../realm/passwords.ts'
@@ -48,7 +47,10 @@ const identityParameters = {
   new_password: text().optional(),
 }
 
-type Identity = { [K in keyof typeof identityParameters]: string | undefined }
+type Identity = { [K in keyof typeof identityParameters]: string | undefined } & {
+  /** Of the client. */
+  address: string
+}
 
 /** Each path on which clients change settings; old ones have two of their own. */
 const change = (row: string, path: string): AnyDeclaration =>
@@ -59,13 +61,13 @@ const change = (row: string, path: string): AnyDeclaration =>
     who: 'account',
     audit: { parameters: ['email', 'new_password'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
-    handle: async ({ realm, passwords, me, given, sent }) => {
+    handle: async ({ realm, passwords, me, given, sent, exchange: { address } }) => {
       const { full_name, email, old_password, new_password, target_users, ...settings } = given
       const chosen = Object.fromEntries(
         Object.entries(settings).filter(([, value]) => value !== undefined),
       ) as GivenSettings
       if (target_users !== undefined) changeOthers(realm, me, target_users, chosen, sent)
-      else await changeOwn(realm, passwords, me, { full_name, email, old_password, new_password }, chosen)
+      else await changeOwn(realm, passwords, me, { full_name, email, old_password, new_password, address }, chosen)
       return {}
     },
   })
@@ -121,11 +123,11 @@ async function newPassword(
   passwords: Passwords,
   me: User,
   before: Password | undefined,
-  { old_password: old, new_password: wanted }: Identity,
+  { old_password: old, new_password: wanted, address }: Identity,
 ): Promise<Password> {
   if (old === undefined) throw badRequest('Please fill out all fields.')
-  if (before === undefined || !(await passwords.matches(me.deliveryEmail, old, before, INSIDE)))
-    throw badRequest('Wrong password!')
+  const attempt = { address, who: me.id, password: old, expected: before }
+  if (before === undefined || !(await passwords.matches(attempt))) throw badRequest('Wrong password!')
   return passwords.digest(me.id, wanted!, 'new_password')
 }
 

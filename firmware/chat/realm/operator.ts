@@ -110,7 +110,10 @@ export async function recoverOwner(realm: Realm, passwords: Passwords, email: st
     if (organization.isDeactivated) turn.put('organization', { ...organization, isDeactivated: false })
     const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
     tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
-    turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+    turn.afterwards(() => {
+      realm.events.dropQueuesOf(user.id)
+      passwords.forgive([user.email, user.deliveryEmail]) // the owner is let in at once
+    })
   })
 }
 

@@ -1,12 +1,13 @@
 /** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
 
 import { createHash } from 'node:crypto'
+import { createAttemptLimiter } from '../../base/attempts.ts'
 import { createFairQueue, INSIDE, type Place } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { ScryptCost } from '../../crypto/types.ts'
-import { ChatError, invalidParameter } from '../error.ts'
+import { invalidParameter } from '../error.ts'
 import type { Password } from './records.ts'
 
 /** 32 MiB and about 90 ms: the appliance's own. */
@@ -17,11 +18,6 @@ export const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; con
 const SALT_BYTES = 16
 const WAITING_MAX = 64 // six seconds of derivations
 
-/** Wrong passwords of one name within this time; then nobody can sign in under it by password until it is over. */
-const FAILURES_MAX = 5
-const FAILURES_WITHIN_MS = 1_800_000
-const NAMES_MAX = 10_000
-
 /** Runs scrypt where it holds nobody up. */
 export type Derive = (password: Uint8Array, salt: Uint8Array, cost: ScryptCost) => Promise<Uint8Array>
 
@@ -29,10 +25,21 @@ export interface Passwords {
   /** Throws `REQUEST_VARIABLE_INVALID` when it is too short or long. `parameter` names it. */
   digest(userId: number, password: string, parameter?: string): Promise<Password>
   /**
-   * Takes as long for a name without an account. Throws `RATE_LIMIT_HIT` when the name had too many wrong passwords, and
-   * `busy`.
+   * Takes as long for a name without an account. Throws `tooManyAttempts` within a second of a wrong password for the same
+   * name from the same address, and `busy`.
    */
-  matches(name: string, password: string, expected: Password | undefined, place: Place): Promise<boolean>
+  matches(attempt: PasswordAttempt): Promise<boolean>
+  /** Forgets the wrong passwords for these names. */
+  forgive(names: readonly string[]): void
+}
+
+export interface PasswordAttempt {
+  /** IP address of the client. */
+  address: string
+  /** A name from a stranger, or the id of an account that has signed in. */
+  who: string | number
+  password: string
+  expected: Password | undefined
 }
 
 export interface PasswordsOptions {
@@ -50,7 +57,7 @@ export function createPasswords({
   nowMs = () => performance.now(),
 }: PasswordsOptions): Passwords {
   const queue = createFairQueue(WAITING_MAX)
-  const failures = new Map<string, { count: number; endsMs: number }>() // by failureKey, in order of their beginning
+  const limiter = createAttemptLimiter(nowMs)
   const standIn = random(SALT_BYTES)
 
   async function derived(password: string, salt: Uint8Array, cost: ScryptCost, place: Place): Promise<Uint8Array> {
@@ -60,29 +67,6 @@ export function createPasswords({
     } finally {
       wipe(bytes)
     }
-  }
-
-  function expectFewFailures(name: string): void {
-    const now = nowMs()
-    const failed = failures.get(name)
-    if (failed === undefined || failed.endsMs <= now || failed.count < FAILURES_MAX) return
-    const wait = (failed.endsMs - now) / 1000
-    throw new ChatError('RATE_LIMIT_HIT', 'Too many wrong passwords, try again later', { 'retry-after': wait })
-  }
-
-  function fail(name: string): void {
-    const now = nowMs()
-    const known = failures.get(name)
-    if (known !== undefined && known.endsMs > now) {
-      known.count++
-      return
-    }
-    failures.delete(name)
-    for (const [other, { endsMs }] of failures) {
-      if (endsMs > now && failures.size < NAMES_MAX) break
-      failures.delete(other)
-    }
-    failures.set(name, { count: 1, endsMs: now + FAILURES_WITHIN_MS })
   }
 
   return {
@@ -95,21 +79,22 @@ export function createPasswords({
       const hash = await derived(password, salt, cost, INSIDE)
       return { userId, salt: toText(salt), hash: toText(hash), cost }
     },
-    async matches(name, password, expected, place) {
-      const key = failureKey(name)
-      expectFewFailures(key)
-      const salt = expected === undefined ? standIn : Buffer.from(expected.salt, 'base64')
-      const hash = await derived(password, salt, expected?.cost ?? cost, place)
-      expectFewFailures(key)
-      const isRight = expected !== undefined && equalBytes(hash, Buffer.from(expected.hash, 'base64'))
-      if (isRight) failures.delete(key)
-      else fail(key)
-      return isRight
+    async matches({ address, who, password, expected }) {
+      const isRight = await limiter.attempt(address, keyOf(who), async (place) => {
+        const salt = expected === undefined ? standIn : Buffer.from(expected.salt, 'base64')
+        const hash = await derived(password, salt, expected?.cost ?? cost, typeof who === 'number' ? INSIDE : place)
+        return expected !== undefined && equalBytes(hash, Buffer.from(expected.hash, 'base64')) ? true : null
+      })
+      return isRight === true
+    },
+    forgive(names) {
+      for (const name of names) limiter.forgive(keyOf(name))
     },
   }
 }
 
-/** Of a fixed length, whatever is claimed to be a name. */
-const failureKey = (name: string): string => createHash('sha256').update(name.toLowerCase()).digest('base64')
+/** Of a bounded length, whatever is claimed to be a name; an account's never equals that of a name. */
+const keyOf = (who: string | number): string =>
+  typeof who === 'number' ? `#${who}` : createHash('sha256').update(who.trim().toLowerCase()).digest('base64')
 
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')

@@ -1,18 +1,13 @@
 /** A bot has no right that its owner lacks, and a key ends with the reason it was given for. Contract sections 1.2 and 3.5.1. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { makeKey } from '../../../firmware/chat/realm/keys.ts'
 import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let iago: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  iago = rig.account('iago', ROLES.administrator)
-})
-afterEach(() => rig.close())
+const { rig, iago } = chatForEachTest({ iago: 'administrator' })
 
 let made = 0
 async function newBot(owner: Client, role: Role = ROLES.member): Promise<Client> {

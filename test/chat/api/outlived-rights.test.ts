@@ -1,20 +1,13 @@
 /** What an account has made or asked for gives nobody more than that account may do now. Contract section 7.8. */
 
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import type { Client } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
-let rig: TestChat
-let iago: Client
-let hamlet: Client
-beforeEach(async () => {
-  rig = await openTestChat()
-  iago = rig.account('iago', ROLES.administrator)
-  hamlet = rig.account('hamlet')
-})
-afterEach(() => rig.close())
+const { rig, iago, hamlet } = chatForEachTest({ iago: 'administrator', hamlet: 'member' })
 
 const setRole = (client: Client, role: number) => rig.owner.patch(`/users/${client.user.id}`, { role })
 const groupId = (name: string) => rig.chat.realm.state.groupByName.get(name)!.id
