@@ -14,6 +14,11 @@ import { endOfLog, type LogEnd, readFrames } from './log-end.ts'
 import { type Migration, migrate, readVersion } from './schema.ts'
 
 const AUTOCHECKPOINT_PAGES = 1000 // SQLite's own
+/** Pages that are given back to the disk in one step: a MiB, so that others wait no longer than for a write. */
+const SHRUNK_PAGES = 256
+/** Free pages that stay for what comes next: this share of the file, and at least a MiB. */
+const SPARE_SHARE = 1 / 8
+const SPARE_PAGES_MIN = 256
 const CHECKPOINT_DELAY_MS = 1000 // how long what was changed may still be read from the log, sealed
 
 export interface DatabaseOptions {
@@ -30,6 +35,8 @@ export interface SealedDatabase {
   /** False when whoever had it last did not come to close it: killed, or without power. */
   readonly wasClosed: boolean
   readonly logEnd: LogEnd
+  /** In free pages of the file, which new rows are written to before the file grows. Throws `storage`. */
+  readonly reusableBytes: number
   /** How many transactions it has seen in its life. */
   readonly commits: number
   /** All or nothing, and on disk when it returns. Throws what `changes` throws, or `storage`. Not to be nested. */
@@ -101,6 +108,7 @@ function open({ path, key, nativeBinding }: DatabaseOptions): Database {
 }
 
 const SETTINGS: readonly string[] = [
+  'auto_vacuum = INCREMENTAL', // takes effect in a new file only, and must come first
   'locking_mode = EXCLUSIVE', // also keeps the index of the log in memory instead of a file
   'journal_mode = WAL',
   'synchronous = FULL',
@@ -128,13 +136,33 @@ function sealedDatabase(database: Database, wasClosed: boolean, logEnd: LogEnd):
 
   const commits = database.prepare<[], number>("SELECT value FROM counters WHERE name = 'commits'").pluck()
 
+  const pragma = (name: string): number => database.pragma(name, { simple: true }) as number
+
   const checkpoint = (): void => {
     pending = undefined
     try {
-      if (database.open && !held) database.pragma('wal_checkpoint(TRUNCATE)')
+      if (!database.open || held) return
+      database.pragma('wal_checkpoint(TRUNCATE)')
+      shrink()
     } catch {
       checkpointLater() // no room for it: the log keeps everything until there is
     }
+  }
+
+  const hasSurplus = (): boolean =>
+    pragma('auto_vacuum') !== 0 && // 0 in files of former versions, whose free pages are used again, and stay
+    pragma('freelist_count') > Math.max(SPARE_PAGES_MIN, pragma('page_count') * SPARE_SHARE)
+
+  /** Gives free pages back to the disk, step by step. The file becomes shorter with the next checkpoint. */
+  const shrink = (): void => {
+    if (!database.open || held || !hasSurplus()) return
+    database.pragma(`incremental_vacuum(${SHRUNK_PAGES})`)
+    setImmediate(() => {
+      try {
+        shrink()
+      } catch {} // no room for its log: the next checkpoint tries again
+    }).unref()
+    checkpointLater()
   }
   const checkpointLater = (): void => {
     pending ??= setTimeout(checkpoint, CHECKPOINT_DELAY_MS).unref()
@@ -144,6 +172,9 @@ function sealedDatabase(database: Database, wasClosed: boolean, logEnd: LogEnd):
     database,
     wasClosed,
     logEnd,
+    get reusableBytes() {
+      return onDisk(() => pragma('freelist_count') * pragma('page_size'))
+    },
     get commits() {
       return onDisk(() => commits.get() ?? 0)
     },

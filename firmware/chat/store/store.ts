@@ -41,6 +41,8 @@ export interface ChatStore {
   clearLog(): void
   /** Rows of a statement that is put together, as a narrow's is. What users wrote comes in as a parameter, never as text. */
   select<T>(sql: string, parameters: readonly unknown[]): T[]
+  /** Free pages of each database, in bytes. Throws `storage`. */
+  readonly reusableBytes: Readonly<Record<DatabaseName, number>>
   /** How many transactions the database has seen in its life. */
   readonly commits: number
   /** The same of each database. */
@@ -89,6 +91,14 @@ export function openStore(options: StoreOptions): ChatStore {
     transaction,
     clearLog: chat.sealed.clearLog,
     select: <T>(sql: string, parameters: readonly unknown[]) => prepared(sql).all(...parameters) as T[],
+    reusableBytes: {
+      get 'chat.db'() {
+        return chat.sealed.reusableBytes
+      },
+      get 'files.db'() {
+        return files.sealed.reusableBytes
+      },
+    },
     get commits() {
       return chat.sealed.commits
     },
