@@ -32,6 +32,9 @@ const NAMES: Record<Writer, string> = {
   records: 'new keys, users and namespaces',
 }
 
+/** Some file systems have no size of their own, as those of a network, and say 0. */
+const UNKNOWN: DiskUsage = { totalBytes: Number.MAX_SAFE_INTEGER, freeBytes: Number.MAX_SAFE_INTEGER }
+
 /** Share of the reserve below which the disk counts as full: soon the audit log cannot be written. */
 const FULL_SHARE = 1 / 4
 
@@ -77,7 +80,8 @@ export const floorBytes = (writer: Writer, totalBytes: number): number =>
 export function createDiskSpace(read: () => DiskUsage): DiskSpace {
   function usage(): DiskUsage {
     try {
-      return read()
+      const found = read()
+      return found.totalBytes === 0 ? UNKNOWN : found
     } catch (error) {
       throw new CofferError('storage', 'The disk failed', error)
     }

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { createClock } from '../base/clock.ts'
+import { createDiskSpace, type DiskUsage, readDiskUsage } from '../base/disk-space.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { wipe } from '../base/secret.ts'
@@ -35,12 +36,13 @@ import { createPasswords, type Derive } from './realm/passwords.ts'
 import { openRealm, type Realm } from './realm/realm.ts'
 import type { User } from './realm/records.ts'
 import { atLeast, ROLES } from './realm/roles.ts'
+import { expectRoomForFiles, expectRoomForMessages } from './realm/room.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { erase } from './realm/users/erasing.ts'
 import { findByName } from './realm/users/find.ts'
 import { isDeactivated } from './realm/users.ts'
-import { type ChatStore, type Commits, DATABASES, openStore } from './store/store.ts'
+import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
 
 export interface ChatOptions {
@@ -59,6 +61,8 @@ export interface ChatOptions {
   /** Must never jump. */
   nowMs?: () => number
   nativeBinding?: string
+  /** How full the disk is that `directory` lies on. Throws an error of the file system. */
+  readDisk?: () => DiskUsage
   /** Where outgoing webhooks are. */
   network?: Network
   /** Between two tries of one. */
@@ -110,7 +114,8 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     ...(nowMs && { nowMs }),
     ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
   })
-  const realm: Realm = openRealm({ store, events, clock, random, secretsKey })
+  const space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(databasePath(options.directory))))
+  const realm: Realm = openRealm({ store, space, events, clock, random, secretsKey })
   const passwords = createPasswords({
     derive,
     random,
@@ -157,6 +162,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     authorize,
     auditor,
     formOf: levels.formOf,
+    expectRoom: (what) => (what === 'files' ? expectRoomForFiles(realm, 0) : expectRoomForMessages(realm)),
     timeS: () => clock.now() / 1000,
     log,
     ...(nowMs && { nowMs }),

@@ -69,7 +69,7 @@ export interface NewOrganization {
 export interface OperatorSettings {
   url: string
   ownerFullContentAccess: boolean
-  /** Of all uploads together; null: no quota. */
+  /** Of all uploads together; null: a share of the disk, see realm/room.ts. */
   uploadQuotaMib: number | null
   /** Whom bots with an address outside may reach: `host` at the port that its scheme has, or `host:port`. */
   outgoingHosts: readonly string[]
@@ -153,6 +153,7 @@ const CODES: ReadonlySet<unknown> = new Set<ErrorCode>([
   'unavailable',
   'busy',
   'storage',
+  'full',
   'internal',
 ])
 const TEXT_CHARACTERS_MAX = 500

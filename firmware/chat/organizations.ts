@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
+import { createDiskSpace, readDiskUsage } from '../base/disk-space.ts'
 import { CofferError } from '../base/error.ts'
 import type { Log } from '../base/log.ts'
 import { type Random, systemRandom } from '../crypto/random.ts'
@@ -48,6 +49,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
   const { directory, pool, clock, log, record, keep, random = systemRandom } = options
   let open: { chat: Chat; generation: string; keeper: CommitKeeper; timer: NodeJS.Timeout } | undefined
   const incoming = createIncomingGeneration(directory)
+  const space = createDiskSpace(() => readDiskUsage(directory))
 
   const pathOf = (generation: string): string => {
     if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is not a generation')
@@ -153,6 +155,7 @@ export function createOrganizations(options: OrganizationsOptions): Organization
         pathOf(ask.generation)
         return incoming.begin(ask.generation)
       case 'write':
+        space.expectRoom('records', ask.bytes.length) // what a backup brings leaves the reserve, too
         return incoming.write(ask.name, ask.bytes)
       case 'received':
         return incoming.finish()

@@ -35,6 +35,12 @@ test('on a large disk the floors are sizes, not shares', () => {
   for (const writer of ORDER) assert.ok(floorBytes(writer, 1e13) <= 512 * MIB)
 })
 
+test('a file system without a size has room', () => {
+  const space = spaceOf({ totalBytes: 0, freeBytes: 0 })
+  for (const writer of ORDER) space.expectRoom(writer, 1e9)
+  assert.equal(space.state().level, 'ok')
+})
+
 test('free pages of a database are room, while the disk has some for its log', () => {
   const floor = floorBytes('files', TOTAL)
   const disk = { totalBytes: TOTAL, freeBytes: floor - 1 }

@@ -150,6 +150,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
     row: 'E93',
     method: 'POST',
     path: '/bots/:bot_id/api_key/regenerate',
+    usesReserve: true,
     who: 'human',
     audit: {},
     segments: botSegment,

@@ -153,6 +153,7 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     row: 'E101',
     method: 'POST',
     path: '/user_groups/:user_group_id/deactivate',
+    usesReserve: true,
     who: 'account',
     segments: groupPath,
     handle: ({ realm, me, path }) => {

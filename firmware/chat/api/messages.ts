@@ -144,6 +144,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
     row: 'E23',
     method: 'POST',
     path: '/messages/render',
+    usesReserve: true,
     who: 'account',
     parameters: {
       content: text().where((content) => [...content].length <= 10_000, 'must have at most 10000 characters'),

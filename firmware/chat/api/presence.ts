@@ -69,6 +69,7 @@ export const presenceDeclarations: readonly AnyDeclaration[] = [
     row: 'E79',
     method: 'POST',
     path: '/users/me/presence',
+    usesReserve: true,
     who: 'account',
     parameters: {
       status: oneOf('active', 'idle'),

@@ -53,6 +53,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     row: 'E103',
     method: 'PATCH',
     path: '/realm',
+    usesReserve: true,
     who: 'administrator',
     parameters: {
       ...realmParameters,
@@ -82,6 +83,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     row: 'E104',
     method: 'PATCH',
     path: '/realm/user_settings_defaults',
+    usesReserve: true,
     who: 'administrator',
     parameters: defaultParameters,
     handle: ({ realm, given }) => {
@@ -113,6 +115,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     row: 'E124',
     method: 'POST',
     path: '/realm/deactivate',
+    usesReserve: true,
     who: 'owner',
     audit: {},
     parameters: { deletion_delay_days: nullable(naturalNumber()) },

@@ -59,6 +59,7 @@ const change = (row: string, path: string): AnyDeclaration =>
     method: 'PATCH',
     path,
     who: 'account',
+    usesReserve: true,
     audit: { parameters: ['email', 'new_password'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
     handle: async ({ realm, passwords, me, given, sent, exchange: { address } }) => {

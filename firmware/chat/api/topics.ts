@@ -23,6 +23,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     row: 'E48',
     method: 'POST',
     path: '/streams/:stream_id/delete_topic',
+    usesReserve: true,
     who: 'account',
     segments: { stream_id: integer() },
     parameters: { topic_name: text() },

@@ -15,6 +15,7 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     row: 'E27',
     method: 'POST',
     path: '/typing',
+    usesReserve: true,
     who: 'account',
     parameters: {
       op: op(),
@@ -39,6 +40,7 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     row: 'E26',
     method: 'POST',
     path: '/messages/:message_id/typing',
+    usesReserve: true,
     who: 'account',
     segments: { message_id: integer() },
     parameters: { op: op() },
@@ -51,6 +53,7 @@ export const typingDeclarations: readonly AnyDeclaration[] = [
     row: 'E26',
     method: 'POST',
     path: '/message_edit_typing',
+    usesReserve: true,
     who: 'account',
     parameters: { message_id: integer(), op: op() },
     handle: ({ realm, me, given }) => {

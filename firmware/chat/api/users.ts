@@ -124,6 +124,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     row: 'E72',
     method: 'PATCH',
     path: '/users/:user_id',
+    usesReserve: true,
     who: 'administrator',
     audit: { facts: ['role'] },
     segments: userSegment,

@@ -47,6 +47,11 @@ export interface Declaration<S, Me, P extends Parameters = Parameters, Q extends
   readonly isMedia?: boolean
   /** The first part of a multipart body that is a file comes to the handler, of at most so many bytes. */
   readonly fileBytesMax?: number
+  /**
+   * It deletes, settles something or signs in: it may use the reserve of the disk, as every GET and DELETE may. Others are refused
+   * while there is no room.
+   */
+  readonly usesReserve?: boolean
   /** Every call is told of that changes an account, a role, a key or what is set of the organization. */
   readonly audit?: Audit
   readonly handle: (request: Request<S, Me, P, Q>) => Answer | undefined | Promise<Answer | undefined>

@@ -74,6 +74,7 @@ const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> =
   conflict: [409, 'BAD_REQUEST'],
   tooLarge: [413, 'BAD_REQUEST'],
   tooManyAttempts: [429, 'RATE_LIMIT_HIT'],
+  full: [400, 'BAD_REQUEST'], // published clients show the text of no 5xx, and ask ten times again
   busy: [429, 'RATE_LIMIT_HIT'], // of memory or derivations: what others ask for takes it all
   unavailable: [500, 'SERVER_NOT_READY'],
 }

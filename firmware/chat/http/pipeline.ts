@@ -75,6 +75,8 @@ export interface ApiOptions<S, Me> {
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
+  /** Throws `full` while there is no room for what users add: files, or everything else. */
+  expectRoom?: (what: 'files' | 'messages') => void
   /** Of the level in the header; null for the one of now. Throws for what is no level. */
   formOf?: (level: string | undefined) => OldForm<S, Me> | null
   rateLimits?: Partial<RateLimits>
@@ -153,6 +155,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       attempt.refused(error, session)
       throw error
     }
+    if (addsContent(declaration)) options.expectRoom?.(declaration.fileBytesMax === undefined ? 'messages' : 'files')
     const path = readSegments(declaration.segments ?? {}, match.params)
     const terms = { check, withinMs: session === null ? BODY_LIMITS.anonymousMs : Number.POSITIVE_INFINITY }
     const query = at === -1 ? '' : target.slice(at + 1)
@@ -226,6 +229,9 @@ const FORKING_CLIENTS: ReadonlySet<string> = new Set(['ZulipPython', 'irc_mirror
 class NoCredentials extends Error {}
 
 type Resource<S, Me> = Map<string, Declaration<S, Me>>
+
+export const addsContent = <S, Me>({ method, usesReserve = false }: Declaration<S, Me>): boolean =>
+  method !== 'GET' && method !== 'DELETE' && !usesReserve
 
 function readSegments(segments: Parameters, params: Readonly<Record<string, string>>): Record<string, unknown> {
   try {

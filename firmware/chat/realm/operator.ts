@@ -13,6 +13,7 @@ import type { Passwords } from './passwords.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { Operator, User } from './records.ts'
 import { ROLES } from './roles.ts'
+import { uploadQuotaMib } from './room.ts'
 import { organizationOf } from './state.ts'
 import type { Turn } from './turn.ts'
 
@@ -49,7 +50,7 @@ export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): 
     const operator = { ...before, ...others, ...(jwt !== undefined && { jwt: jwt && sealed(realm, jwt) }) }
     turn.put('organization', { ...organization, url, operator })
     if (url !== organization.url) turn.afterwards(() => dropAllQueues(realm))
-    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, operator.uploadQuotaMib)
+    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, uploadQuotaMib(realm))
     if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
       announceAccess(realm, turn, operator.ownerFullContentAccess)
     if (jwt || (jwt === null && before.jwt)) announceTokens(realm, turn, jwt !== null)
@@ -65,8 +66,8 @@ function dropAllQueues({ state, events }: Realm): void {
 }
 
 /** Contract V23. */
-function publishQuota(turn: Turn, uploadQuotaMib: number | null): void {
-  const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: uploadQuotaMib } }
+function publishQuota(turn: Turn, mebibytes: number): void {
+  const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: mebibytes } }
   turn.publish({ type: 'realm', to: 'everyone', make: () => body })
 }
 

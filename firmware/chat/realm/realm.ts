@@ -1,6 +1,7 @@
 /** The organisation: what is true of it in memory, what is on disk, and the one way to change both. */
 
 import type { Clock } from '../../base/clock.ts'
+import type { DiskSpace } from '../../base/disk-space.ts'
 import type { Random } from '../../crypto/random.ts'
 import type { EventHub } from '../events/hub.ts'
 import type { ChatStore } from '../store/store.ts'
@@ -11,6 +12,8 @@ export interface Realm {
   readonly state: State
   /** Messages, topics, flags: written within `change` only. */
   readonly store: ChatStore
+  /** Of the disk that it lies on. */
+  readonly space: DiskSpace
   readonly events: EventHub
   readonly clock: Clock
   readonly random: Random
@@ -24,6 +27,7 @@ export interface Realm {
 
 export interface RealmOptions {
   store: ChatStore
+  space: DiskSpace
   events: EventHub
   clock: Clock
   random: Random

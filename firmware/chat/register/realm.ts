@@ -17,6 +17,7 @@ import { pictureFields, REALM_PICTURES } from '../realm/pictures.ts'
 import { DEFAULT_ACCOUNTS } from '../realm/profile/external-accounts.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Organization, User } from '../realm/records.ts'
+import { uploadQuotaMib } from '../realm/room.ts'
 import { realmSetting } from '../realm/settings/read.ts'
 import { REALM_SETTINGS, type RealmSettingName } from '../realm/settings/realm.ts'
 import { organizationOf } from '../realm/state.ts'
@@ -31,6 +32,7 @@ export const realm: OpenBlock = ({ realm, host, generation }) => {
     ...prefixed(settings(organization)),
     ...prefixed(realmGroupValues(realm)),
     ...prefixed(readOnly(organization, urlOf(organization, host))),
+    realm_upload_quota_mib: uploadQuotaMib(realm),
     ...policies(realm),
     ...SERVER,
     server_generation: generation,
@@ -71,7 +73,6 @@ const readOnly = (organization: Organization, url: string) => ({
   presence_disabled: false,
   push_notifications_enabled: false,
   push_notifications_enabled_end_timestamp: null,
-  upload_quota_mib: organization.operator.uploadQuotaMib,
   url,
   uri: url,
 })

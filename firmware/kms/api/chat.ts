@@ -76,7 +76,7 @@ const common = {
     .min(0)
     .max(QUOTA_MIB_MAX)
     .nullable()
-    .meta({ description: 'Of all uploads together; null: no quota.' }),
+    .meta({ description: 'Of all uploads together; null: a quarter of the disk.' }),
   outgoingHosts: z
     .array(outgoingHost)
     .max(OUTGOING_HOSTS_MAX)

@@ -1,3 +1,4 @@
+// @test long 30
 /** A disk that administrators of namespaces fill, and one that another program fills: what is refused, and what goes on. */
 
 import assert from 'node:assert/strict'

@@ -7,6 +7,7 @@ import { badRequest, forbidden } from '../../error.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import { type ExportedArchive, type ExportType, REALM_ID, type RealmExport, type User } from '../records.ts'
 import { atLeast, ROLES } from '../roles.ts'
+import { expectExportQuota, expectRoomForFiles } from '../room.ts'
 import { startRounds } from '../rounds.ts'
 import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
@@ -125,10 +126,12 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
     const actor = state.user.get(wanted.actorId)!
     const { name: organization, url } = organizationOf(state)
     const about = { organization, url, type: wanted.type, time: wanted.time }
-    const writer = createChunkWriter(realm.store.files, id, () => {
+    const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       if (!isOpen()) throw new CofferError('unavailable', 'The chat is closed')
       if (!mayExport(state.user.get(wanted.actorId)!, wanted.type))
         throw new CofferError('forbidden', 'The account that has asked for it may not have it any more')
+      expectExportQuota(realm, bytes)
+      expectRoomForFiles(realm, 0)
     })
     let unyielded = 0
     for await (const piece of archiveOf(exportedFiles(realm, wanted, actor), about, key)) {

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
 import { nowOf, type Realm } from '../realm.ts'
+import { hasRoomForMessages } from '../room.ts'
 import { type Rounds, startRounds } from '../rounds.ts'
 import { isDeactivated } from '../users.ts'
 import { deliverReminder } from './reminders.ts'
@@ -28,7 +29,7 @@ async function deliverDue(realm: Realm, isOpen: () => boolean): Promise<void> {
   if (state.organization.size === 0) return
   const failures: unknown[] = []
   for (const { deliver } of dueNow(realm)) {
-    if (!isOpen() || isDeactivated(realm)) break
+    if (!isOpen() || isDeactivated(realm) || !hasRoomForMessages(realm)) break // none is lost: each stays due
     try {
       deliver()
     } catch (error) {

@@ -2,11 +2,12 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { badRequest, ChatError } from '../../error.ts'
+import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { imageHeader } from '../images.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import { REALM_ID, type User } from '../records.ts'
-import { organizationOf } from '../state.ts'
+import { expectRoomForFiles, expectUploadQuota } from '../room.ts'
 import type { Turn } from '../turn.ts'
 import { attachmentView, publishAttachment } from './claims.ts'
 import { newPathId, shownName } from './path.ts'
@@ -14,6 +15,9 @@ import { createChunkWriter } from './writer.ts'
 
 const MIB = 1024 * 1024
 export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
+
+/** Of one write: see writer.ts. */
+const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 
 /** At once: each holds a MiB while it arrives. */
 const UPLOADS_MAX = 32
@@ -27,7 +31,7 @@ export interface ArrivingFile {
   check: () => void
 }
 
-/** Throws `REALM_UPLOAD_QUOTA`, `RATE_LIMIT_HIT`, and what `content` and `check` throw; nothing is left of it then. */
+/** Throws `REALM_UPLOAD_QUOTA`, `full`, `RATE_LIMIT_HIT`, and what `content` and `check` throw; nothing is left of it then. */
 export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile): Promise<UploadRow> {
   const end = begin(realm, me.id)
   try {
@@ -42,7 +46,8 @@ async function receive(realm: Realm, me: User, { name, content, check }: Arrivin
   try {
     const writer = createChunkWriter(realm.store.files, id, (bytes) => {
       check()
-      expectRoom(realm, bytes)
+      expectUploadQuota(realm, bytes)
+      expectRoomForFiles(realm, WRITTEN_BYTES)
     })
     for await (const piece of content) writer.add(piece)
     const { bytes, head } = writer.end()
@@ -71,12 +76,6 @@ function begin(realm: Realm, userId: number): () => void {
   }
 }
 
-function expectRoom({ state, store }: Realm, bytes: number): void {
-  const { uploadQuotaMib } = organizationOf(state).operator
-  if (uploadQuotaMib !== null && store.uploads.totalBytes() + bytes > uploadQuotaMib * MIB)
-    throw new ChatError('REALM_UPLOAD_QUOTA', 'Upload would exceed your organization\u2019s upload quota.')
-}
-
 function finish(
   realm: Realm,
   me: User,
@@ -84,7 +83,7 @@ function finish(
 ): UploadRow {
   const picture = imageHeader(head)
   return realm.change((turn) => {
-    expectRoom(realm, bytes)
+    expectUploadQuota(realm, bytes)
     const upload: UploadRow = {
       id,
       path: newPathId(REALM_ID, name, realm.random),
