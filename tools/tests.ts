@@ -1,119 +1,233 @@
 /**
- * Runs files of tests, so many at a time, in the order in which they are given: the longest first, or the others have ended
- * long before them. Says at the end which took longest, how busy the processors were, and for how long no file was left to
- * begin: where they idle, one more file at a time costs nothing. With `--left-out`, LIST gets the files in which a test was
- * skipped, a line each, for a computer with more programs to run them. What failed is told once more at the very end, in a few
- * lines. A file that does not end is killed after a while, with the names of the tests that it was at: Node's own limits of time
- * end tests, and not what hangs outside of them.
+ * Runs the tests: `npm test -- --help`. What a file is, its first line says: tools/tests/marks.ts. Files run in groups, one after
+ * another whatever failed before, each within its bound of time (tools/bounded.ts). At the end: what was skipped and why, what
+ * failed, and the sums.
  */
 
-import { writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
-import { delimiter, dirname, join, relative, resolve } from 'node:path'
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { constants, tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { childrenOf, commandLineOf } from '../test/support/proc.ts'
+import type { Job, Result } from './tests/group.ts'
+import { heaviestFirst, KINDS, readMark, share, type TestFile, testFiles, testNames } from './tests/marks.ts'
+import { summary } from './tests/summary.ts'
 
-const USAGE = 'usage: node tools/tests.ts [--left-out=LIST] CONCURRENCY FILE...'
+const HELP = `usage: npm test -- [OPTION]... [FILE|FOLDER]...
+
+Without an option: the short tests, those of the parts of an image, and one life of a device.
+With a file, that file; with a folder, its tests of the kinds that are asked for.
+
+  --short --long --device  tests of these kinds
+  --share N/M              of the long and the device tests, the Nth of M shares of about the same weight
+  --slow                   tests that have a slow form, in that form: hours
+  --skipped LIST           writes the files in which a test was skipped to LIST
+  --also LIST              also runs the files in LIST
+  --inspect FILE           runs one file, which waits for a debugger before its first line
+  --names [FOLDER]         runs nothing, and prints the names of the tests
+`
 const ROOT = join(import.meta.dirname, '..')
-const SHOWN = 15
-const TOLD_CHARACTERS = 1000
-const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
+const VERBOSE_MAX = 3 // files, of which each test has its line
+const FUZZ_SECONDS = '600' // of each fuzzer, in its slow form
 
-const { values, positionals } = parseArgs({ options: { 'left-out': { type: 'string' } }, allowPositionals: true })
-const [concurrency, ...files] = positionals
-if (!(Number(concurrency) > 0) || files.length === 0) {
-  console.error(USAGE)
-  process.exit(2)
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+let isInterrupted = false
+
+interface Group {
+  files: TestFile[]
+  concurrency: number
+  minutes: number
+  environment?: Record<string, string>
 }
 
-// Programs that tests start by the name `node` run on the pinned one.
-process.env.PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
-// Of a file of tests, most of the time goes into reading the same modules once more.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'dist/test-compiled')
+type Options = ReturnType<typeof parse>['values']
 
-const startedMs = performance.now()
-const startedBusyMs = processorMs()
-let lastBeganMs = startedMs
-const took = new Map<string, number>()
-const leftOut: string[] = []
-const failures: string[] = []
-/** Of files under way: names of tests that have begun and not ended. */
-const underWay = new Map<string, { tests: Set<string>; limit: NodeJS.Timeout }>()
-run({ files: files.map((file) => resolve(file)), concurrency: Number(concurrency) })
-  .on('test:dequeue', ({ name, file }) => {
-    if (name === file) begin(file)
-    else if (file !== undefined) underWay.get(file)?.tests.add(name)
+const parse = () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      short: { type: 'boolean', default: false },
+      long: { type: 'boolean', default: false },
+      device: { type: 'boolean', default: false },
+      slow: { type: 'boolean', default: false },
+      share: { type: 'string' },
+      skipped: { type: 'string' },
+      also: { type: 'string' },
+      inspect: { type: 'boolean', default: false },
+      names: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
   })
-  .on('test:complete', ({ name, file }) => {
-    if (name === file) finish(file)
-    else if (file !== undefined) underWay.get(file)?.tests.delete(name)
-  })
-  .on('test:fail', ({ name, file = '', details }) => {
-    const failure = details.error as Failure
-    if (failure.failureType === 'subtestsFailed') return // they are told
-    const names = name === file ? [] : [name] // a file fails by itself when it cannot be loaded
-    failures.push([relative(ROOT, file), ...names, told(failure)].join(': '))
-  })
-  .on('test:summary', ({ file, duration_ms, success, counts }) => {
-    if (!success) process.exitCode = 1
-    if (file === undefined) return // of all together
-    took.set(relative(ROOT, file), duration_ms)
-    if (counts.skipped > 0) leftOut.push(relative(ROOT, file))
-  })
-  .compose(new spec())
-  .on('end', report)
-  .pipe(process.stdout)
 
-function report(): void {
-  const list = values['left-out']
-  if (list !== undefined) writeFileSync(list, `${leftOut.sort().join('\n')}\n`)
-  const seconds = (ms: number) => (ms / 1000).toFixed(1).padStart(7)
-  const longest = [...took].sort(([, a], [, b]) => b - a).slice(0, SHOWN)
-  const endedMs = performance.now()
-  const busy = (processorMs() - startedBusyMs) / (endedMs - startedMs) / cpus().length
-  const lines = [
-    `${took.size} files; the processors were busy for ${Math.round(busy * 100)} % of ${seconds(endedMs - startedMs).trim()} s, ` +
-      `the last ${seconds(endedMs - lastBeganMs).trim()} s of them with what had begun. The longest:`,
-    ...longest.map(([file, ms]) => `${seconds(ms)} s  ${file}`),
-    ...failures.slice(0, SHOWN).map((failure) => `failed: ${failure}`),
+async function main(): Promise<number> {
+  const { values, positionals } = parse()
+  if (values.help) return print(HELP)
+  if (values.names) return printNames(positionals)
+  if (values.inspect) return inspectFile(positionals)
+  const { files, leftOut } = select(values, positionals)
+  const groups = values.slow ? slowGroups(files) : groupsOf(files)
+  const status = await runAll(groups, values.skipped)
+  if (leftOut.length > 0) printLeftOut(values, positionals, leftOut)
+  return status
+}
+
+function select(options: Options, places: readonly string[]): { files: TestFile[]; leftOut: TestFile[] } {
+  const named = places.map((place) =>
+    existsSync(place) ? relative(ROOT, resolve(place)) : fail(`There is no ${place}`),
+  )
+  const known = testFiles(ROOT)
+  const others = named.filter((path) => !isIn(known, path) && statSync(join(ROOT, path)).isFile())
+  const isPlain = !KINDS.some((kind) => options[kind])
+  const isAsked = (file: TestFile) =>
+    options.slow ? file.hasSlowForm : options[file.kind] || (isPlain && file.kind === 'short')
+  const isBelow = ({ path }: TestFile) =>
+    named.length === 0 || named.some((place) => place === '' || path === place || path.startsWith(`${place}/`))
+  // A file stands for itself, whatever its kind, unless kinds are asked for.
+  const chosen = [...known, ...others.map((path) => readMark(ROOT, path))].filter(
+    (file) => (isPlain && named.includes(file.path)) || (isAsked(file) && isBelow(file)),
+  )
+  const [number = 0, count = 0] = (/^(\d+)\/(\d+)$/.exec(options.share ?? '1/1') ?? []).slice(1).map(Number)
+  if (number < 1 || number > count) fail(`--share ${options.share} must be N/M, with N from 1 to M`)
+  const { mine, leftOut } = share(chosen, number, count)
+  const also = options.also === undefined ? [] : linesOf(options.also).map((path) => readMark(ROOT, path))
+  const files = [...mine, ...also.filter(({ path }) => !isIn(mine, path))].sort(heaviestFirst)
+  if (files.length === 0) fail('There is no such test. "npm test -- --help" lists the options.')
+  return { files, leftOut: leftOut.filter(({ path }) => !isIn(also, path)) }
+}
+
+const isIn = (files: readonly TestFile[], path: string): boolean => files.some((file) => file.path === path)
+const linesOf = (path: string): string[] => readFileSync(path, 'utf8').split('\n').filter(Boolean)
+
+/** Each test of a device keeps about one core busy. The quick one prints times: nothing runs beside it. */
+function groupsOf(files: readonly TestFile[]): Group[] {
+  const isDevice = ({ kind }: TestFile) => kind === 'device' || kind === 'slow'
+  const isImage = (file: TestFile) => !isDevice(file) && file.path.startsWith('test/image/')
+  return [
+    // Two files more at a time than the smallest computer has cores: those that kill, time out or ask another program mostly wait.
+    { files: files.filter((file) => !isDevice(file) && !isImage(file)), concurrency: 4, minutes: 60 },
+    { files: files.filter(isImage).sort(byPath), concurrency: 1, minutes: 30 },
+    { files: files.filter(isDevice), concurrency: 2, minutes: 120 },
   ]
-  console.log(lines.join('\n'))
 }
 
-interface Failure {
-  message?: string
-  cause?: Failure
-  failureType?: string
+const byPath = (a: TestFile, b: TestFile): number => (a.path < b.path ? -1 : 1)
+
+/** Three devices in a cluster are alone on the computer. */
+function slowGroups(files: readonly TestFile[]): Group[] {
+  const environment = { COFFER_SLOW: '1', COFFER_FUZZ_SECONDS: FUZZ_SECONDS }
+  const isImage = ({ path }: TestFile) => path.startsWith('test/image/')
+  return [
+    { files: files.filter((file) => !isImage(file)), concurrency: 2, minutes: 240, environment },
+    { files: files.filter(isImage), concurrency: 1, minutes: 90, environment },
+  ]
 }
 
-/** What it says, once, and what those say that caused it: they come from another process, as plain objects in part. */
-function told(failure: Failure): string {
-  const said = new Set<string>()
-  for (let at: Failure | undefined = failure; typeof at?.message === 'string'; at = at.cause)
-    said.add(at.message.slice(0, TOLD_CHARACTERS))
-  return [...said].join('; because: ')
+async function runAll(groups: readonly Group[], skippedList: string | undefined): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'coffer-tests-'))
+  const total = groups.reduce((sum, { files }) => sum + files.length, 0)
+  const results: Result[] = []
+  let status = 0
+  try {
+    for (const group of groups.filter(({ files }) => files.length > 0)) {
+      const { files, ended } = await runGroup(group, directory, results.length, total)
+      results.push(...files)
+      status ||= ended
+      for (const { path } of group.files)
+        if (!files.some(({ file }) => file === path)) console.log(`failed: ${path}: it has not ended`)
+      if (isInterrupted) break
+    }
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+  if (skippedList !== undefined) {
+    const paths = results.filter(({ skipped }) => skipped.length > 0).map(({ file }) => file)
+    writeFileSync(
+      skippedList,
+      paths
+        .sort()
+        .map((path) => `${path}\n`)
+        .join(''),
+    )
+  }
+  console.log(summary(results).join('\n'))
+  return status || (results.length < total ? 1 : 0)
 }
 
-function begin(file: string): void {
-  lastBeganMs = performance.now()
-  underWay.set(file, { tests: new Set(), limit: setTimeout(kill, FILE_MINUTES * 60_000, file) })
+async function runGroup(
+  { files, concurrency, minutes, environment }: Group,
+  directory: string,
+  before: number,
+  total: number,
+): Promise<{ files: Result[]; ended: number }> {
+  const [job, results] = [join(directory, 'job'), join(directory, 'results')]
+  writeFileSync(
+    job,
+    JSON.stringify({
+      files: files.map(({ path }) => path),
+      concurrency,
+      before,
+      total,
+      isVerbose: total <= VERBOSE_MAX,
+    } satisfies Job),
+  )
+  writeFileSync(results, '')
+  const program = (name: string) => join(import.meta.dirname, name)
+  const line = [program('bounded.ts'), String(minutes), process.execPath, program('tests/group.ts'), job, results]
+  const child = spawn(process.execPath, line, { stdio: 'inherit', env: { ...process.env, ...environment } })
+  const interrupt = (signal: NodeJS.Signals) => {
+    isInterrupted = true
+    if (signal !== 'SIGINT') child.kill(signal) // SIGINT of a terminal comes to both
+  }
+  for (const signal of INTERRUPTIONS) process.on(signal, interrupt)
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null]
+  for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
+  return { files: linesOf(results).map((text) => JSON.parse(text)), ended: code ?? 128 + constants.signals[signal!] }
 }
 
-function finish(file: string): void {
-  clearTimeout(underWay.get(file)?.limit)
-  underWay.delete(file)
+function printLeftOut({ share, long, device }: Options, places: string[], leftOut: readonly TestFile[]): void {
+  const [number, count] = share!.split('/').map(Number) as [number, number]
+  const what = [long && '--long', device && '--device', ...places].filter(Boolean).join(' ')
+  console.log(`Left out, as this was share ${share}: ${leftOut.length} files. These commands run them:`)
+  for (let other = 1; other <= count; other++)
+    if (other !== number) console.log(`    npm test -- ${what} --share ${other}/${count}`)
+  for (const { path, kind } of leftOut) console.log(`  ${kind.padEnd(6)} ${path}`)
 }
 
-function kill(file: string): void {
-  const at = [...underWay.get(file)!.tests].join(', ') || 'none that it has told of'
-  console.error(`${relative(ROOT, file)} has not ended within ${FILE_MINUTES} minutes. It is killed, and was at: ${at}`)
-  for (const pid of childrenOf(process.pid))
-    if (commandLineOf(pid).split('\0').includes(file)) process.kill(pid, 'SIGKILL')
+function printNames(places: readonly string[]): number {
+  const top = places[0] ?? ROOT
+  const lines = testFiles(top).flatMap(({ path }) =>
+    testNames(readFileSync(join(top, path), 'utf8')).map((name) => `${path}: ${name.replaceAll('\n', '\\n')}\n`),
+  )
+  return print(lines.sort().join(''))
 }
 
-/** Time that all processors have worked, whoever for: what was killed leaves no account of its own. */
-function processorMs(): number {
-  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
+async function inspectFile(places: readonly string[]): Promise<number> {
+  const [file, ...more] = places
+  if (file === undefined || more.length > 0) return fail('--inspect takes one file')
+  const child = spawn(process.execPath, ['--inspect-brk', file], { stdio: 'inherit' })
+  process.on('SIGINT', () => {})
+  const [code] = (await once(child, 'exit')) as [number | null]
+  return code ?? 1
+}
+
+function print(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+class UsageError extends Error {}
+
+function fail(message: string): never {
+  throw new UsageError(message)
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const isUsage = error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
+  if (!isUsage) throw error
+  console.error((error as Error).message)
+  process.exitCode = 2
 }

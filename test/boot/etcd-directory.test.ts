@@ -16,6 +16,7 @@ import { type TestContext, test } from 'node:test'
 import { createRunner, dataIn, eraseIn, hasDataIn, type Users } from '../../boot/etcd/runner.ts'
 import { checkPermissions } from '../../boot/host/permissions.ts'
 import { makeDataDirectory } from '../support/process.ts'
+import { MEMORY_DIRECTORY } from '../support/tools.ts'
 
 const FIRMWARE = 60_700
 const CHAT = 60_701
@@ -36,7 +37,7 @@ function openPlace(t: TestContext, users: Users = { etcdId: ETCD, firmwareId: FI
   writeFileSync(join(data, 'store', 'store.db'), 'sealed', { mode: 0o600 })
   const directory = join(data, 'etcd')
   const runner = { program: '/usr/bin/etcd', launcher: [], directory, listenUrl: (url: string) => url }
-  const { makeDirectory } = createRunner({ ...runner, users, secretDirectory: '/dev/shm' })
+  const { makeDirectory } = createRunner({ ...runner, users, secretDirectory: MEMORY_DIRECTORY })
   return { data, directory, make: makeDirectory }
 }
 

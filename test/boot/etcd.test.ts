@@ -11,7 +11,7 @@ import type { EtcdStart } from '../../firmware/cluster/etcd/service.ts'
 import { type ClusterCa, createClusterCa } from '../support/cluster-ca.ts'
 import { createTestEtcd, makeCommonDirectory, type TestEtcd } from '../support/etcd-service.ts'
 import { commandLineOf } from '../support/proc.ts'
-import { fileNeeds } from '../support/tools.ts'
+import { fileNeeds, MEMORY_DIRECTORY } from '../support/tools.ts'
 
 await fileNeeds('etcd', 'openssl')
 
@@ -224,7 +224,7 @@ test('a joiner with the certificate of another authority does not come in', asyn
 test('nothing secret is in its arguments, its environment, its log or a file with a name', async (t) => {
   const ca = createClusterCa(t)
   const [{ etcd, peer, address }] = makeMembers(t, ca, 'a') as [Member]
-  const inMemory = () => readdirSync('/dev/shm').filter((name) => name.startsWith('.'))
+  const inMemory = () => readdirSync(MEMORY_DIRECTORY).filter((name) => name.startsWith('.'))
   const before = inMemory()
   const { certificate, key } = ca.issue(address, LOOPBACK)
   const words = Buffer.from(key)

@@ -2,7 +2,7 @@
 /**
  * Three devices on a network of their own become one cluster. One loses its power while keys are being made, and comes back with what
  * the others have; one is updated while the others serve; one is removed, and one is reset, and both join again. Three emulated machines
- * want two cores for minutes: `make test-slow` runs it, nothing beside it.
+ * want two cores for minutes: `npm test -- --slow` runs it, nothing beside it.
  */
 
 import assert from 'node:assert/strict'

@@ -14,6 +14,7 @@ import { createRunner, dataIn, socketIn } from '../../boot/etcd/runner.ts'
 import type { ToFirmware } from '../../firmware/channel/protocol.ts'
 import { createEtcdService, type EtcdService } from '../../firmware/cluster/etcd/service.ts'
 import { pauseProcess } from './proc.ts'
+import { MEMORY_DIRECTORY } from './tools.ts'
 
 const PATIENCE = { restartMs: 100, restartMsMax: 400, steadyMs: 60_000, stopMsMax: 5000 }
 
@@ -73,7 +74,7 @@ export function createTestEtcd(t: TestContext, options: TestEtcdOptions = {}): T
       directory,
       listenUrl: (peerUrl) => ownSocket(options.listenUrl?.(peerUrl) ?? peerUrl),
       users: { etcdId: null, firmwareId: null },
-      secretDirectory: '/dev/shm',
+      secretDirectory: MEMORY_DIRECTORY,
     }),
     lock: null,
     // As over the channel: later, and bytes as copies.

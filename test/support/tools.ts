@@ -2,7 +2,8 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, constants, existsSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -14,6 +15,9 @@ export const PYTHON = join(root, '.venv/bin/python')
 
 /** Where the published JavaScript client is installed, which `.ci/run` does. */
 export const ZULIP_JS = join(root, '.zulip-js')
+
+/** In memory where there is such a disk that this user may write. */
+export const MEMORY_DIRECTORY = isWritable('/dev/shm') ? '/dev/shm' : tmpdir()
 
 /** Debian's package of each program. */
 const PACKAGES = {
@@ -83,6 +87,15 @@ export function needs(...tools: Tool[]): { skip: string | false } {
 }
 
 const opensTerminal = (tool: Tool): boolean => ON_TERMINALS.includes(tool)
+
+function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** pts(4): the open fails where /dev/pts is not mounted, even if the file is there. */
 function hasTerminals(): boolean {

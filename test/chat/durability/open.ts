@@ -1,13 +1,13 @@
 /** Opens a chat over files that may be damaged, again and again. */
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
 import type { Log } from '../../../firmware/base/log.ts'
 import { type Chat, createChat } from '../../../firmware/chat/chat.ts'
+import { MEMORY_DIRECTORY } from '../../support/tools.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 
 /** What it logs goes to `logged`. Throws as createChat does. */
@@ -28,9 +28,9 @@ export function openUnlessRefused(directory: string, logged: string[]): Chat | n
   }
 }
 
-/** In memory where there is such a disk. */
+/** In memory where there is such a disk that this user may write. */
 export function scratchDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'coffer-chat-'))
+  const directory = mkdtempSync(join(MEMORY_DIRECTORY, 'coffer-chat-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }

@@ -39,7 +39,7 @@ test('says which differences it would have found', () => {
 })
 
 test('leaks made on purpose are found with few samples', () => {
-  // those of 30 and 100 ns take more samples than this, and a quiet machine: make ct
+  // those of 30 and 100 ns take more samples than this, and a quiet machine: npm run ct
   const leaky = subjects(engine).filter(({ name, leaks }) => leaks && !name.includes('ns more'))
   assert.equal(leaky.length, 4)
   for (const { name, measure } of leaky) assert.ok(compareClasses(measure, 1000).t > T_LIMIT, name)

@@ -4,7 +4,7 @@
  * when a process of the device ended, its memory grew, there was an election, a signature was refused, or a change for any reason but
  * that it takes too long.
  *
- * Root starts it in a network of its own: `make soak-cluster`.
+ * Root starts it in a network of its own: `sudo npm run soak:cluster`, with COFFER_SOAK_MINUTES, COFFER_SOAK_MEMORY in megabytes and COFFER_SOAK_KEYS.
  */
 
 import assert from 'node:assert/strict'
@@ -31,9 +31,10 @@ import { MARK, type Sample } from './sample.ts'
 
 const MINUTE_MS = 60_000
 const JOIN_MS_MAX = 40 * MINUTE_MS
-const [minutes, memoryMegabytes, keys] = ['MINUTES', 'MEMORY', 'KEYS'].map((name) =>
-  Number(process.env[`COFFER_SOAK_${name}`]),
-) as [number, number, number]
+const setting = (name: string, usual: number): number => Number(process.env[`COFFER_SOAK_${name}`] ?? usual)
+const minutes = setting('MINUTES', 60)
+const memoryMegabytes = setting('MEMORY', 1024)
+const keys = setting('KEYS', 100_000)
 
 const ADDRESS = '192.168.1.1' // of the device
 const OTHERS = ['192.168.1.2', '192.168.1.3'] // on this computer
@@ -98,7 +99,7 @@ const readSamples = (output: string): Sample[] =>
 function makeNetwork(): void {
   const ip = (...parameters: string[]): string => execFileSync('ip', parameters, { encoding: 'utf8' })
   const links = ip('-oneline', 'link').trim().split('\n').length
-  assert.equal(links, 1, 'This is for a network of its own: make soak-cluster')
+  assert.equal(links, 1, 'This is for a network of its own: npm run soak:cluster')
   ip('link', 'set', 'lo', 'up')
   ip('tuntap', 'add', 'dev', TAP, 'mode', 'tap')
   for (const address of OTHERS) ip('address', 'add', `${address}/24`, 'dev', TAP)

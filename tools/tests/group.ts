@@ -1,0 +1,201 @@
+/**
+ * Runs files of tests, so many at a time, in the order in which they are given. Prints a line as each file ends, and beneath it what
+ * failed; at the end which files took longest, how busy the processors were, and for how long no file was left to begin. A file
+ * that does not end is killed after a while, with the names of the tests that it was at: Node's own limits of time end tests, and
+ * not what hangs outside of them.
+ *
+ * Usage: node tools/tests/group.ts JOB RESULTS. A line of RESULTS is written as each file ends, so that it is there whatever
+ * becomes of this process.
+ */
+
+import { appendFileSync, readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { delimiter, dirname, join, relative, resolve } from 'node:path'
+import { type EventData, run } from 'node:test'
+import { inspect } from 'node:util'
+import { childrenOf, commandLineOf } from '../../test/support/proc.ts'
+
+export interface Job {
+  files: string[]
+  concurrency: number
+  /** Files of this run in earlier groups, and in all of them. */
+  before: number
+  total: number
+  /** Each test has a line. */
+  isVerbose: boolean
+}
+
+export interface Result {
+  file: string
+  ms: number
+  passed: number
+  failed: number
+  skipped: { name: string; reason: string }[]
+  /** Names of tests that failed with what they say, in a line or a few. */
+  failures: string[]
+}
+
+const ROOT = join(import.meta.dirname, '../..')
+const SHOWN = 15
+const TOLD_CHARACTERS = 1000
+const DETAIL_CHARACTERS = 8000
+const OUTPUT_CHARACTERS = 16_000
+const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
+
+interface UnderWay extends Result {
+  startedMs: number
+  /** Names of tests that have begun and not ended. */
+  tests: Set<string>
+  limit: NodeJS.Timeout
+  details: string[]
+}
+
+const [jobFile, resultsFile] = process.argv.slice(2) as [string, string]
+const { files, concurrency, before, total, isVerbose }: Job = JSON.parse(readFileSync(jobFile, 'utf8'))
+
+// Programs that tests start by the name `node` run on the pinned one.
+process.env.PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
+// Most of the time of a test file goes into compiling the same modules once more.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'dist/test-compiled')
+
+const startedMs = performance.now()
+const startedBusyMs = processorMs()
+let lastBeganMs = startedMs
+let done = before
+const took: { file: string; ms: number }[] = []
+const underWay = new Map<string, UnderWay>()
+/** What files print, which Node hands over in the order of the files. */
+const outputs = new Map<string, string>()
+
+run({ files: files.map((file) => resolve(ROOT, file)), concurrency })
+  .on('test:dequeue', ({ name, file }) => {
+    if (file !== undefined && name === file) begin(file)
+    else if (file !== undefined) underWay.get(file)?.tests.add(name)
+  })
+  .on('test:complete', (event) => {
+    const at = event.file === undefined ? undefined : underWay.get(event.file)
+    if (at === undefined) return
+    at.tests.delete(event.name)
+    count(at, event)
+    if (isVerbose && event.name !== event.file) printTest(event)
+    if (event.name === event.file) finish(at)
+  })
+  .on('test:stdout', ({ file, message }) => note(file, message))
+  .on('test:stderr', ({ file, message }) => note(file, message))
+  .on('test:diagnostic', ({ file, message }) => note(file, `${message}\n`))
+  .on('test:summary', ({ file, success }) => {
+    if (!success) process.exitCode = 1
+    if (file !== undefined) printOutput(file)
+  })
+  .on('end', report)
+  .resume()
+
+function begin(file: string): void {
+  lastBeganMs = performance.now()
+  underWay.set(file, {
+    file: relative(ROOT, file),
+    startedMs: performance.now(),
+    ms: 0,
+    passed: 0,
+    failed: 0,
+    skipped: [],
+    failures: [],
+    details: [],
+    tests: new Set(),
+    limit: setTimeout(kill, FILE_MINUTES * 60_000, file),
+  })
+}
+
+function count(at: UnderWay, { name, file, details, skip, todo }: EventData.TestComplete): void {
+  const isFile = name === file
+  const error = details.error as Failure | undefined
+  const isWhole = isFile || details.type === 'suite'
+  if (error !== undefined && todo === undefined) {
+    if (error.failureType === 'subtestsFailed') {
+      if (!isWhole) at.failed++
+      return // they are told
+    }
+    at.failed++
+    const label = isFile ? 'the file itself' : name // it cannot be loaded, or ends with a code
+    at.failures.push(`${label}: ${told(error)}`)
+    at.details.push(`✖ ${label}`, indent(inspect(error.cause ?? error).slice(0, DETAIL_CHARACTERS)))
+  } else if (isWhole) return
+  else if (skip !== undefined) at.skipped.push({ name, reason: typeof skip === 'string' ? skip : '' })
+  else at.passed++
+}
+
+function printTest({ name, nesting, details, skip }: EventData.TestComplete): void {
+  const sign = skip !== undefined ? '﹣' : details.passed ? '✔' : '✖'
+  const reason = typeof skip === 'string' ? ` # ${skip}` : ''
+  console.log(`${'  '.repeat(nesting)}${sign} ${name} (${seconds(details.duration_ms)} s)${reason}`)
+}
+
+function finish(at: UnderWay): void {
+  clearTimeout(at.limit)
+  at.ms = performance.now() - at.startedMs
+  for (const [file, other] of underWay) if (other === at) underWay.delete(file)
+  took.push(at)
+  done++
+  const { file, ms, passed, failed, skipped, failures } = at
+  appendFileSync(resultsFile, `${JSON.stringify({ file, ms, passed, failed, skipped, failures })}\n`)
+  const counts = [
+    `${passed} passed`,
+    failed > 0 && `${failed} failed`,
+    skipped.length > 0 && `${skipped.length} skipped`,
+  ]
+  const width = String(total).length
+  const number = `${String(done).padStart(width)} of ${total}`
+  console.log(`${number} ${failed > 0 ? '✖' : '✔'} ${file}: ${counts.filter(Boolean).join(', ')} in ${seconds(ms)} s`)
+  if (at.details.length > 0) console.log(indent(at.details.join('\n')))
+}
+
+function note(file: string | undefined, text: string): void {
+  if (file !== undefined) outputs.set(file, ((outputs.get(file) ?? '') + text).slice(-OUTPUT_CHARACTERS))
+}
+
+function printOutput(file: string): void {
+  const output = outputs.get(file)
+  outputs.delete(file)
+  if (output !== undefined) console.log(`${relative(ROOT, file)} printed:\n${indent(output.trimEnd())}`)
+}
+
+function report(): void {
+  for (const file of outputs.keys()) printOutput(file) // of those that ended without a summary
+  const endedMs = performance.now()
+  const busy = (processorMs() - startedBusyMs) / (endedMs - startedMs) / cpus().length
+  console.log(
+    `${took.length} files; the processors were busy for ${Math.round(busy * 100)} % of ${seconds(endedMs - startedMs)} s, ` +
+      `the last ${seconds(endedMs - lastBeganMs)} s of them with what had begun. The longest:`,
+  )
+  for (const { file, ms } of took.sort((a, b) => b.ms - a.ms).slice(0, SHOWN))
+    console.log(`${seconds(ms).padStart(7)} s  ${file}`)
+}
+
+interface Failure {
+  message?: string
+  cause?: Failure
+  failureType?: string
+}
+
+/** Its message, once, and those of its causes: they come from another process, as plain objects in part. */
+function told(failure: Failure): string {
+  const said = new Set<string>()
+  for (let at: Failure | undefined = failure; typeof at?.message === 'string'; at = at.cause)
+    said.add(at.message.slice(0, TOLD_CHARACTERS))
+  return [...said].join('; because: ')
+}
+
+function kill(file: string): void {
+  const at = [...underWay.get(file)!.tests].join(', ') || 'none that it has told of'
+  console.error(`${relative(ROOT, file)} has not ended within ${FILE_MINUTES} minutes. It is killed, and was at: ${at}`)
+  for (const pid of childrenOf(process.pid))
+    if (commandLineOf(pid).split('\0').includes(file)) process.kill(pid, 'SIGKILL')
+}
+
+const seconds = (ms: number): string => (ms / 1000).toFixed(1)
+const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, '    ')
+
+/** Time that all processors have worked, whoever for: what was killed leaves no account of its own. */
+function processorMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
+}
