@@ -97,7 +97,9 @@ export class CompiledLinkifier {
       const [start, end] = [Number(matcher.start(2)), Number(matcher.end(2))]
       const values = Object.fromEntries(this.#names.map((name) => [name, plain(matcher.group(name) ?? '')]))
       const url = this.#template.expand(values)
-      if (end > start) found.push({ start: at + start, end: at + end, text: line.slice(start, end), url })
+      // Of messages and of topics: an address that no link may have, such as `javascript:`, stays text.
+      if (end > start && linkAddress(url) !== null)
+        found.push({ start: at + start, end: at + end, text: line.slice(start, end), url })
       // What ended one match may begin the next.
       from = Math.max(end, Number(matcher.start(0)) + 1)
     }
