@@ -31,7 +31,7 @@ export interface Subject {
   organizationName?: string | undefined
   organizationalUnitName?: string | undefined
   emailAddress?: string | undefined
-  /** Absent or null: the common name as DNS name. Empty: no alternative name. */
+  /** Absent or null: the common name, if it is a DNS name. Empty: no alternative name. */
   subjectAltNames?: readonly string[] | null | undefined
 }
 
@@ -84,7 +84,7 @@ const EXTENSION_REQUEST = '1.2.840.113549.1.9.14' // RFC 2985 section 5.4.2
 const ALT_NAMES_MAX = 256 // encoding them is quick up to here; public CAs take 100 to 250
 
 function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
-  const names = subjectAltNames ?? [commonName]
+  const names = subjectAltNames ?? (isDnsName(commonName) ? [commonName] : [])
   if (names.length === 0) return []
   if (names.length > ALT_NAMES_MAX) throw new CofferError('invalid', `subjectAltNames: at most ${ALT_NAMES_MAX}`)
   const alternatives = new SubjectAlternativeName(names.map(generalName))
@@ -92,6 +92,11 @@ function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
   const extensions = new Extensions([new Extension({ extnID: id_ce_subjectAltName, extnValue })])
   return [new Attribute({ type: EXTENSION_REQUEST, values: [AsnConvert.serialize(extensions)] })]
 }
+
+/** Labels of letters, digits, hyphens and underscores, the first of which may be a wildcard; RFC 1123 section 2.1. */
+const DNS_NAME = /^(?=.{1,253}$)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?)*\.?$/
+
+const isDnsName = (text: string): boolean => DNS_NAME.test(CHARACTERS.ia5String.test(text) ? text : domainToASCII(text))
 
 function generalName(text: string): GeneralName {
   if (!CHARACTERS.utf8String.test(text))
