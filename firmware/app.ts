@@ -57,6 +57,8 @@ export interface AppOptions {
   consoleFiles?: ConsoleFiles | null
   /** False: it is not served, whatever Administrators set. */
   console?: boolean | undefined
+  /** False, the default: no setting of ours changes the address that it is reached at. */
+  appliesNetwork?: boolean
   random?: Random
   /** In the place of the audit log; for measuring what it costs. */
   auditor?: Auditor<Services>
@@ -107,6 +109,7 @@ export function createApp(options: AppOptions): Api {
     stager: createStager({ bootManager, releaseKey, product, version, log }),
     chat: options.chat,
     console: options.console ?? true,
+    appliesNetwork: options.appliesNetwork ?? false,
   }
   return createApi<Services>({
     declarations: DECLARATIONS,

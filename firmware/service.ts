@@ -73,6 +73,9 @@ interface Service {
   close(): Promise<void>
 }
 
+/** A program that listens at one address only has it from its administrator, and no setting of ours changes it. */
+const ANY_ADDRESS: readonly string[] = ['0.0.0.0', '::']
+
 type Start = Extract<ToFirmware, { type: 'start' }>
 
 async function start(start: Start, channel: BootChannel, program: URL): Promise<Service> {
@@ -93,8 +96,21 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   chat = openChat(start, { appliance, log, send })
   channel.on('message', (message) => chat?.receive(message))
   const { releaseKey, console } = settings
+  const appliesNetwork = ANY_ADDRESS.includes(settings.host)
   const info = { ...PRODUCT, build: buildOf(program), fallback: software.fallback, engine: engineChoice }
-  const app = createApp({ appliance, log, traffic, info, bootManager, etcd, releaseKey, chat, consoleFiles, console })
+  const app = createApp({
+    appliance,
+    log,
+    traffic,
+    info,
+    bootManager,
+    etcd,
+    releaseKey,
+    chat,
+    consoleFiles,
+    console,
+    appliesNetwork,
+  })
   const gate = createTrialGate(app, appliance, software.trial)
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
@@ -232,7 +248,7 @@ function followLogging({ configuration }: Appliance<Operational>, log: Log, sysl
   const apply = () => {
     const { ipAddress: address, port, logLevel } = configuration.logging
     log.setLevel(logLevel)
-    syslog.setTarget(address === NO_LOG_HOST ? null : { address, port })
+    syslog.setTarget(address === NO_LOG_HOST || port === 0 ? null : { address, port })
   }
   configuration.onChange((part) => {
     if (part === 'logging') apply()

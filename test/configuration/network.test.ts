@@ -43,8 +43,8 @@ const STORED: [sent: object, shown: object][] = [
     { ...NETWORK, ipv6 },
   ]),
   ...['0.0.0.0', '128.0.0.0', '255.255.254.0', '255.255.255.255'].map((netmask): [object, object] => [
-    { ...NETWORK, netmask },
-    { ...NETWORK, netmask },
+    { ...NETWORK, netmask, gateway: '0.0.0.0' },
+    { ...NETWORK, netmask, gateway: '0.0.0.0' },
   ]),
 ]
 for (const [sent, shown] of STORED) {
@@ -115,12 +115,10 @@ test('what is no time server is 400 and changes nothing', async () => {
     null,
     [],
     { more: 1 },
-    { ntpIP: '' },
     { ntpIP: null },
     { ntpIP: 'time.example' },
     { ntpIP: '192.0.2.7 nts' },
     { ntpIP: 'fe80::1%eth0' },
-    { ntsName: '' },
     { ntsName: null },
     { ntsName: 'time example' },
     { ntsName: '-time.example' },
@@ -158,7 +156,7 @@ test('what is no logging is 400 and changes nothing', async () => {
     { port: 514, logLevel: 'info' },
     { ...LOGGING, ipAddress: 'log.example' },
     { ...LOGGING, ipAddress: '' },
-    { ...LOGGING, port: 0 },
+    { ...LOGGING, port: -1 },
     { ...LOGGING, port: 65536 },
     { ...LOGGING, port: 1.5 },
     { ...LOGGING, port: '514' },

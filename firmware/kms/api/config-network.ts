@@ -2,7 +2,9 @@
 
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import * as z from 'zod'
-import type { Network } from '../../channel/protocol.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Network, Ntp } from '../../channel/protocol.ts'
+import { networkProblem } from '../../configuration/network-check.ts'
 import { integer } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
@@ -50,16 +52,26 @@ const ntp = z
   .strictObject({
     ntpIP: z
       .string()
-      .refine((text) => isIPv4(text) || ipv6.safeParse(text).success, 'not an IP address')
+      .refine((text) => text === '' || isIPv4(text) || ipv6.safeParse(text).success, 'not an IP address')
       .optional()
-      .meta({ description: 'IPv4 or IPv6 address of the time server.' }),
+      .meta({ description: 'IPv4 or IPv6 address of the time server; empty is absent.' }),
     ntsName: z
       .string()
-      .regex(HOST_NAME, 'not a host name')
+      .refine((text) => text === '' || HOST_NAME.test(text), 'not a host name')
       .optional()
-      .meta({ description: 'Its host name, if it speaks NTS: its certificate must be for this name.' }),
+      .meta({
+        description: 'Its host name, if it speaks NTS: its certificate must be for this name. Empty is absent.',
+      }),
   })
   .meta({ id: 'Ntp', examples: [{ ntpIP: '192.168.1.2', ntsName: 'time.example.org' }] })
+
+/** The reference sends and takes empty texts for what is not set. */
+const setNtp = ntp.transform(
+  ({ ntpIP, ntsName }): Ntp => ({
+    ...(ntpIP && { ntpIP }),
+    ...(ntsName && { ntsName }),
+  }),
+)
 
 const logging = z
   .strictObject({
@@ -67,7 +79,7 @@ const logging = z
       .string()
       .refine((text) => isIP(text) !== 0, 'not an IP address')
       .meta({ description: 'IPv4 or IPv6; 0.0.0.0 sends nothing.' }),
-    port: integer(1, 65535),
+    port: integer(0, 65535).meta({ description: '0 sends nothing.' }),
     logLevel: z.enum(['debug', 'info', 'warning', 'error']),
   })
   .meta({ id: 'Logging', examples: [{ ipAddress: '192.168.1.3', port: 514, logLevel: 'info' }] })
@@ -100,10 +112,12 @@ export const configNetworkDeclarations = [
     facts: ({ body }) => ({ ipAddress: body.ipAddress, netmask: body.netmask, gateway: body.gateway }),
     answers: EMPTY,
     errors: {
-      400: 'Not an address, or a netmask that is not contiguous.',
+      400: 'Not an address, a netmask that is not contiguous, or settings under which the device could not be reached.',
       412: 'In a cluster: the TLS certificate is not for that address.',
     },
     handle: async ({ services, caller, body }) => {
+      const problem = networkProblem(body, { allowLoopback: !services.appliesNetwork })
+      if (problem !== null) throw new CofferError('invalid', problem)
       await services.appliance.members.moveTo(body)
       services.log.info('general', `network set to ${body.ipAddress} ${body.netmask} by ${caller.userId}`)
       return { status: 204 }
@@ -127,8 +141,8 @@ export const configNetworkDeclarations = [
     access: ROOT_ADMINISTRATORS,
     version: ntpVersion,
     creates: true,
-    body: { kind: 'json', schema: ntp },
-    facts: ({ body }) => body,
+    body: { kind: 'json', schema: setNtp },
+    facts: ({ body }) => ({ ...body }),
     answers: EMPTY,
     errors: { 400: 'Not an address, or not a host name.' },
     handle: (request) => {

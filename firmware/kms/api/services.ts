@@ -83,6 +83,8 @@ export interface Services {
   chat?: ChatService | undefined
   /** False where whoever started the appliance wants no page for browsers, whatever its Administrators say. */
   console: boolean
+  /** False where the network settings are kept and shown, and nothing else. */
+  appliesNetwork: boolean
 }
 
 /** `endpoint` for these services; what a request carries is inferred from its schemas. */
