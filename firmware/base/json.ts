@@ -9,7 +9,8 @@ import { CofferError } from './error.ts'
  */
 const VALUES_MAX = 16_384
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Without a byte order mark, which RFC 8259 section 8.1 lets parsers ignore. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Throws `invalid`. */
 export const parseJson = (bytes: Uint8Array): unknown => parseText(readText(bytes))

@@ -42,12 +42,12 @@ export interface PemBlock {
   body: Uint8Array
 }
 
-/** Splits PEM text into its blocks; text around them is ignored. Throws CofferError `invalid`. */
+/** Splits PEM text into its blocks; text around them and a byte order mark are ignored. Throws CofferError `invalid`. */
 export function splitPem(pem: Uint8Array): PemBlock[] {
   if (pem.length > PEM_BYTES_MAX) throw new CofferError('invalid', `PEM: more than ${PEM_BYTES_MAX} bytes`)
   const blocks: PemBlock[] = []
   let open: { label: string; start: number } | undefined
-  for (let start = 0; start < pem.length; ) {
+  for (let start = beginsWithMark(pem) ? BYTE_ORDER_MARK.length : 0; start < pem.length; ) {
     const feed = pem.indexOf(LINE_FEED, start)
     const end = feed === -1 ? pem.length : feed
     const boundary = boundaryIn(pem.subarray(start, end))
@@ -63,6 +63,10 @@ export function splitPem(pem: Uint8Array): PemBlock[] {
   if (open !== undefined) throw new CofferError('invalid', 'PEM: an END line is missing')
   return blocks
 }
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] // editors on Windows write it
+
+const beginsWithMark = (pem: Uint8Array): boolean => BYTE_ORDER_MARK.every((byte, at) => pem[at] === byte)
 
 const BOUNDARY = /^-----(BEGIN|END) ([\x20-\x7e]{0,64}?)-----\s*$/
 const DASH = 0x2d

@@ -43,6 +43,8 @@ const MARKS = {
 type Mark = keyof typeof MARKS
 type State = Mark | 'name' | 'text' | 'long' | 'null'
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
 const SPACE = /[ \t\n\r]/
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/ // as it is meant: no escapes, ASCII
 const NULL = 'null'
@@ -70,15 +72,24 @@ export function createLongJsonReader(names: readonly string[], long: string): Lo
   let members = 0
   let name = ''
   let held: Buffer = NOTHING // of a text that began in an earlier piece, or of `null`
+  let isStart = true // nothing but a byte order mark has come
   let isEscaped = false // the next byte of a short text stands behind a backslash
   let escaped: string | null = null // what has come of an escape in the long one
   let isEmpty = true
+  let markBytes = 0 // of a byte order mark, which RFC 8259 section 8.1 lets parsers ignore
   let content = new Base64Stream()
 
   function take(chunk: Uint8Array): 'taken' {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
     isEmpty &&= bytes.length === 0
     for (let at = 0; at < bytes.length; ) {
+      if (isStart && bytes[at] === BYTE_ORDER_MARK[markBytes]) {
+        markBytes++
+        at++
+        continue
+      }
+      if (isStart && markBytes > 0 && markBytes < BYTE_ORDER_MARK.length) throw notJson()
+      isStart = false
       if (state === 'long') at = takeLong(bytes, at)
       else if (state === 'name' || state === 'text') at = takeText(bytes, at)
       else if (state === 'null') at = takeNull(bytes, at)

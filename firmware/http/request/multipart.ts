@@ -32,9 +32,12 @@ export async function* readParts(
   contentType: string,
   partsMax = PARTS_MAX,
 ): AsyncGenerator<ArrivingPart, void> {
-  const delimiter = Buffer.from(`\r\n--${boundaryOf(contentType)}`)
+  const boundary = boundaryOf(contentType)
+  // Line breaks are those behind the first delimiter: some clients end lines with LF alone.
+  let lineBreak = '\n'
+  let delimiter = Buffer.from(`${lineBreak}--${boundary}`)
   const source = chunks[Symbol.asyncIterator]()
-  let held: Buffer = Buffer.from('\r\n') // a delimiter begins with a line break, and the first may stand at the very beginning
+  let held: Buffer = Buffer.from(lineBreak) // a delimiter begins with a line break, and the first may stand at the very beginning
   let delimited = false // the content asked for last was read to its end
 
   const more = async (): Promise<void> => {
@@ -87,10 +90,15 @@ export async function* readParts(
     for (let count = 0; ; count++) {
       while (held.length < 2) await more()
       if (held.toString('latin1', 0, 2) === '--') return // the last delimiter; what follows means nothing
-      if (!/^[ \t]*$/.test((await takeLine('\r\n', PART_HEADER_BYTES_MAX)).toString('latin1'))) throw malformed()
+      const rest = (await takeLine(lineBreak, PART_HEADER_BYTES_MAX)).toString('latin1')
+      if (!(count === 0 ? /^[ \t]*\r?$/ : /^[ \t]*$/).test(rest)) throw malformed()
+      if (count === 0 && rest.endsWith('\r')) {
+        lineBreak = '\r\n'
+        delimiter = Buffer.from(`${lineBreak}--${boundary}`)
+      }
       if (count === partsMax) throw new CofferError('invalid', 'The multipart body has too many parts')
-      hold(Buffer.concat([Buffer.from('\r\n'), held])) // so that no header at all ends like some headers
-      const headers = await takeLine('\r\n\r\n', PART_HEADER_BYTES_MAX)
+      hold(Buffer.concat([Buffer.from(lineBreak), held])) // so that no header at all ends like some headers
+      const headers = await takeLine(lineBreak + lineBreak, PART_HEADER_BYTES_MAX)
       delimited = false // the content may never be asked for
       yield { ...namesOf(headers), content: upToDelimiter() }
       if (!delimited) for await (const _rest of upToDelimiter());
@@ -149,7 +157,7 @@ function boundaryOf(contentType: string): string {
 
 /** Of `content-disposition: form-data; name="..."; filename="..."`. */
 function namesOf(headers: Buffer): { name: string; fileName: string | null } {
-  for (const line of headers.toString('utf8').split('\r\n')) {
+  for (const line of headers.toString('utf8').split(/\r?\n/)) {
     const disposition = /^content-disposition:\s*form-data\s*(?=;)(.*)$/i.exec(line)?.[1]
     if (disposition === undefined) continue
     const parameters = parametersOf(disposition)

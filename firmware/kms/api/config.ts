@@ -70,7 +70,10 @@ export const configDeclarations = [
     states: OPERATIONAL,
     access: ROOT_ADMINISTRATORS,
     noCache: true,
-    answers: { status: 200, json: z.object({ time: z.string().meta({ format: 'date-time' }) }).meta({ id: 'Time' }) },
+    answers: {
+      status: 200,
+      json: z.object({ time: z.string().meta({ format: 'date-time' }) }).meta({ id: 'CurrentTime' }),
+    },
     handle: ({ services }) => ({ status: 200, json: { time: formatTime(services.appliance.clock.now()) } }),
   }),
   declare({

@@ -62,10 +62,29 @@ export const keyGenerate = z
     typeName: typeNameOf(body, context),
   }))
 
-const privateKey = z.union([
-  z.strictObject({ primeP: base64(1), primeQ: base64(1), publicExponent: base64(1) }),
-  z.strictObject({ data: base64(1) }),
-])
+const privateKey = z.union(
+  [
+    z.strictObject({ primeP: base64(1), primeQ: base64(1), publicExponent: base64(1) }),
+    z.strictObject({ data: base64(1) }),
+  ],
+  { error: ({ input }) => privateProblem(input) },
+)
+
+const NEITHER = 'must have data, or for RSA primeP, primeQ and publicExponent'
+
+/** Names the member that is wrong, never its value. */
+function privateProblem(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return 'must be an object'
+  const members = 'data' in input ? ['data'] : ['primeP', 'primeQ', 'publicExponent']
+  const values = input as Record<string, unknown>
+  const missing = members.find((name) => values[name] === undefined)
+  if (missing === 'primeP') return NEITHER
+  if (missing !== undefined) return `${missing} is missing`
+  const wrong = members.find((name) => !isFilledBase64(values[name]))
+  return wrong === undefined ? NEITHER : `must be base64, and not empty: ${wrong}`
+}
+
+const isFilledBase64 = (value: unknown): boolean => base64(1).safeParse(value).success
 
 /** A key to import: its fields, or a PEM file from which type and fields follow. */
 export type KeyImport = { key: NewKey } & ({ typeName: KeyTypeName; material: KeyMaterial } | { pem: Uint8Array })
