@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { badRequest } from '../error.ts'
-import { boolean, integer, json, jsonOrText, text, texts } from '../http/parameters.ts'
+import { boolean, integer, json, jsonOrText, nameText, text, texts } from '../http/parameters.ts'
 import { AVATAR_BYTES_MAX, readPicture } from '../realm/avatars/pictures.ts'
 import { changeBot, createBot, deactivateBot, findManagedBot, newBotKey, setBotPicture } from '../realm/bots/bots.ts'
 import { BOT_TYPES, type BotType, type WebhookForm } from '../realm/bots/services.ts'
@@ -69,7 +69,7 @@ export const botDeclarations: readonly AnyDeclaration[] = [
       short_name: text(),
       bot_type: botType().default(BOT_TYPES.generic),
       payload_url: address().default(''),
-      service_name: text().optional(),
+      service_name: nameText().optional(),
       config_data: config().default({}),
       interface_type: webhookForm().default(1),
       ...defaults,

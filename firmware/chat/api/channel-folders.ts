@@ -1,6 +1,6 @@
 /** Folders of channels. Contract section 3.3, rows E63 to E66. */
 
-import { boolean, integer, integers, text } from '../http/parameters.ts'
+import { boolean, integer, integers, nameText, prose } from '../http/parameters.ts'
 import { changeFolder, createFolder, folderViews, orderFolders } from '../realm/channels/folders.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -18,7 +18,7 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/channel_folders/create',
     who: 'administrator',
-    parameters: { name: text(), description: text().default('') },
+    parameters: { name: nameText('channel folder name'), description: prose().default('') },
     handle: ({ realm, me, given }) => ({ channel_folder_id: createFolder(realm, me, given) }),
   }),
   declare({
@@ -38,7 +38,11 @@ export const channelFolderDeclarations: readonly AnyDeclaration[] = [
     path: '/channel_folders/:channel_folder_id',
     who: 'administrator',
     segments: { channel_folder_id: integer() },
-    parameters: { name: text().optional(), description: text().optional(), is_archived: boolean().optional() },
+    parameters: {
+      name: nameText('channel folder name').optional(),
+      description: prose().optional(),
+      is_archived: boolean().optional(),
+    },
     handle: ({ realm, path, given }) => {
       const { name, description, is_archived: isArchived } = given
       changeFolder(realm, path.channel_folder_id, { name, description, isArchived })

@@ -1,7 +1,7 @@
 /** Channels: making, listing, looking up, changing, archiving. Contract section 3.3, rows E42 to E47, E50, E60. */
 
 import { z } from 'zod'
-import { boolean, integer, json, text } from '../http/parameters.ts'
+import { boolean, integer, json, nameText, prose, text } from '../http/parameters.ts'
 import { archiveChannel } from '../realm/channels/archive.ts'
 import { changeChannel } from '../realm/channels/change.ts'
 import { channelAddress } from '../realm/channels/email-address.ts'
@@ -63,8 +63,8 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: channelPath,
     parameters: {
-      new_name: text().optional(),
-      description: text().optional(),
+      new_name: nameText('channel name').optional(),
+      description: prose().optional(),
       is_private: boolean().optional(),
       is_web_public: boolean().optional(),
       history_public_to_subscribers: boolean().optional(),
@@ -136,8 +136,8 @@ export const channelDeclarations: readonly AnyDeclaration[] = [
     path: '/channels/create',
     who: 'account',
     parameters: {
-      name: text(),
-      description: text().default(''),
+      name: nameText('channel name'),
+      description: prose().default(''),
       subscribers: json(z.array(z.int()).max(SUBSCRIBERS_MAX)),
       announce: boolean().default(false),
       ...newChannelParameters,

@@ -1,6 +1,6 @@
 /** Channels for new members. Contract section 3.3, rows E61, E62. */
 
-import { integer, oneOf, text, texts } from '../http/parameters.ts'
+import { integer, nameText, oneOf, prose, texts } from '../http/parameters.ts'
 import { setDefault } from '../realm/channels/default-channels.ts'
 import {
   changeChannelsOfGroup,
@@ -35,7 +35,11 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/default_stream_groups/create',
     who: 'administrator',
-    parameters: { group_name: text(), description: text(), stream_names: channelNames() },
+    parameters: {
+      group_name: nameText('default channel group name'),
+      description: prose(),
+      stream_names: channelNames(),
+    },
     handle: ({ realm, me, given }) => {
       const { group_name: name, description, stream_names } = given
       createDefaultGroup(realm, me, { name, description, channelNames: stream_names })
@@ -48,7 +52,10 @@ export const defaultChannelDeclarations: readonly AnyDeclaration[] = [
     path: '/default_stream_groups/:group_id',
     who: 'administrator',
     segments: groupPath,
-    parameters: { new_group_name: text().optional(), new_description: text().optional() },
+    parameters: {
+      new_group_name: nameText('default channel group name').optional(),
+      new_description: prose().optional(),
+    },
     handle: ({ realm, path, given }) => {
       changeDefaultGroup(realm, path.group_id, { name: given.new_group_name, description: given.new_description })
       return {}

@@ -1,6 +1,7 @@
 /** What is written and not sent: rows E36 to E39. */
 
 import { z } from 'zod'
+import { nameString } from '../characters.ts'
 import { integer, json } from '../http/parameters.ts'
 import { addDrafts, type DraftGiven, draftsOf, removeDraft, replaceDraft } from '../realm/users/drafts.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
@@ -8,7 +9,7 @@ import { type AnyDeclaration, declare } from './declare.ts'
 const DRAFT = z.object({
   type: z.enum(['', 'stream', 'private']),
   to: z.array(z.int()).max(1000),
-  topic: z.string(),
+  topic: nameString(),
   content: z.string(),
   timestamp: z.number().optional(),
 }) satisfies z.ZodType<DraftGiven>

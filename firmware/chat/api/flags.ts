@@ -4,8 +4,8 @@ import { partly } from '../http/envelope.ts'
 import { integer, integers, text } from '../http/parameters.ts'
 import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
-import { asTopic } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
+import { topic } from './topic-parameter.ts'
 
 const IDS_MAX = 5000 // as many as a narrow marks at once: contract section 3.2, E19
 
@@ -49,10 +49,10 @@ export const flagDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/mark_topic_as_read',
     who: 'account',
-    parameters: { stream_id: integer(), topic_name: text() },
+    parameters: { stream_id: integer(), topic_name: topic() },
     handle: async (request) => {
       const { realm, given } = request
-      const isDone = await markTopicRead(realm, () => request.me, given.stream_id, asTopic(given.topic_name))
+      const isDone = await markTopicRead(realm, () => request.me, given.stream_id, given.topic_name)
       return isDone ? {} : partly({})
     },
   }),

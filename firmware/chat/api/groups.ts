@@ -1,7 +1,7 @@
 /** User groups. Contract section 3.6. */
 
 import { z } from 'zod'
-import { boolean, integer, json, type Parameter, text } from '../http/parameters.ts'
+import { boolean, integer, json, nameText, type Parameter, prose } from '../http/parameters.ts'
 import { changeGroup, createGroup, deactivateGroup } from '../realm/groups/change.ts'
 import { findGroup } from '../realm/groups/find.ts'
 import { changeMembers } from '../realm/groups/members.ts'
@@ -46,8 +46,8 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     path: '/user_groups/create',
     who: 'member',
     parameters: {
-      name: text(),
-      description: text(),
+      name: nameText('group name'),
+      description: prose(),
       members: ids(),
       subgroups: ids().default([]),
       ...settingParameters(json(groupValue).optional()),
@@ -65,8 +65,8 @@ export const groupDeclarations: readonly AnyDeclaration[] = [
     who: 'account',
     segments: groupPath,
     parameters: {
-      name: text().optional(),
-      description: text().optional(),
+      name: nameText('group name').optional(),
+      description: prose().optional(),
       deactivated: json(z.literal(false)).optional(),
       ...settingParameters(json(groupValueUpdate).optional()),
     },

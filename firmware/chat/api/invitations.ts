@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Exchange } from '../../http/server/exchange.ts'
-import { boolean, integer, integers, json, text } from '../http/parameters.ts'
+import { boolean, integer, integers, json, prose, text } from '../http/parameters.ts'
 import {
   invitationsFor,
   invite,
@@ -27,7 +27,7 @@ const terms = {
   invite_as: integer().where(isRole, 'must be 100, 200, 300, 400 or 600').default(ROLES.member),
   group_ids: integers().default([]),
   include_realm_default_subscriptions: boolean().default(false),
-  welcome_message_custom_text: text().optional(),
+  welcome_message_custom_text: prose().optional(),
 }
 
 interface GivenTerms {

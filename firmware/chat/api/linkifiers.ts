@@ -1,6 +1,6 @@
 /** Patterns that become links. Contract section 3.7, rows E105 to E109. */
 
-import { integer, integers, text } from '../http/parameters.ts'
+import { integer, integers, nameText } from '../http/parameters.ts'
 import {
   addLinkifier,
   changeLinkifier,
@@ -11,7 +11,7 @@ import {
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/realm/filters/:filter_id', segments: { filter_id: integer() } } as const
-const linkifier = { pattern: text(), url_template: text() }
+const linkifier = { pattern: nameText(), url_template: nameText() }
 
 export const linkifierDeclarations: readonly AnyDeclaration[] = [
   declare({

@@ -15,6 +15,7 @@ import { sendMessage } from '../realm/messages/send.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
 import { senderSightOf } from '../realm/users/access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
+import { topic } from './topic-parameter.ts'
 
 const MESSAGE = { message_id: integer() }
 
@@ -33,7 +34,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       type: oneOf('direct', 'private', 'channel', 'stream'),
       to: to(),
       content: text(),
-      topic: text().optional().alias('subject'),
+      topic: topic().optional().alias('subject'),
       queue_id: text().optional(),
       local_id: text().optional(),
       read_by_sender: boolean().optional(),
@@ -88,7 +89,7 @@ export const messageDeclarations: readonly AnyDeclaration[] = [
       prev_content_sha256: text()
         .where((hash) => /^[0-9a-f]{64}$/i.test(hash), 'must be a SHA-256 hash')
         .optional(),
-      topic: text().optional().alias('subject'),
+      topic: topic().optional().alias('subject'),
       stream_id: integer().optional(),
       propagate_mode: oneOf('change_one', 'change_later', 'change_all').default('change_one'),
       send_notification_to_old_thread: boolean().default(false),

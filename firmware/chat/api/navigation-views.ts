@@ -1,6 +1,6 @@
 /** The views of a client's side bar: row E41. A fragment may have slashes, which are escaped in the path. */
 
-import { boolean, text } from '../http/parameters.ts'
+import { boolean, nameText, text } from '../http/parameters.ts'
 import {
   addNavigationView,
   changeNavigationView,
@@ -24,7 +24,7 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/navigation_views',
     who: 'account',
-    parameters: { fragment: text(), is_pinned: boolean(), name: text().optional() },
+    parameters: { fragment: nameText(), is_pinned: boolean(), name: nameText().optional() },
     handle: ({ realm, me, given }) => {
       addNavigationView(realm, me, { fragment: given.fragment, isPinned: given.is_pinned, name: given.name })
       return {}
@@ -35,7 +35,7 @@ export const navigationViewDeclarations: readonly AnyDeclaration[] = [
     method: 'PATCH',
     ...ONE,
     who: 'account',
-    parameters: { is_pinned: boolean().optional(), name: text().optional() },
+    parameters: { is_pinned: boolean().optional(), name: nameText().optional() },
     handle: ({ realm, me, path, given }) => {
       changeNavigationView(realm, me, path.fragment, { isPinned: given.is_pinned, name: given.name })
       return {}

@@ -1,6 +1,8 @@
 /** What is an account's own: words it wants to hear of, users it does not, steps it has seen. Rows E82, E83, E87. */
 
-import { integer, text, texts } from '../http/parameters.ts'
+import { z } from 'zod'
+import { nameString } from '../characters.ts'
+import { integer, json, text, texts } from '../http/parameters.ts'
 import { markReadFrom } from '../realm/messages/mark-read.ts'
 import { addAlertWords, alertWordsOf, removeAlertWords } from '../realm/users/alert-words.ts'
 import { findUser } from '../realm/users/find.ts'
@@ -21,7 +23,7 @@ export const personalDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/users/me/alert_words',
     who: 'account',
-    parameters: { alert_words: texts() },
+    parameters: { alert_words: json(z.array(nameString())) },
     handle: ({ realm, me, given }) => ({ alert_words: addAlertWords(realm, me, given.alert_words) }),
   }),
   declare({

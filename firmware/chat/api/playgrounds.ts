@@ -1,6 +1,6 @@
 /** Pages that run the code of a message. Contract section 3.7, row E118. */
 
-import { integer, text } from '../http/parameters.ts'
+import { integer, nameText } from '../http/parameters.ts'
 import { addPlayground, removePlayground } from '../realm/playgrounds.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -10,7 +10,7 @@ export const playgroundDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/realm/playgrounds',
     who: 'administrator',
-    parameters: { name: text(), pygments_language: text(), url_template: text() },
+    parameters: { name: nameText(), pygments_language: nameText(), url_template: nameText() },
     handle: ({ realm, given }) => ({
       id: addPlayground(realm, {
         name: given.name,

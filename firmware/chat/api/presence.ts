@@ -1,7 +1,7 @@
 /** Who is there, and what he says of it. Contract section 3.4, rows E76 to E81. */
 
 import { badRequest } from '../error.ts'
-import { boolean, integer, naturalNumber, oneOf, trimmed } from '../http/parameters.ts'
+import { boolean, integer, nameText, naturalNumber, oneOf, trimmed } from '../http/parameters.ts'
 import { REACTION_TYPES } from '../realm/emoji.ts'
 import { nowOf, type Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
@@ -18,7 +18,8 @@ const STATUS_CHARACTERS_MAX = 60
 const HISTORY_DAYS_MAX = 3650
 
 const statusParameters = {
-  status_text: trimmed()
+  status_text: nameText()
+    .map((text) => text.trim())
     .where((text) => [...text].length <= STATUS_CHARACTERS_MAX, `must have at most ${STATUS_CHARACTERS_MAX} characters`)
     .optional(),
   emoji_name: trimmed().optional(),

@@ -1,7 +1,7 @@
 /** What profiles tell: the fields, which administrators make, and one's own values. Contract rows E86 and E117. */
 
 import { z } from 'zod'
-import { boolean, integer, integers, json, text } from '../http/parameters.ts'
+import { boolean, integer, integers, json, nameText } from '../http/parameters.ts'
 import { addField, changeField, fieldObjects, orderFields, removeField } from '../realm/profile/fields.ts'
 import { FIELD_TYPES, type FieldType } from '../realm/profile/types.ts'
 import { changeProfile, givenValues, removeValues, VALUES_MAX } from '../realm/profile/values.ts'
@@ -12,8 +12,8 @@ const ONE = { path: '/realm/profile_fields/:field_id', segments: { field_id: int
 const TYPES = Object.values(FIELD_TYPES).map(({ id }) => id)
 
 const properties = {
-  name: text().optional(),
-  hint: text().optional(),
+  name: nameText().optional(),
+  hint: nameText().optional(),
   field_data: json(z.record(z.string(), z.unknown())).optional(),
   display_in_profile_summary: boolean().optional(),
   required: boolean().optional(),

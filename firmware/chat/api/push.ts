@@ -1,7 +1,7 @@
 /** Devices that want to be told, and calls: as far as they go without services of others. Contract 12, rows E134 to E139. */
 
 import { badRequest, ChatError } from '../error.ts'
-import { boolean, integer, oneOf, text } from '../http/parameters.ts'
+import { boolean, integer, nameText, oneOf, text } from '../http/parameters.ts'
 import { addToken, registerDevice, removeToken, testToken } from '../realm/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -100,7 +100,7 @@ export const callDeclarations: readonly AnyDeclaration[] = [
     method: 'GET',
     path: '/calls/bigbluebutton/create',
     who: 'account',
-    parameters: { meeting_name: text(), voice_only: boolean().default(false) },
+    parameters: { meeting_name: nameText(), voice_only: boolean().default(false) },
     handle: () => {
       throw badRequest('BigBlueButton is not configured.')
     },

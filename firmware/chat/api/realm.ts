@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { badRequest, forbidden } from '../error.ts'
-import { json, jsonOrTextOf, naturalNumber, nullable, type Parameter, text, textOf } from '../http/parameters.ts'
+import { json, jsonOrTextOf, naturalNumber, nullable, type Parameter, prose, text, textOf } from '../http/parameters.ts'
 import { REALM_GROUP_SETTINGS } from '../realm/groups/settings.ts'
 import { groupValueUpdate } from '../realm/groups/value.ts'
 import { noticePerson, welcomeBot } from '../realm/messages/notices.ts'
@@ -97,7 +97,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/test_welcome_bot_custom_message',
     who: 'administrator',
     parameters: {
-      welcome_message_custom_text: text()
+      welcome_message_custom_text: prose()
         .map((given) => given.trim())
         .where((given) => given !== '', 'cannot be blank')
         .where(

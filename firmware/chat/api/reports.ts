@@ -1,6 +1,6 @@
 /** Telling moderators of a message. Contract section 3.2, row E25; 11.6 for the two paths. */
 
-import { integer, oneOf, text } from '../http/parameters.ts'
+import { integer, oneOf, prose } from '../http/parameters.ts'
 import { REPORT_TYPES, type ReportType, reportMessage } from '../realm/messages/report.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
@@ -13,7 +13,7 @@ const report = (path: string): AnyDeclaration =>
     segments: { message_id: integer() },
     parameters: {
       report_type: oneOf(...(Object.keys(REPORT_TYPES) as ReportType[])),
-      description: text().default(''),
+      description: prose().default(''),
     },
     handle: ({ realm, me, path, given }) => {
       reportMessage(realm, me, path.message_id, given.report_type, given.description)

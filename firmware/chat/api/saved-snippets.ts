@@ -1,6 +1,6 @@
 /** Texts that are sent again and again: row E40. */
 
-import { integer, text } from '../http/parameters.ts'
+import { integer, nameText, text } from '../http/parameters.ts'
 import {
   addSavedSnippet,
   changeSavedSnippet,
@@ -24,7 +24,7 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/saved_snippets',
     who: 'account',
-    parameters: { title: text(), content: text() },
+    parameters: { title: nameText(), content: text() },
     handle: ({ realm, me, given }) => ({ saved_snippet_id: addSavedSnippet(realm, me, given.title, given.content) }),
   }),
   declare({
@@ -32,7 +32,7 @@ export const savedSnippetDeclarations: readonly AnyDeclaration[] = [
     method: 'PATCH',
     ...ONE,
     who: 'account',
-    parameters: { title: text().optional(), content: text().optional() },
+    parameters: { title: nameText().optional(), content: text().optional() },
     handle: ({ realm, me, path, given }) => {
       changeSavedSnippet(realm, me, path.saved_snippet_id, given)
       return {}

@@ -1,10 +1,11 @@
 /** What is sent later: rows E29 to E35. */
 
-import { boolean, integer, oneOf, text } from '../http/parameters.ts'
+import { boolean, integer, oneOf, prose, text } from '../http/parameters.ts'
 import { remind, remindersOf, removeReminder } from '../realm/messages/reminders.ts'
 import { changeScheduled, removeScheduled, schedule, scheduledMessagesOf } from '../realm/messages/scheduled.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { KINDS, to } from './messages.ts'
+import { topic } from './topic-parameter.ts'
 
 const SCHEDULED = {
   path: '/scheduled_messages/:scheduled_message_id',
@@ -23,7 +24,7 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
       type: type(),
       to: to(),
       content: text(),
-      topic: text().optional(),
+      topic: topic().optional(),
       scheduled_delivery_timestamp: integer(),
       read_by_sender: boolean().optional(),
     },
@@ -56,7 +57,7 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
       type: type().optional(),
       to: to().optional(),
       content: text().optional(),
-      topic: text().optional(),
+      topic: topic().optional(),
       scheduled_delivery_timestamp: integer().optional(),
     },
     handle: ({ realm, me, path, given }) => {
@@ -85,7 +86,7 @@ export const scheduledDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/reminders',
     who: 'account',
-    parameters: { message_id: integer(), scheduled_delivery_timestamp: integer(), note: text().default('') },
+    parameters: { message_id: integer(), scheduled_delivery_timestamp: integer(), note: prose().default('') },
     handle: ({ realm, me, given }) => ({
       reminder_id: remind(realm, me, given.message_id, given.scheduled_delivery_timestamp, given.note),
     }),

@@ -1,6 +1,7 @@
 /** Who reads which channels, and how. Contract section 3.3, rows E51 to E55, E58, E59. */
 
 import { z } from 'zod'
+import { nameString, textString } from '../characters.ts'
 import { badRequest } from '../error.ts'
 import { boolean, integer, json, oneOf } from '../http/parameters.ts'
 import { findChannel, visibleChannels } from '../realm/channels/find.ts'
@@ -49,7 +50,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     parameters: {
       subscriptions: json(
         z
-          .array(z.object({ name: z.string(), description: z.string().optional(), color: z.string().optional() }))
+          .array(z.object({ name: nameString(), description: textString().optional(), color: nameString().optional() }))
           .max(CHANNELS_MAX),
       ),
       principals: principals(),
@@ -82,7 +83,7 @@ export const subscriptionDeclarations: readonly AnyDeclaration[] = [
     parameters: {
       add: json(
         z
-          .array(z.object({ name: z.string(), color: z.string().optional(), description: z.string().optional() }))
+          .array(z.object({ name: nameString(), color: nameString().optional(), description: textString().optional() }))
           .max(CHANNELS_MAX),
       ).default([]),
       delete: channelNames().default([]),

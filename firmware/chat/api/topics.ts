@@ -10,13 +10,14 @@ import { chooseUserTopic, type TopicPolicy } from '../realm/channels/user-topics
 import { deleteTopic } from '../realm/messages/delete-topic.ts'
 import { asTopic, TOPIC_CHARACTERS_MAX, topicName } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
+import { topic } from './topic-parameter.ts'
 
-const topic = text()
+const wholeTopic = text()
   .where(
     (name) => [...name.trim()].length <= TOPIC_CHARACTERS_MAX,
     `is too long (limit: ${TOPIC_CHARACTERS_MAX} characters)`,
   )
-  .map(asTopic)
+  .map((sent) => asTopic(sent))
 
 export const topicDeclarations: readonly AnyDeclaration[] = [
   declare({
@@ -26,10 +27,10 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     usesReserve: true,
     who: 'account',
     segments: { stream_id: integer() },
-    parameters: { topic_name: text() },
+    parameters: { topic_name: topic() },
     handle: async (request) => {
       const { realm, path, given } = request
-      const isDone = await deleteTopic(realm, () => request.me, path.stream_id, asTopic(given.topic_name))
+      const isDone = await deleteTopic(realm, () => request.me, path.stream_id, given.topic_name)
       return isDone ? { complete: true } : partly({ complete: false })
     },
   }),
@@ -55,7 +56,12 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     method: 'PATCH',
     path: '/users/me/subscriptions/muted_topics',
     who: 'account',
-    parameters: { stream_id: integer().optional(), stream: text().optional(), topic, op: oneOf('add', 'remove') },
+    parameters: {
+      stream_id: integer().optional(),
+      stream: text().optional(),
+      topic: wholeTopic,
+      op: oneOf('add', 'remove'),
+    },
     handle: ({ realm, me, given }) => {
       if (given.stream_id !== undefined && given.stream !== undefined)
         throw badRequest("Please choose one: 'stream' or 'stream_id'.")
@@ -75,7 +81,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     method: 'POST',
     path: '/user_topics',
     who: 'account',
-    parameters: { stream_id: integer(), topic, visibility_policy: json(z.literal([0, 1, 2, 3])) },
+    parameters: { stream_id: integer(), topic: wholeTopic, visibility_policy: json(z.literal([0, 1, 2, 3])) },
     handle: ({ realm, me, given }) => {
       realm.change((turn) => {
         const channel = findChannel(realm, me, given.stream_id)

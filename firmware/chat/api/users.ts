@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { actAlone } from '../../base/admission.ts'
 import { badRequest, invalidParameter } from '../error.ts'
-import { boolean, integer, integers, json, jsonOrText, text } from '../http/parameters.ts'
+import { boolean, integer, integers, json, jsonOrText, prose, text } from '../http/parameters.ts'
 import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'
 import { isBot } from '../realm/bots/view.ts'
 import { changeProfile, givenValues } from '../realm/profile/values.ts'
@@ -157,7 +157,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
     audit: {},
     segments: { user_id: integer() },
     parameters: {
-      deactivation_notification_comment: text()
+      deactivation_notification_comment: prose()
         .where(
           (comment) => [...comment].length <= COMMENT_CHARACTERS_MAX,
           `must have at most ${COMMENT_CHARACTERS_MAX} characters`,

@@ -5,6 +5,7 @@
 
 import { z } from 'zod'
 import { parseText } from '../../base/json.ts'
+import { expectName, expectText } from '../characters.ts'
 import { ChatError, invalidParameter } from '../error.ts'
 
 export interface Parameter<T> {
@@ -13,6 +14,8 @@ export interface Parameter<T> {
   /** What it is when it was not sent; null: it has to be. */
   readonly fallback: { readonly value: T } | null
   readonly aliases: readonly string[]
+  /** Of the JSON text that is sent, or may be. */
+  readonly schema: z.ZodType | null
 
   optional(): Parameter<T | undefined>
   default<const D extends T>(value: D): Parameter<T>
@@ -32,14 +35,16 @@ function parameter<T>(
   read: Read<T>,
   fallback: { value: T } | null = null,
   aliases: readonly string[] = [],
+  schema: z.ZodType | null = null,
 ): Parameter<T> {
   return {
     read,
     fallback,
     aliases,
-    optional: () => parameter<T | undefined>(read, { value: undefined }, aliases),
-    default: (value) => parameter(read, { value }, aliases),
-    alias: (...names) => parameter(read, fallback, [...aliases, ...names]),
+    schema,
+    optional: () => parameter<T | undefined>(read, { value: undefined }, aliases, schema),
+    default: (value) => parameter(read, { value }, aliases, schema),
+    alias: (...names) => parameter(read, fallback, [...aliases, ...names], schema),
     where: (rule, message) =>
       parameter(
         (raw, name) => {
@@ -49,14 +54,34 @@ function parameter<T>(
         },
         fallback,
         aliases,
+        schema,
       ),
     map: (convert) =>
-      parameter((raw, name) => convert(read(raw, name)), fallback && { value: convert(fallback.value) }, aliases),
+      parameter(
+        (raw, name) => convert(read(raw, name)),
+        fallback && { value: convert(fallback.value) },
+        aliases,
+        schema,
+      ),
   }
 }
 
 /** As it was sent. */
 export const text = (): Parameter<string> => parameter(readText)
+
+/** The name of something, as it was sent. Throws `BAD_REQUEST` for a character that no name has. `what` a client calls it. */
+export const nameText = (what?: string): Parameter<string> =>
+  parameter((raw, name) => {
+    expectName(readText(raw, name).trim(), what ?? name)
+    return raw
+  })
+
+/** Lines for people, as they were sent; as `nameText`. */
+export const prose = (what?: string): Parameter<string> =>
+  parameter((raw, name) => {
+    expectText(readText(raw, name).trim(), what ?? name)
+    return raw
+  })
 
 /** Without white space at its ends. */
 export const trimmed = (): Parameter<string> => text().map((value) => value.trim())
@@ -74,18 +99,23 @@ export const textOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
 
 /** One JSON text of that type. */
 export const json = <T>(schema: z.ZodType<T>): Parameter<T> =>
-  parameter((raw, name) => match(schema, readJson(raw, name), name))
+  parameter((raw, name) => match(schema, readJson(raw, name), name), null, [], schema)
 
 /** JSON or a plain text, whichever the client sends for a value that may be either. */
 export const jsonOrTextOf = <T>(schema: z.ZodType<T>): Parameter<T> =>
-  parameter((raw, name) => {
-    try {
-      return match(schema, readJson(raw, name), name)
-    } catch (error) {
-      if (!(error instanceof ChatError) || error.code !== 'INVALID_JSON') throw error
-      return match(schema, readText(raw, name), name)
-    }
-  })
+  parameter(
+    (raw, name) => {
+      try {
+        return match(schema, readJson(raw, name), name)
+      } catch (error) {
+        if (!(error instanceof ChatError) || error.code !== 'INVALID_JSON') throw error
+        return match(schema, readText(raw, name), name)
+      }
+    },
+    null,
+    [],
+    schema,
+  )
 
 export const integer = (): Parameter<number> => json(z.int())
 export const naturalNumber = (): Parameter<number> => json(z.int().nonnegative())
@@ -95,15 +125,20 @@ export const texts = (): Parameter<string[]> => json(z.array(z.string()))
 
 /** "str or int": tried as JSON first, then taken as it is. A JSON value of another type is taken as its text. */
 export const jsonOrText = <T>(schema: z.ZodType<T>): Parameter<T | string> =>
-  parameter((raw, name) => {
-    readText(raw, name)
-    try {
-      const parsed = schema.safeParse(readJson(raw, name))
-      return parsed.success ? parsed.data : raw
-    } catch {
-      return raw
-    }
-  })
+  parameter(
+    (raw, name) => {
+      readText(raw, name)
+      try {
+        const parsed = schema.safeParse(readJson(raw, name))
+        return parsed.success ? parsed.data : raw
+      } catch {
+        return raw
+      }
+    },
+    null,
+    [],
+    schema,
+  )
 
 /** The text `null`, which one client sends for what it has not got, counts as not sent. */
 export const nullable = <T>(inner: Parameter<T>): Parameter<T | undefined> =>
@@ -111,6 +146,7 @@ export const nullable = <T>(inner: Parameter<T>): Parameter<T | undefined> =>
     (raw, name) => (raw === 'null' ? undefined : inner.read(raw, name)),
     { value: undefined },
     inner.aliases,
+    inner.schema,
   )
 
 function readText(raw: string, name: string): string {

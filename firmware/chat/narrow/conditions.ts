@@ -143,7 +143,7 @@ function inChannels({ realm }: Viewer, isWebPublic: boolean): Condition {
 
 /** Topics of that name in any channel: they are few, and each is looked up in an index. */
 function inTopics({ realm, sight }: Viewer, name: string, within: number | null): Condition {
-  const folded = fold(name.trim())
+  const folded = fold(name)
   const ids: number[] = []
   for (const { recipientId } of realm.state.channel.all()) {
     if ((within !== null && recipientId !== within) || sight.extent(recipientId) === 'none') continue

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { ChatError } from '../error.ts'
+import { meantTopic } from '../realm/topic-names.ts'
 
 const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query
 const PARTIES_MAX = 1000 // of one conversation; the largest that can be sent to is smaller
@@ -64,7 +65,7 @@ type Reading = (operand: Operand, operator: string) => Bare
 const READINGS: Readonly<Record<Operator, Reading>> = {
   channel: (given, as) => ({ operator: 'channel', operand: named(given, as) }),
   channels: (given, as) => ({ operator: 'channels', operand: oneOf(CHANNELS_OPERANDS, given, as) }),
-  topic: (given, as) => ({ operator: 'topic', operand: text(given, as) }),
+  topic: (given, as) => ({ operator: 'topic', operand: meantTopic(text(given, as)) }),
   sender: (given, as) => ({ operator: 'sender', operand: named(given, as) }),
   dm: (given, as) => ({ operator: 'dm', operand: parties(given, as) }),
   'dm-including': (given, as) => ({ operator: 'dm-including', operand: named(given, as) }),

@@ -1,6 +1,7 @@
 /** Making the organization: its system groups, the bots that the service itself is, and its first owner. */
 
 import { CofferError } from '../../base/error.ts'
+import { expectName } from '../characters.ts'
 import { nowOf, type Realm } from './realm.ts'
 import { type Password, REALM_ID, type User } from './records.ts'
 import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGroupName } from './roles.ts'
@@ -26,7 +27,7 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
     if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')
     turn.put('organization', {
       id: REALM_ID,
-      name,
+      name: expectName(name.trim(), 'name'),
       url,
       dateCreated: nowOf(realm),
       isDeactivated: false,

@@ -61,7 +61,7 @@ function mention(kind: string, name: string, silent: boolean, attributes: Record
 export function messageLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)@(\\d{1,15})\\*\\*`, 'gu')
   return pattern(expression, '#**', (match, found) => {
-    const [channel, topic] = [found.typed(match[1]!), found.typed(match[2]!)]
+    const [channel, topic] = [found.typed(match[1]!), topicOf(found.typed(match[2]!), emptyTopicName)]
     const known = names.channel(channel)
     if (known === undefined) return null
     const href = `${topicPath(known.id, channel, topic)}/near/${match[3]}`
@@ -73,7 +73,7 @@ export function messageLinks(names: Names, { emptyTopicName }: RenderSettings): 
 export function topicLinks(names: Names, { emptyTopicName }: RenderSettings): Pattern {
   const expression = new RegExp(`${BEFORE_MENTION}#\\*\\*([^*>]+)>([^*]*)\\*\\*`, 'gu')
   return pattern(expression, '#**', (match, found) => {
-    const [channel, topic] = [found.typed(match[1]!), found.typed(match[2]!)]
+    const [channel, topic] = [found.typed(match[1]!), topicOf(found.typed(match[2]!), emptyTopicName)]
     const known = names.channel(channel)
     if (known === undefined) return null
     const newest = names.newestMessage(known.id, topic)
@@ -93,6 +93,9 @@ export function channelLinks(names: Names): Pattern {
     return element('a', attributes, `#${channel}`)
   })
 }
+
+/** The name that is shown for the empty topic means it. */
+const topicOf = (typed: string, emptyTopicName: string): string => (typed === emptyTopicName ? '' : typed)
 
 function topicLink(
   attributes: Record<string, string>,

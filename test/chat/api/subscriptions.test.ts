@@ -81,7 +81,7 @@ describe('Subscribing (E52)', () => {
   const REFUSED: readonly [why: string, values: Record<string, unknown>, code?: string][] = [
     ['a name without characters', { subscriptions: [{ name: '  ' }] }],
     ['a name of 61 characters', { subscriptions: [{ name: 'x'.repeat(61) }] }],
-    ['a name with a line break', { subscriptions: [{ name: 'a\nb' }] }],
+    ['a name with a line break', { subscriptions: [{ name: 'a\nb' }] }, 'REQUEST_VARIABLE_INVALID'],
     ['a description of 1025 characters', { subscriptions: [{ name: 'n', description: 'x'.repeat(1025) }] }],
     ['a private default channel', { subscriptions: [{ name: 'n' }], invite_only: true, is_default_stream: true }],
     [

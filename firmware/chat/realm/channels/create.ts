@@ -102,7 +102,6 @@ export function checkedChannelName(given: string): string {
   if (name === '') throw badRequest("Channel name can't be empty.")
   if ([...name].length > CHANNEL_NAME_CHARACTERS_MAX)
     throw badRequest(`Channel name too long (limit: ${CHANNEL_NAME_CHARACTERS_MAX} characters).`)
-  if (/\p{Cc}/u.test(name)) throw badRequest('Invalid character in channel name.')
   return name
 }
 

@@ -131,7 +131,6 @@ function checkedName(realm: Realm, given: string, ownId: number | null = null): 
   if (name === '') throw badRequest('Invalid default channel group name')
   if ([...name].length > NAME_CHARACTERS_MAX)
     throw badRequest(`Default channel group name too long (limit: ${NAME_CHARACTERS_MAX} characters)`)
-  if (/\p{Cc}/u.test(name)) throw badRequest('Invalid character in default channel group name')
   for (const group of realm.state.defaultChannelGroup.all())
     if (group.id !== ownId && fold(group.name) === fold(name))
       throw badRequest(`Default channel group '${name}' already exists`)

@@ -159,6 +159,5 @@ function checkedForm(given: string): string {
   if (name === '') throw badRequest("Channel folder name can't be empty.")
   if ([...name].length > FOLDER_NAME_CHARACTERS_MAX)
     throw badRequest(`Channel folder name too long (limit: ${FOLDER_NAME_CHARACTERS_MAX} characters).`)
-  if (/\p{Cc}/u.test(name)) throw badRequest('Invalid character in channel folder name.')
   return name
 }

@@ -5,6 +5,7 @@ import { policyOf } from '../channels/user-topics.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
+import { meantTopic } from '../topic-names.ts'
 import { isResolved, type Place } from './places.ts'
 
 type Term = readonly [operator: string, operand: string]
@@ -26,7 +27,7 @@ type Rule = (sent: Sent, operand: string) => boolean
 const RULES: Readonly<Record<string, Rule>> = {
   channel: ({ place }, operand) =>
     place.kind === 'channel' && (String(place.channel.id) === operand || fold(place.channel.name) === fold(operand)),
-  topic: ({ place }, operand) => place.kind === 'channel' && fold(place.topic) === fold(operand),
+  topic: ({ place }, operand) => place.kind === 'channel' && fold(place.topic) === fold(meantTopic(operand)),
   sender: ({ sender, senderAddress }, operand) =>
     String(sender.id) === operand || senderAddress.toLowerCase() === operand.toLowerCase(),
 }

@@ -5,6 +5,7 @@ import type { TopicRow } from '../../store/topics.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Conversation } from '../records.ts'
+import { meantTopic } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { watchAcquaintance } from '../users/acquaintance.ts'
 
@@ -21,7 +22,7 @@ export const isResolved = (topic: string): boolean => topic.startsWith(RESOLVED_
 
 /** Only the mark differs. */
 export const isResolving = (from: string, to: string): boolean =>
-  isResolved(from) !== isResolved(to) && withoutMark(from) === withoutMark(to)
+  isResolved(from) !== isResolved(to) && meantTopic(withoutMark(from)) === meantTopic(withoutMark(to))
 
 const withoutMark = (topic: string): string => topic.replace(/^(?:✔ )+/, '')
 

@@ -7,7 +7,7 @@ import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'
 import { realmSetting } from '../settings/read.ts'
 import { organizationOf } from '../state.ts'
-import { asTopic } from '../topic-names.ts'
+import { cutTopic } from '../topic-names.ts'
 import { accessMessage } from './access.ts'
 import { notificationBot } from './notices.ts'
 import { nameOfMessage, quoted, withQuotation } from './quote.ts'
@@ -35,7 +35,7 @@ export function reportMessage(realm: Realm, me: User, id: number, type: ReportTy
     const message = accessMessage(realm, me, id)
     const channel = moderationChannel(realm)
     const sender = realm.state.user.get(message.sender)!
-    const place = { kind: 'channel', channel, topic: asTopic(`${sender.fullName}'s moderation requests`) } as const
+    const place = { kind: 'channel', channel, topic: cutTopic(`${sender.fullName}'s moderation requests`) } as const
     deliverNotice(realm, turn, notificationBot(realm), place, contentOf(realm, me, message, type, description))
   })
 }

@@ -1,6 +1,7 @@
 /** What people do with a poll or a list of tasks: data that hang on a message, in their order. Contract row E28, 6.5, V48. */
 
 import { z } from 'zod'
+import { nameString } from '../../characters.ts'
 import { badRequest, invalidParameter } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
@@ -18,33 +19,33 @@ const option = z
   .min(0)
   .max(OPTIONS_MAX - 1)
 
-const POLL = z.discriminatedUnion('type', [
+export const POLL = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('vote'), key: z.string(), vote: z.literal([1, -1]) }),
-  z.strictObject({ type: z.literal('question'), question: z.string() }),
-  z.strictObject({ type: z.literal('new_option'), option: z.string(), idx: option }),
+  z.strictObject({ type: z.literal('question'), question: nameString() }),
+  z.strictObject({ type: z.literal('new_option'), option: nameString(), idx: option }),
 ])
 
-const TODO = z.discriminatedUnion('type', [
+export const TODO = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('new_task'),
     key: option,
-    task: z.string(),
-    desc: z.string(),
+    task: nameString(),
+    desc: nameString(),
     completed: z.boolean(),
   }),
   z.strictObject({ type: z.literal('strike'), key: z.string() }),
-  z.strictObject({ type: z.literal('new_task_list_title'), title: z.string() }),
+  z.strictObject({ type: z.literal('new_task_list_title'), title: nameString() }),
 ])
 
-const POLL_WIDGET = z.strictObject({
+export const POLL_WIDGET = z.strictObject({
   widget_type: z.literal('poll'),
-  extra_data: z.strictObject({ question: z.string().optional(), options: z.array(z.string()).optional() }),
+  extra_data: z.strictObject({ question: nameString().optional(), options: z.array(nameString()).optional() }),
 })
-const TODO_WIDGET = z.strictObject({
+export const TODO_WIDGET = z.strictObject({
   widget_type: z.literal('todo'),
   extra_data: z.strictObject({
-    task_list_title: z.string().optional(),
-    tasks: z.array(z.strictObject({ task: z.string(), desc: z.string() })).optional(),
+    task_list_title: nameString().optional(),
+    tasks: z.array(z.strictObject({ task: nameString(), desc: nameString() })).optional(),
   }),
 })
 

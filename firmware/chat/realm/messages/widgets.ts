@@ -1,6 +1,7 @@
 /** Polls, lists of tasks and choices: what a message begins besides its text. Contract section 6.5. */
 
 import { z } from 'zod'
+import { expectName, nameString, textString } from '../../characters.ts'
 
 export type Widget =
   | { widget_type: 'poll'; extra_data: { question: string; options: string[] } }
@@ -12,13 +13,13 @@ export const CHOICES = z.object({
   widget_type: z.literal('zform'),
   extra_data: z.strictObject({
     type: z.literal('choices'),
-    heading: z.string(),
+    heading: nameString(),
     choices: z.array(
       z.strictObject({
-        type: z.string().optional(),
-        reply: z.string(),
-        long_name: z.string(),
-        short_name: z.string(),
+        type: nameString().optional(),
+        reply: textString(),
+        long_name: nameString(),
+        short_name: nameString(),
       }),
     ),
   }),
@@ -27,12 +28,13 @@ export type Choices = z.output<typeof CHOICES>['extra_data']
 
 export const OPTIONS_MAX = 1001 // contract section 9
 
-/** Of a message that is a command; undefined for any other. */
+/** Of a message that is a command; undefined for any other. Throws `BAD_REQUEST` for a character that no name has. */
 export function widgetOf(content: string): Widget | undefined {
   const command = /^\/(poll|todo)(?!\S)/.exec(content)
   if (command === null) return undefined
   const [title = '', ...lines] = content.slice(command[0].length).split(/\r\n|\r|\n/)
   const items = lines.map(withoutBullet).filter((item) => item !== '')
+  for (const text of [title.trim(), ...items]) expectName(text, command[1]!)
   if (command[1] === 'poll')
     return { widget_type: 'poll', extra_data: { question: title.trim(), options: items.slice(0, OPTIONS_MAX) } }
   return { widget_type: 'todo', extra_data: { task_list_title: title.trim(), tasks: items.map(taskOf) } }

@@ -1,6 +1,7 @@
 /** What people may tell of themselves, as the organisation asks for it. Contract section 2.5, row E117, V6. */
 
 import { z } from 'zod'
+import { nameString } from '../../characters.ts'
 import { badRequest, invalidParameter } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { ProfileField } from '../records.ts'
@@ -148,14 +149,12 @@ function knownAccount(fieldData: unknown): { name: string; hint: string } | unde
   return Object.hasOwn(DEFAULT_ACCOUNTS, name) ? DEFAULT_ACCOUNTS[name as keyof typeof DEFAULT_ACCOUNTS] : undefined
 }
 
-const LABEL = z
-  .string()
-  .refine((text) => text.trim() !== '' && [...text].length <= CHOICE_CHARACTERS_MAX && !text.includes('\0'))
+const LABEL = nameString().refine((text) => text.trim() !== '' && [...text].length <= CHOICE_CHARACTERS_MAX)
 const CHOICES = z
   .record(z.string().regex(/^[\w-]{1,40}$/), z.strictObject({ text: LABEL, order: z.string().regex(/^\d{1,6}$/) }))
   .refine((given) => Object.keys(given).length > 0 && Object.keys(given).length <= CHOICES_MAX)
 const ACCOUNT = z.union([
-  z.strictObject({ subtype: z.literal('custom'), url_pattern: z.string() }),
+  z.strictObject({ subtype: z.literal('custom'), url_pattern: nameString() }),
   z.strictObject({ subtype: z.enum(Object.keys(DEFAULT_ACCOUNTS) as (keyof typeof DEFAULT_ACCOUNTS)[]) }),
 ])
 

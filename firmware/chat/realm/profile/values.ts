@@ -1,6 +1,7 @@
 /** What people tell of themselves. Contract rows E72 and E86, V34. */
 
 import { z } from 'zod'
+import { expectName, expectText } from '../../characters.ts'
 import { badRequest } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { ProfileField, ProfileValue, User } from '../records.ts'
@@ -102,12 +103,12 @@ function checked(realm: Realm, me: User, field: ProfileField, value: string | nu
     return { value: JSON.stringify(checkedPeople(realm, me, value)), html: null }
   }
   if (typeof value !== 'string') throw badRequest(`${name} is not a string`)
-  expectText(field, value)
+  expectValue(field, value)
   const isShownAsText = type === FIELD_TYPES.SHORT_TEXT.id || type === FIELD_TYPES.LONG_TEXT.id
   return { value, html: isShownAsText ? renderDescription(realm, value) : null }
 }
 
-function expectText(field: ProfileField, value: string): void {
+function expectValue(field: ProfileField, value: string): void {
   const { type, name } = field
   switch (type) {
     case FIELD_TYPES.SELECT.id:
@@ -120,8 +121,11 @@ function expectText(field: ProfileField, value: string): void {
       if (!isUrl(value)) throw badRequest(`${name} is not a URL`)
       break
     default: {
-      const most = type === FIELD_TYPES.LONG_TEXT.id ? LONG_TEXT_CHARACTERS_MAX : TEXT_CHARACTERS_MAX
+      const isLong = type === FIELD_TYPES.LONG_TEXT.id
+      const most = isLong ? LONG_TEXT_CHARACTERS_MAX : TEXT_CHARACTERS_MAX
       if ([...value].length > most) throw badRequest(`${name} is too long (limit: ${most} characters)`)
+      if (isLong) expectText(value, name)
+      else expectName(value, name)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** What owners and administrators set of the organisation, groups' rights apart. Contract section 2.6. */
 
 import * as z from 'zod'
-import { choice, integer, onOff, type Setting, text, type Values, word } from './setting.ts'
+import { choice, integer, name, onOff, type Setting, text, type Values, word } from './setting.ts'
 import { language } from './user.ts'
 
 const NAME_CHARACTERS_MAX = 40
@@ -50,11 +50,11 @@ const limit = (value: number) => ({
 const channel = integer(-1, ID_MAX, -1)
 
 export const REALM_SETTINGS = {
-  name: row({ ...text(NAME_CHARACTERS_MAX), schema: text(NAME_CHARACTERS_MAX).schema.refine((name) => name !== '') }),
+  name: row({ ...name(NAME_CHARACTERS_MAX), schema: name(NAME_CHARACTERS_MAX).schema.refine((name) => name !== '') }),
   description: row(text(DESCRIPTION_CHARACTERS_MAX)),
   org_type: row(choice(ORGANIZATION_TYPES, 0)),
   want_advertise_in_communities_directory: row(onOff(false)),
-  default_code_block_language: row(text(LANGUAGE_CHARACTERS_MAX)),
+  default_code_block_language: row(name(LANGUAGE_CHARACTERS_MAX)),
   default_language: row(language),
   allow_message_editing: row(onOff(true), DICT),
   message_content_edit_limit_seconds: row(limit(600), DICT),

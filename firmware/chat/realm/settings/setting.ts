@@ -1,6 +1,7 @@
 /** What a row of a table of settings says: which values it takes, and how they come in a request. Contract section 1.1. */
 
 import * as z from 'zod'
+import { nameString, textString } from '../../characters.ts'
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
   /** Of the value that is stored; what a request may say in its place, such as `unlimited`, is read into that. */
@@ -29,14 +30,17 @@ export const word = <const W extends string>(values: readonly W[], value: NoInfe
 })
 
 /** Trimmed; its length is counted in code points, as clients count it. */
-export const text = (charactersMax: number, value = '') => ({
-  schema: z
-    .string()
-    .trim()
-    .refine((given) => !given.includes('\0') && [...given].length <= charactersMax),
+const trimmed = (schema: z.ZodString, charactersMax: number, value: string) => ({
+  schema: schema.trim().refine((given) => [...given].length <= charactersMax),
   default: value,
   raw: true,
 })
+
+/** Of one line. */
+export const name = (charactersMax: number, value = '') => trimmed(nameString(), charactersMax, value)
+
+/** Of any number of lines. */
+export const text = (charactersMax: number, value = '') => trimmed(textString(), charactersMax, value)
 
 export const integer = (min: number, max: number, value: number) => ({
   schema: z.int().min(min).max(max),

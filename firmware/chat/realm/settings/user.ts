@@ -1,7 +1,7 @@
 /** What users set for themselves, and the organisation for those to come. Contract section 2.7. */
 
 import * as z from 'zod'
-import { choice, defaultsOf, integer, onOff, type Setting, text, type Values, word } from './setting.ts'
+import { choice, defaultsOf, integer, name, onOff, type Setting, type Values, word } from './setting.ts'
 
 const BATCHING_SECONDS_MAX = 604_800 // a week
 const LANGUAGE_CHARACTERS_MAX = 50
@@ -18,7 +18,7 @@ const EMOJI_SETS = [
 ] as const
 
 export const language = {
-  ...text(LANGUAGE_CHARACTERS_MAX, 'en'),
+  ...name(LANGUAGE_CHARACTERS_MAX, 'en'),
   schema: z
     .string()
     .max(LANGUAGE_CHARACTERS_MAX)
@@ -26,7 +26,7 @@ export const language = {
 }
 
 const timezone = {
-  ...text(TIMEZONE_CHARACTERS_MAX),
+  ...name(TIMEZONE_CHARACTERS_MAX),
   schema: z
     .string()
     .max(TIMEZONE_CHARACTERS_MAX)

@@ -1,5 +1,7 @@
 /** Names of people, bots and their addresses. Contract sections 2.2, 3.5 and 9. */
 
+import { isName } from '../../characters.ts'
+
 const NAME_CHARACTERS = [2, 100] as const
 const ADDRESS_CHARACTERS_MAX = 254 // RFC 5321 section 4.5.3.1.3, without its brackets
 const LOCAL_PART_CHARACTERS_MAX = 64 // RFC 5321 section 4.5.3.1.1
@@ -7,7 +9,6 @@ const SHORT_NAME_CHARACTERS_MAX = 60 // what `-bot` is added to is a local part
 
 /** What Markdown and mentions would read as theirs. */
 const RESERVED = /[*`\\>"@]/
-const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u
 
 /** A mention may end in `|` and an id (`@**Name|7**`), so no name does. */
 const ENDS_LIKE_A_MENTION = /\|\d+$/
@@ -18,7 +19,7 @@ export function fullName(given: string): string | null {
   const [least, most] = NAME_CHARACTERS
   const length = [...name].length
   if (length < least || length > most) return null
-  return CONTROL.test(name) || RESERVED.test(name) || ENDS_LIKE_A_MENTION.test(name) ? null : name
+  return !isName(name) || RESERVED.test(name) || ENDS_LIKE_A_MENTION.test(name) ? null : name
 }
 
 // A dot-string (RFC 5321 section 4.1.2) at a host that names itself in letters, digits and dashes, or in brackets.

@@ -6,7 +6,7 @@ import { chatForEachTest } from '../../support/suite.ts'
 
 const { rig, anna } = chatForEachTest({ anna: 'member' })
 
-const MARKS = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', '**', '***', '$$', '~~', '```', '&#42;', '\n', '](/x)', '@12']
+const MARKS = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', '**', '***', '$$', '~~', '```', '&#42;', '](/x)', '@12']
 const MENTIONS = ['@**all**', '@**topic**', '@*all*', '@**anna Test**']
 
 /** What a notice is, with its one link's text as people read it. */

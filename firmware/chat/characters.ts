@@ -1,0 +1,42 @@
+/**
+ * Characters that names and texts may have: none that controls a terminal or is no character, none that ends a line of a name,
+ * none that turns the text around it (Unicode Standard Annex 9, section 2). Contract section 1.1.
+ */
+
+import { z } from 'zod'
+import { badRequest } from './error.ts'
+
+const INVALID = '\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Noncharacter_Code_Point}\\u202A-\\u202E\\u2066-\\u2069'
+const IN_NAME = new RegExp(`[${INVALID}]`, 'u')
+const IN_TEXT = new RegExp(`(?![\\t\\n\\r])[${INVALID}]`, 'u')
+
+export const isName = (name: string): boolean => !IN_NAME.test(name)
+
+/** Of one line. Throws `BAD_REQUEST` that says where an invalid character is; `what` is what the client calls it. */
+export const expectName = (name: string, what: string): string => expectNone(IN_NAME, name, what)
+
+/** Of any number of lines; as `expectName`. */
+export const expectText = (text: string, what: string): string => expectNone(IN_TEXT, text, what)
+
+/** Upstream's words, so that clients which know them go on to. */
+function expectNone(invalid: RegExp, text: string, what: string): string {
+  const message = messageOf(invalid, text, ` in ${what}`)
+  if (message !== null) throw badRequest(message)
+  return text
+}
+
+/** In a JSON text; the error says of which member it is. */
+export const nameString = () => z.string().check(having(IN_NAME))
+export const textString = () => z.string().check(having(IN_TEXT))
+
+const having =
+  (invalid: RegExp) =>
+  ({ value, issues }: z.core.ParsePayload<string>): void => {
+    const message = messageOf(invalid, value.trim(), '')
+    if (message !== null) issues.push({ code: 'custom', input: value, message })
+  }
+
+function messageOf(invalid: RegExp, text: string, where: string): string | null {
+  const found = invalid.exec(text)
+  return found && `Invalid character${where}, at position ${[...text.slice(0, found.index)].length + 1}`
+}
