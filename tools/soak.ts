@@ -3,7 +3,7 @@
  * audit log, locks and unlocks. Fails at the first answer that nobody expects, at a signature that does not verify, and
  * when the memory of the server keeps growing from lock to lock. It goes on until there were enough locks to tell.
  *
- * node tools/soak.ts [--minutes=60] [--seconds=...]
+ * node tools/soak.ts [--minutes=60] [--seconds=...] [--locks=16]
  */
 
 import { constants, createHash, createPublicKey, type KeyObject, randomBytes, verify } from 'node:crypto'
@@ -56,13 +56,18 @@ type Work = keyof typeof WEIGHTS
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { minutes: { type: 'string', default: '60' }, seconds: { type: 'string' } },
+    options: {
+      minutes: { type: 'string', default: '60' },
+      seconds: { type: 'string' },
+      locks: { type: 'string', default: String(LOCKS_MIN) },
+    },
   })
-  await soak(values.seconds === undefined ? Number(values.minutes) * 60 : Number(values.seconds))
+  const seconds = values.seconds === undefined ? Number(values.minutes) * 60 : Number(values.seconds)
+  await soak(seconds, Number(values.locks))
 }
 
 /** Sets the exit code. */
-async function soak(seconds: number): Promise<void> {
+async function soak(seconds: number, locksMin: number): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-soak-'))
   let server: Server | undefined
   try {
@@ -71,7 +76,7 @@ async function soak(seconds: number): Promise<void> {
     const { call, close } = createClient(server, CLIENTS + 1)
     await fillStore(call)
     await makeKeys(call)
-    const result = await run(server, call, seconds)
+    const result = await run(server, call, seconds, locksMin)
     close()
     report(seconds, result)
     if (result.problem !== null) process.exitCode = 1
@@ -93,14 +98,14 @@ interface Outcome {
   problem: string | null
 }
 
-async function run(server: Server, call: Call, seconds: number): Promise<Outcome> {
+async function run(server: Server, call: Call, seconds: number, locksMin: number): Promise<Outcome> {
   const user = createUser(call, await publicKeys(call))
   const startedMs = performance.now()
   const endMs = startedMs + seconds * 1000
   const warmMs = startedMs + seconds * 1000 * WARM_UP_SHARE
   let problem: string | null = null
   const lows: number[] = []
-  const isOver = () => problem !== null || (performance.now() >= endMs && lows.length >= LOCKS_MIN)
+  const isOver = () => problem !== null || (performance.now() >= endMs && lows.length >= locksMin)
   const fail = (error: unknown) => {
     problem ??= error instanceof Error ? error.message : String(error)
   }
@@ -117,7 +122,7 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   const doneBefore = user.done()
   const turn = rateLimit(maximum / 2)
   const locking = (async () => {
-    const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / LOCKS_MIN - 2 * LOCKED_MS_MIN))
+    const openMs = Math.max(OPEN_MS_MIN, Math.min(OPEN_MS_MAX, (endMs - pacedMs) / locksMin - 2 * LOCKED_MS_MIN))
     while (!isOver()) {
       await wait(openMs)
       if (isOver()) return
@@ -134,7 +139,7 @@ async function run(server: Server, call: Call, seconds: number): Promise<Outcome
   }).catch(fail)
   await locking
   if (problem === null) await user.checkCounters().catch(fail)
-  problem ??= growthOf(lows)
+  problem ??= growthOf(lows, locksMin)
   const rate = ((user.done() - doneBefore) * 1000) / (performance.now() - pacedMs)
   return { maximum, rate, ...user.totals(), residentMib: lows, problem }
 }
@@ -175,9 +180,9 @@ function rateLimit(perSecond: number): () => Promise<void> {
  * not far above those of the first. (While open it goes up and down by a quarter, as garbage is collected, and falls with
  * each lock. Locked, what the next threads warm up with is there or not: the lowest are those without.)
  */
-export function growthOf(samplesMib: readonly number[]): string | null {
+export function growthOf(samplesMib: readonly number[], locksMin = LOCKS_MIN): string | null {
   const half = Math.floor(samplesMib.length / 2)
-  if (half < LOCKS_MIN / 2) return 'the run was too short to tell whether memory grows'
+  if (half < locksMin / 2) return 'the run was too short to tell whether memory grows'
   const low = (from: number) =>
     median(
       samplesMib
