@@ -1,6 +1,8 @@
 /** Every JSON body of the API with its members, transcribed from section 4 of the contract: what hostile input starts from. */
 
-import { ADMIN, credentialsOf, UNLOCK } from '../support/suite.ts'
+import assert from 'node:assert/strict'
+import { type Client, expect, provision, stateOf } from '../support/appliance.ts'
+import { ADMIN, credentialsOf, passphraseOf, UNLOCK } from '../support/suite.ts'
 
 export type Kind = 'text' | 'passphrase' | 'label' | 'id' | 'base64' | 'integer' | 'time' | 'word' | 'list' | 'object'
 
@@ -166,3 +168,42 @@ export const BODIES: readonly BodyCase[] = [
     members: { time: need('time') },
   },
 ]
+
+/** Provisions the appliance and makes the users and keys that the bodies name. */
+export async function furnish(appliance: Client): Promise<void> {
+  const systemTime = new Date().toISOString()
+  await provision(appliance, { unlockPassphrase: UNLOCK, adminPassphrase: ADMIN.slice('admin:'.length), systemTime })
+  for (const id of ['operator', 'somebody']) {
+    const json = { realName: `name of ${id}`, role: 'Operator', passphrase: passphraseOf(id) }
+    await expect(201, appliance.call('PUT', `/users/${id}`, { as: ADMIN, json }))
+  }
+  await restoreKeys(appliance)
+}
+
+/** Makes those keys again that were moved. */
+export async function restoreKeys(appliance: Client): Promise<void> {
+  const ed25519 = { type: 'Curve25519', mechanisms: ['EdDSA_Signature'], private: { data: seed } }
+  const aes = {
+    type: 'Generic',
+    mechanisms: ['AES_Encryption_CBC', 'AES_Decryption_CBC'],
+    private: { data: block },
+  }
+  for (const [id, json] of Object.entries({ ed: ed25519, movable: ed25519, aes })) {
+    const { status } = await appliance.call('PUT', `/keys/${id}`, { as: ADMIN, json })
+    assert([204, 409].includes(status), `${id}: ${status}`)
+  }
+}
+
+export const keyIds = async (appliance: Client): Promise<string[]> =>
+  (await expect(200, appliance.call('GET', '/keys', { as: ADMIN }))).json<{ id: string }[]>().map(({ id }) => id)
+
+/** Every key and user can still be read, and the firmware never went down: it would come back Locked. */
+export async function expectWhole(appliance: Client, state: BodyCase['state']): Promise<void> {
+  assert.equal(await stateOf(appliance), state)
+  if (state !== 'Operational') return
+  for (const id of await keyIds(appliance)) await expect(200, appliance.call('GET', `/keys/${id}`, { as: ADMIN }))
+  const users = (await expect(200, appliance.call('GET', '/users', { as: ADMIN }))).json<{ user: string }[]>()
+  for (const { user } of users) await expect(200, appliance.call('GET', `/users/${user}`, { as: ADMIN }))
+  const json = { mode: 'EdDSA', message: 'AAAA' }
+  await expect(200, appliance.call('POST', '/keys/ed/sign', { as: OPERATOR, json }))
+}
