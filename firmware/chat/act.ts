@@ -15,7 +15,20 @@ export interface Act {
   readonly result: number
   /** What was named in the path, what was made, and a role that was given. */
   readonly facts: Readonly<Record<string, number>>
+  /** The share of the log that the line takes from. */
+  readonly share: Share
 }
+
+export const SHARES = ['administrators', 'accounts', 'strangers'] as const
+
+export interface Share {
+  /** What members spend is never that of administrators; neither is that of callers who have not signed in. */
+  readonly of: (typeof SHARES)[number]
+  /** The account within it, for a bot its owner; null for strangers. */
+  readonly account: number | null
+}
+
+export const STRANGERS: Share = { of: 'strangers', account: null }
 
 const METHODS: ReadonlySet<unknown> = new Set(['POST', 'PATCH', 'PUT', 'DELETE', 'GET'])
 const PATH = /^(?:\/[a-z_]{1,32}|\/\{[a-z_]{1,32}\}){1,8}$/
@@ -26,7 +39,7 @@ const FACTS_MAX = 8
 /** Null when it is none. */
 export function readAct(value: unknown): Act | null {
   if (typeof value !== 'object' || value === null) return null
-  const { user, address, method, path, result, facts } = value as Record<string, unknown>
+  const { user, address, method, path, result, facts, share } = value as Record<string, unknown>
   const isRight =
     (user === null || isNumber(user)) &&
     typeof address === 'string' &&
@@ -38,7 +51,15 @@ export function readAct(value: unknown): Act | null {
     result >= 200 &&
     result < 600
   const known = isRight ? readFacts(facts) : null
-  return known && ({ user, address, method, path, result, facts: known } as Act)
+  const taken = readShare(share)
+  return known && taken && ({ user, address, method, path, result, facts: known, share: taken } as Act)
+}
+
+function readShare(value: unknown): Share | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { of, account } = value as Record<string, unknown>
+  const isRight = SHARES.some((known) => known === of) && (account === null || isNumber(account))
+  return isRight ? ({ of, account } as Share) : null
 }
 
 function readFacts(value: unknown): Record<string, number> | null {

@@ -13,13 +13,12 @@ import { storageFailure } from '../store/failure.ts'
 import type { Act } from './act.ts'
 import { DECLARATIONS, OTHER_DECLARATIONS } from './api/declarations.ts'
 import type { Services } from './api/declare.ts'
+import { createAuditor } from './audit.ts'
 import { ChatError } from './error.ts'
 import { createEventHub, type EventHub } from './events/hub.ts'
-import type { Auditor } from './http/auditor.ts'
 import type { BasicCredentials } from './http/credentials.ts'
 import type { Who } from './http/declaration.ts'
-import { type Api, createApi, RATE_LIMITS, type RateLimits, type Session } from './http/pipeline.ts'
-import { createRateLimiter } from './http/rate-limit.ts'
+import { type Api, createApi, type RateLimits, type Session } from './http/pipeline.ts'
 import { createLevels } from './levels/levels.ts'
 import { startBotCalls } from './outside/bot-calls.ts'
 import { type Network, systemNetwork } from './outside/post.ts'
@@ -40,7 +39,6 @@ import { expectRoomForFiles, expectRoomForMessages } from './realm/room.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { erase } from './realm/users/erasing.ts'
-import { findByName } from './realm/users/find.ts'
 import { isDeactivated } from './realm/users.ts'
 import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
@@ -141,7 +139,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   const botCalls = startBotCalls(realm, options.network ?? systemNetwork, log, options.botRetryMs)
 
   const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
-  const auditor = auditorOf(realm, options)
+  const auditor = createAuditor(realm, options)
   const exportKey = createExportKey(chatKey)
   const exports = createExports({ realm, key: exportKey, urls: uploadUrls, log })
   const services: Services = {
@@ -235,23 +233,6 @@ function announceRestart(events: EventHub, generation: number): void {
   const body = { ...VERSION, server_generation: generation }
   batch.add({ type: 'restart', to: 'everyone', make: () => body, merge: { key: 'restart', join: (_, after) => after } })
   batch.deliver()
-}
-
-/** Administrators, like those of the appliance, change as much as they like. */
-function auditorOf(
-  realm: Realm,
-  { record = () => undefined, rateLimits, clock = createClock(), nowMs }: ChatOptions,
-): Auditor {
-  const rate = { ...RATE_LIMITS, ...rateLimits }.changes
-  const changes = createRateLimiter(rate, nowMs ?? (() => performance.now()), () => clock.now() / 1000)
-  return {
-    record,
-    accountOf: (email) => findByName(realm, email)?.id ?? null,
-    expectBudget(account) {
-      const user = realm.state.user.get(account)
-      if (user !== undefined && !atLeast(user.role, ROLES.administrator)) changes.take(String(account))
-    },
-  }
 }
 
 function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<User> {

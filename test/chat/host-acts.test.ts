@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { LINES_MIN } from '../../firmware/audit/audit-log.ts'
 import type { AuditEvent, Kind } from '../../firmware/audit/chain.ts'
-import { type Act, readAct } from '../../firmware/chat/act.ts'
-import { CHANGES_BURST, createActsKept } from '../../firmware/chat/host-acts.ts'
+import { type Act, readAct, SHARES, STRANGERS } from '../../firmware/chat/act.ts'
+import { CHANGES, createActsKept } from '../../firmware/chat/host-acts.ts'
 
 const ACT: Act = {
   user: 9,
@@ -13,6 +14,7 @@ const ACT: Act = {
   path: '/users/{user_id}',
   result: 200,
   facts: { user_id: 11, role: 100 },
+  share: { of: 'administrators', account: 9 },
 }
 
 function kept() {
@@ -34,27 +36,38 @@ function kept() {
 test('a line is marked as of the chat by its action and its user, and has the time of the appliance', async () => {
   const { acts, lines } = kept()
   await acts.record(ACT)
-  await acts.record({ ...ACT, user: null, result: 401, facts: {} })
+  await acts.record({ ...ACT, user: null, result: 401, facts: {}, share: STRANGERS })
   const common = { time: '2026-11-24T12:00:00Z', address: '192.0.2.7', key: '', namespace: '' }
   const action = 'chat PATCH /users/{user_id}'
   assert.deepEqual(lines, [
     {
       event: { ...common, user: 'chat:9', action, result: 200, facts: { user_id: '11', role: '100' } },
-      ...{ kind: 'change', user: 'chat:' },
+      ...{ kind: 'change', user: 'chat:administrators' },
     },
-    { event: { ...common, user: 'chat:', action, result: 401 }, kind: 'refusal', user: 'chat:' },
+    { event: { ...common, user: 'chat:', action, result: 401 }, kind: 'refusal', user: 'chat:strangers' },
   ])
 })
 
 test('beyond its budget changes are counted, and the next line says how many', async () => {
   const { acts, lines, advance } = kept()
-  for (let sent = 0; sent < CHANGES_BURST + 1000; sent++) await acts.record(ACT)
-  assert.equal(lines.length, CHANGES_BURST)
+  const { ofEach } = CHANGES.administrators
+  for (let sent = 0; sent < ofEach + 1000; sent++) await acts.record(ACT)
+  assert.equal(lines.length, ofEach)
   advance(10_000)
   await acts.record(ACT)
   await acts.record(ACT)
-  assert.equal(lines.length, CHANGES_BURST + 1)
+  assert.equal(lines.length, ofEach + 1)
   assert.equal(lines.at(-1)!.event.skipped, 1000)
+})
+
+test('whatever a process says of its accounts, its changes push no change of the appliance out of the smallest log', async () => {
+  const { acts, lines } = kept()
+  for (const of of SHARES)
+    for (let account = 0; account < 1000; account++)
+      for (let sent = 0; sent < 3; sent++) await acts.record({ ...ACT, share: { of, account } })
+  const { administrators, accounts } = CHANGES
+  assert.equal(lines.length, administrators.ofAll + accounts.ofAll)
+  assert.ok(lines.length < LINES_MIN)
 })
 
 test('an act is numbers and plain names, or it is none', () => {
@@ -65,6 +78,7 @@ test('an act is numbers and plain names, or it is none', () => {
     method: ['SIGN', '', null],
     path: ['', '/users/Bob', 'POST /keys', `/${'a'.repeat(33)}`, '/a'.repeat(9), '/users\n', '/../x', 7],
     result: [0, 199, 600, '200'],
+    share: [null, {}, { of: 'owners', account: 1 }, { of: 'accounts', account: 'admin' }, { of: 'accounts' }],
     facts: [
       null,
       { user: 'admin' },

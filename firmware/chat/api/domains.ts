@@ -19,6 +19,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     row: 'E111',
     method: 'POST',
     ...ALL,
+    audit: {},
     parameters: { domain: text(), allow_subdomains: boolean() },
     handle: ({ realm, given }) => ({ new_domain: addDomain(realm, given.domain, given.allow_subdomains) }),
   }),
@@ -26,6 +27,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     row: 'E112',
     method: 'PATCH',
     ...ONE,
+    audit: {},
     parameters: { allow_subdomains: boolean() },
     handle: ({ realm, path, given }) => {
       changeDomain(realm, path.domain, given.allow_subdomains)
@@ -36,6 +38,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     row: 'E112',
     method: 'PATCH',
     ...ALL,
+    audit: {},
     parameters: { domain: text(), allow_subdomains: boolean() },
     handle: ({ realm, given }) => {
       changeDomain(realm, given.domain, given.allow_subdomains)
@@ -46,6 +49,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     row: 'E113',
     method: 'DELETE',
     ...ONE,
+    audit: {},
     handle: ({ realm, path }) => {
       removeDomain(realm, path.domain)
       return {}
@@ -55,6 +59,7 @@ export const domainDeclarations: readonly AnyDeclaration[] = [
     row: 'E113',
     method: 'DELETE',
     ...ALL,
+    audit: {},
     parameters: { domain: text() },
     handle: ({ realm, given }) => {
       removeDomain(realm, given.domain)

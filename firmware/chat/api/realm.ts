@@ -55,6 +55,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     path: '/realm',
     usesReserve: true,
     who: 'administrator',
+    audit: {},
     parameters: {
       ...realmParameters,
       ...groupParameters,
@@ -85,6 +86,7 @@ export const realmDeclarations: readonly AnyDeclaration[] = [
     path: '/realm/user_settings_defaults',
     usesReserve: true,
     who: 'administrator',
+    audit: {},
     parameters: defaultParameters,
     handle: ({ realm, given }) => {
       realm.change((turn) => changeUserDefaults(realm, turn, given as Parameters<typeof changeUserDefaults>[2]))

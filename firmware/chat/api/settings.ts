@@ -60,7 +60,7 @@ const change = (row: string, path: string): AnyDeclaration =>
     path,
     who: 'account',
     usesReserve: true,
-    audit: { parameters: ['email', 'new_password'] },
+    audit: { parameters: ['email', 'new_password', 'target_users'] },
     parameters: { ...settingParameters, ...identityParameters, target_users: json(targetUsers).optional() },
     handle: async ({ realm, passwords, me, given, sent, exchange: { address } }) => {
       const { full_name, email, old_password, new_password, target_users, ...settings } = given

@@ -1,7 +1,7 @@
 /** What of a request goes to the audit log of the appliance. Contract section 1.6. */
 
 import type { Exchange } from '../../http/server/exchange.ts'
-import type { Act } from '../act.ts'
+import { type Act, type Share, STRANGERS } from '../act.ts'
 import type { Audit, Declaration } from './declaration.ts'
 import { statusOf } from './envelope.ts'
 
@@ -10,6 +10,8 @@ export interface Auditor {
   expectBudget(account: number): void
   /** The account with this address, if there is one. */
   accountOf(email: string): number | null
+  /** Whose share of the log a call of this account takes from. */
+  shareOf(account: number): Share
   /** The answer waits for the promise, and is an error when it fails. */
   record(act: Act): Promise<void> | undefined
 }
@@ -33,32 +35,36 @@ export function createAttempt(
   { method, path: declared, audit }: Pick<Declaration<never, never>, 'method' | 'path' | 'audit'>,
   { address }: Exchange,
 ): Attempt {
-  const tell = (user: number | null, result: number, facts: Act['facts'] = {}) =>
-    auditor.record({ user, address, method, path: declared.replace(/:(\w+)/g, '{$1}'), result, facts })
+  const path = declared.replace(/:(\w+)/g, '{$1}')
+  const tell = (user: number | null, share: Share, result: number, facts: Act['facts'] = {}) =>
+    auditor.record({ user, address, method, path, result, facts, share })
 
   return {
     refused(error, who) {
       const status = statusOf(error)
-      if (who !== null && 'email' in who && status === 401) tell(auditor.accountOf(who.email), status)
-      if (who !== null && 'account' in who && audit !== undefined) tell(who.account, status)
+      if (who !== null && 'email' in who && status === 401) tell(auditor.accountOf(who.email), STRANGERS, status)
+      if (who !== null && 'account' in who && audit !== undefined)
+        tell(who.account, auditor.shareOf(who.account), status)
     },
-    async act({ account, path, values }, act) {
+    async act({ account, path: segments, values }, act) {
       if (audit === undefined || audit.parameters?.every((name) => !values.has(name))) return act()
       const claim = audit.signsIn?.claim
       const claimed = claim == null ? null : auditor.accountOf(values.get(claim) ?? '')
-      const facts = { ...numbers(path), ...numbers(chosen(values, audit)) }
+      const share = account === null ? STRANGERS : auditor.shareOf(account) // before the call, which may change the role
+      const facts = { ...numbers(segments), ...numbers(chosen(values, audit)) }
       let answer: Awaited<ReturnType<typeof act>>
       try {
         if (account !== null) auditor.expectBudget(account)
         answer = await act()
       } catch (error) {
         const status = statusOf(error)
-        tell(account ?? claimed, status, facts)
+        tell(account ?? claimed, share, status, facts)
         throw error
       }
       const { email, user_id: made } = (answer ?? {}) as { email?: unknown; user_id?: unknown }
       const user = account ?? (typeof email === 'string' ? auditor.accountOf(email) : null)
-      await tell(user, 200, audit.signsIn === undefined ? { ...facts, ...numbers({ made }) } : facts)
+      const own = account === null && user !== null ? auditor.shareOf(user) : share
+      await tell(user, own, 200, audit.signsIn === undefined ? { ...facts, ...numbers({ made }) } : facts)
       return answer
     },
   }

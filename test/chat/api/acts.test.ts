@@ -125,7 +125,7 @@ test('whoever signs in again and again, with the right password, has the same sh
   assert.deepEqual(statuses, [200, 200, 429])
 })
 
-test('every row that changes an account, a role, a key or a bot is told', () => {
+test('every row that changes an account, a role, a key, a bot or a setting of others is told', () => {
   const told = DECLARATIONS.filter(({ audit }) => audit !== undefined).map(({ row }) => row)
   const expected = [
     'E2',
@@ -142,6 +142,11 @@ test('every row that changes an account, a role, a key or a bot is told', () => 
     'E91',
     'E92',
     'E93',
+    'E103',
+    'E104',
+    'E111',
+    'E112',
+    'E113',
     'E124',
     'E121',
     'E123',

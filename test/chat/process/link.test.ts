@@ -4,12 +4,21 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { openChannel } from '../../../firmware/channel/channel.ts'
+import type { Act } from '../../../firmware/chat/act.ts'
 import { openLife } from '../../../firmware/chat/asking.ts'
 import { copyOf } from '../../../firmware/chat/host-backups.ts'
 import { type FromChat, readFromChat, readToChat, type ToChat } from '../../../firmware/chat/link.ts'
 import { connected } from '../../boot/socket-pair.ts'
 
-const ACT = { user: 9, address: '::1', method: 'POST', path: '/bots/{bot_id}', result: 200, facts: { bot_id: 10 } }
+const ACT: Act = {
+  user: 9,
+  address: '::1',
+  method: 'POST',
+  path: '/bots/{bot_id}',
+  result: 200,
+  facts: { bot_id: 10 },
+  share: { of: 'accounts', account: 9 },
+}
 
 test('reads every message of the chat', () => {
   const messages: FromChat[] = [
