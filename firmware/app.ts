@@ -131,7 +131,7 @@ export function createApp(options: AppOptions): Api {
     limiter: appliance.limiter,
     log,
     audit: options.auditor ?? auditorOf(appliance),
-    expectRoom: () => appliance.expectRoom(),
+    expectRoom: (caller) => appliance.expectRoom(caller?.namespace ? 'namespaces' : 'records'),
   })
 }
 

@@ -274,9 +274,9 @@ export class Appliance<D extends OpenDomain = Operational> {
     return deriveSealKey(this.#sessions.expect().vault.domainKey, purpose)
   }
 
-  /** Throws `full` while nothing may be added to the records. */
-  expectRoom(): void {
-    this.space.expectRoom('records', 0, this.#store.disk?.store.reusableBytes)
+  /** Throws `full` while this may not be added to the records. */
+  expectRoom(of: 'namespaces' | 'records'): void {
+    this.space.expectRoom(of, 0, this.#store.disk?.store.reusableBytes)
   }
 
   /** Open in every state but Failed. */

@@ -12,14 +12,16 @@ const MIB = 1024 * 1024
 /**
  * A writer is refused while less than this is free: a share of the disk, and at most so many bytes. The lowest floor is the
  * reserve. It holds an audit log of the default size (three kinds of 25 MB) and the logs of the databases. Files of the chat
- * stop first, then its messages, so that no user of the chat keeps an administrator from making keys.
+ * stop first, then its messages and what administrators of namespaces add, so that none of them keeps root from adding.
  */
 const FLOORS = {
   /** Uploads and exports of the chat. */
   files: { share: 1 / 4, bytesMax: 512 * MIB },
   /** Everything else that users of the chat add. */
   messages: { share: 3 / 16, bytesMax: 384 * MIB },
-  /** Keys, users, namespaces and uploaded backups. */
+  /** Keys and users of namespaces. */
+  namespaces: { share: 3 / 16, bytesMax: 384 * MIB },
+  /** Other keys and users, namespaces, and uploaded backups. */
   records: { share: 1 / 8, bytesMax: 256 * MIB },
 } as const satisfies Record<string, { share: number; bytesMax: number }>
 
@@ -29,7 +31,8 @@ const WRITERS = Object.keys(FLOORS) as readonly Writer[]
 const NAMES: Record<Writer, string> = {
   files: 'files of the chat',
   messages: 'messages of the chat',
-  records: 'new keys, users and namespaces',
+  namespaces: 'keys and users of namespaces',
+  records: 'all new keys, users and namespaces',
 }
 
 /** Some file systems have no size of their own, as those of a network, and say 0. */

@@ -73,6 +73,9 @@ const namespaces = ({ get, put, remove }: Calls) => ({
   namespaces: (o?: Options) => get<T.Created[]>('/namespaces', o),
   addNamespace: (id: string, o?: Options) => put(`/namespaces/${s(id)}`, undefined, o),
   deleteNamespace: (id: string, o?: Options) => remove(`/namespaces/${s(id)}`, o),
+  namespaceQuota: (id: string, o?: Options) => get<T.NamespaceQuota>(`/namespaces/${s(id)}/quota`, o),
+  setNamespaceQuota: (id: string, quota: Partial<T.NamespaceQuota>, o?: Options) =>
+    put(`/namespaces/${s(id)}/quota`, quota, o),
 })
 
 /** Section 3.3 of the contract. */

@@ -7,6 +7,10 @@ export type Role = 'Administrator' | 'Operator' | 'Metrics' | 'Backup'
 export interface Switch {
   status: 'on' | 'off'
 }
+export interface NamespaceQuota {
+  keys: number
+  users: number
+}
 export interface Created {
   id: string
 }

@@ -8,7 +8,7 @@ import { watchDisk } from '../../firmware/disk-watch.ts'
 
 const MIB = 1024 * 1024
 const TOTAL = 600 * MIB
-const ORDER: Writer[] = ['files', 'messages', 'records']
+const ORDER: Writer[] = ['files', 'messages', 'namespaces', 'records']
 
 function spaceOf(usage: { totalBytes: number; freeBytes: number }) {
   return createDiskSpace((): DiskUsage => ({ ...usage }))
@@ -16,9 +16,11 @@ function spaceOf(usage: { totalBytes: number; freeBytes: number }) {
 
 const isFull = (error: unknown) => error instanceof CofferError && error.code === 'full'
 
-test('files of the chat stop first, then its messages, then records; the reserve is left by all of them', () => {
-  const [files, messages, records] = ORDER.map((writer) => floorBytes(writer, TOTAL)) as [number, number, number]
-  assert.ok(files > messages && messages > records && records >= 75 * MIB)
+test('files of the chat stop first, then its messages and namespaces, then records; the reserve is left by all of them', () => {
+  const [files, messages, namespaces, records] = ORDER.map((writer) => floorBytes(writer, TOTAL)) as [
+    ...[number, number, number, number],
+  ]
+  assert.ok(files > messages && messages === namespaces && namespaces > records && records >= 75 * MIB)
   for (const writer of ORDER) {
     const disk = { totalBytes: TOTAL, freeBytes: floorBytes(writer, TOTAL) + 1000 }
     const space = spaceOf(disk)
@@ -73,8 +75,11 @@ test('the log is told once of each step towards a full disk, and of room once th
       disk.freeBytes = mebibytes * MIB
       for (let look = 0; look < 3; look++) watch.look()
     }
-    const inWords = ['files of the chat', 'messages of the chat', 'new keys, users and namespaces']
-    const refused = [1, 2, 3, 3].map((count) => inWords.slice(0, count).join(', '))
+    const inWords = [
+      ...['files of the chat', 'messages of the chat', 'keys and users of namespaces'],
+      'all new keys, users and namespaces',
+    ]
+    const refused = [1, 3, 4, 4].map((count) => inWords.slice(0, count).join(', '))
     const levels = [
       'warning: the disk is low',
       'warning: the disk is low',

@@ -174,6 +174,8 @@ const namespaces: Row[] = [
   { method: 'GET', path: '/namespaces', states: Op, who: ['A'], success: 200 },
   { method: 'PUT', path: '/namespaces/{newNs}', states: Op, who: ['A'], success: 204 },
   { method: 'DELETE', path: '/namespaces/{ns}', states: Op, who: ['A'], success: 204 },
+  { method: 'GET', path: '/namespaces/{ns}/quota', states: Op, who: ['A'], success: 200 },
+  { method: 'PUT', path: '/namespaces/{ns}/quota', states: Op, who: ['A'], success: 204, json: { keys: 20_000 } },
   { method: 'GET', path: '/users', states: Op, who: managers, success: 200 },
   { method: 'POST', path: '/users', states: Op, who: managers, success: 201, json: user },
   { method: 'GET', path: '/account', states: Op, who: ['A', 'O', 'M', 'B', 'nA', 'nO', 'nM', 'nB'], success: 200 },

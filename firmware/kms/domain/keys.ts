@@ -14,6 +14,7 @@ import { bucketOf, KeyCounts } from './key-counts.ts'
 import type { KeyEntry, NamespaceKeys } from './key-index.ts'
 import { assertFit, importPair, type KeyMaterial, type Kind, kindOf } from './key-making.ts'
 import { decodePublic, encodeKey, OPERATIONS_MAX } from './key-record.ts'
+import type { NamespaceQuotas } from './namespace-quotas.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Caller } from './roles.ts'
 
@@ -32,16 +33,18 @@ const SEEN_MAX = 1000 // entries looked at in one turn: a millisecond or two
 
 export class Keys extends KeyAttributes {
   readonly #namespaces: Namespaces
+  readonly #quotas: NamespaceQuotas
   readonly #counts: KeyCounts
 
-  constructor(context: Context, namespaces: Namespaces) {
+  constructor(context: Context, namespaces: Namespaces, quotas: NamespaceQuotas) {
     const counts = new KeyCounts(context)
     super(context, namespaces, counts)
     this.#namespaces = namespaces
+    this.#quotas = quotas
     this.#counts = counts
   }
 
-  /** Returns the id. Throws `invalid`, `conflict` (id taken). */
+  /** Returns the id. Throws `invalid`, `conflict` (id taken), `full` (quota of the namespace). */
   async generate(
     caller: Caller,
     id: string | undefined,
@@ -93,6 +96,7 @@ export class Keys extends KeyAttributes {
     const namespaceKeys = this.index.of(caller.namespace)
     const id = wanted ?? generatedId(this.context.random)
     this.#assertFree(namespaceKeys, id)
+    this.#assertRoom(namespaceKeys)
     const pair = await make()
     try {
       await this.context.records.change(() => {
@@ -100,6 +104,7 @@ export class Keys extends KeyAttributes {
         if (!this.index.holds(namespaceKeys) || !this.#namespaces.exists(caller.namespace))
           throw new CofferError('forbidden', 'The namespace was deleted')
         this.#assertFree(namespaceKeys, id)
+        this.#assertRoom(namespaceKeys)
         const { namespace } = namespaceKeys
         const about = { mechanisms: sortMechanisms(mechanisms), tags, label, operations: 0, certificate: null }
         const value = encodeKey({ namespace, id, type, typeName, ...about }, pair.public)
@@ -120,6 +125,10 @@ export class Keys extends KeyAttributes {
   #assertFree(namespaceKeys: NamespaceKeys, id: string): void {
     if (id === RESERVED_ID) throw new CofferError('invalid', `A key cannot be called ${RESERVED_ID}`)
     if (this.find(namespaceKeys, id) !== undefined) throw new CofferError('conflict', 'The key already exists')
+  }
+
+  #assertRoom({ namespace, entries }: NamespaceKeys): void {
+    this.#quotas.assertRoom(namespace, 'keys', entries.size)
   }
 
   async remove(caller: Caller, id: string): Promise<void> {

@@ -10,6 +10,7 @@ import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
 import type { KeyEntry } from './key-index.ts'
 import type { Keys } from './keys.ts'
+import { quotaRemoval } from './namespace-quotas.ts'
 import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
 
@@ -94,7 +95,8 @@ export class Namespaces {
       this.assertExists(id)
       const removal = keys.removalOfAll(id)
       const value = removal === null ? encodeNamespace(id, 'doomed') : null
-      return { changes: [...(removal ?? []), { collection: 'namespaces', name: id, value }], result: value === null }
+      const changes: Change[] = [{ collection: 'namespaces', name: id, value }, ...quotaRemoval(this.#context, id)]
+      return { changes: [...(removal ?? []), ...changes], result: value === null }
     })
     this.#context.log.info('namespaces', `removed ${id} by ${caller.userId}`)
     if (!isGone) this.#removeRest(id, keys)

@@ -8,6 +8,7 @@ import { createContext, type DomainDeps } from './context.ts'
 import { Credentials } from './credentials.ts'
 import { KeyUse } from './key-use.ts'
 import { Keys } from './keys.ts'
+import { NamespaceQuotas } from './namespace-quotas.ts'
 import { Namespaces } from './namespaces.ts'
 import { digestPassphrase, PASSPHRASE_COST } from './passphrase.ts'
 import type { Caller } from './roles.ts'
@@ -19,6 +20,7 @@ export type { DomainDeps } from './context.ts'
 export interface Operational {
   users: Users
   namespaces: Namespaces
+  quotas: NamespaceQuotas
   keys: Keys
   keyUse: KeyUse
   /**
@@ -39,14 +41,16 @@ export function openDomain(records: Records, deps: DomainDeps): Operational {
   let open = true
   const context = createContext(records, deps, () => open)
   const namespaces = new Namespaces(context)
-  const users = new Users(context, namespaces)
-  const keys = new Keys(context, namespaces)
+  const quotas = new NamespaceQuotas(context, namespaces)
+  const users = new Users(context, namespaces, quotas)
+  const keys = new Keys(context, namespaces, quotas)
   namespaces.goOnRemoving(keys)
   const keyUse = new KeyUse(context, deps.clock, users, keys)
   const credentials = new Credentials(context, users)
   return {
     users,
     namespaces,
+    quotas,
     keys,
     keyUse,
     authenticate: (userId, passphrase, place) => credentials.verify(userId, passphrase, place),

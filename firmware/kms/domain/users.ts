@@ -5,7 +5,8 @@ import type { Decision } from '../../store/store.ts'
 import type { Collection } from './collections.ts'
 import { type Context, damaged } from './context.ts'
 import type { Namespace } from './identifiers.ts'
-import { generatedId, userPrefix } from './identifiers.ts'
+import { generatedId, namespaceOf, userPrefix } from './identifiers.ts'
+import type { NamespaceQuotas } from './namespace-quotas.ts'
 import type { Namespaces } from './namespaces.ts'
 import { digestPassphrase, type PassphraseDigest } from './passphrase.ts'
 import type { Caller, Role } from './roles.ts'
@@ -22,11 +23,13 @@ export interface NewUser {
 export class Users {
   readonly #context: Context
   readonly #namespaces: Namespaces
+  readonly #quotas: NamespaceQuotas
   readonly #index: UserIndex
 
-  constructor(context: Context, namespaces: Namespaces) {
+  constructor(context: Context, namespaces: Namespaces, quotas: NamespaceQuotas) {
     this.#context = context
     this.#namespaces = namespaces
+    this.#quotas = quotas
     this.#index = new UserIndex(context.records)
   }
 
@@ -84,7 +87,7 @@ export class Users {
     authorizeChange(caller, id, this.#namespaces)
   }
 
-  /** Throws `forbidden` (namespace), `conflict` (id taken). */
+  /** Throws `forbidden` (namespace), `conflict` (id taken), `full` (quota of the namespace). */
   async create(caller: Caller, id: string, { realName, role, passphrase }: NewUser): Promise<void> {
     const { pool, random, passphraseCost, log } = this.#context
     this.#assertCreatable(caller, id)
@@ -106,6 +109,8 @@ export class Users {
   #assertCreatable(caller: Caller, id: string): void {
     this.#assertChangeable(caller, id)
     if (this.find(id) !== undefined) throw new CofferError('conflict', 'The user already exists')
+    const namespace = namespaceOf(id)
+    this.#quotas.assertRoom(namespace, 'users', this.size(namespace))
   }
 
   /** Also after a derivation: namespaces come and go, and a lock ends everything. */

@@ -43,8 +43,8 @@ export interface ApiOptions<S> extends AccessOptions {
   onEra?: (listener: () => void) => void
   /** Records every administrative change, use of a key, and refused caller. */
   audit?: Auditor<S>
-  /** Throws `full` while nothing may be added to the records. */
-  expectRoom?: () => void
+  /** Throws `full` while this caller may add nothing to the records. */
+  expectRoom?: (caller: Caller | undefined) => void
   bodyLimits?: Partial<BodyLimits>
 }
 
@@ -161,7 +161,7 @@ export function createApi<S>(options: ApiOptions<S>): Api {
 
     // 14 and 15
     options.audit?.expectRoom(auditKind(declaration), caller)
-    if (declaration.addsRecords) options.expectRoom?.()
+    if (declaration.addsRecords) options.expectRoom?.(caller)
     const { body } = declaration
     try {
       if (body !== undefined) {

@@ -114,6 +114,18 @@ export const USERS: Command[] = [
     run: ({ client }, { arguments: [id] }) => client().addNamespace(id!),
   },
   {
+    words: 'namespace quota',
+    arguments: 'NAME',
+    summary: 'Shows or sets how many keys and users a namespace may have.',
+    roles: A,
+    options: {
+      keys: { value: 'N', summary: 'how many keys' },
+      users: { value: 'N', summary: 'how many users' },
+    },
+    example: 'coffer namespace quota berlin --keys 20000',
+    run: namespaceQuota,
+  },
+  {
     words: 'namespace delete',
     arguments: 'NAME',
     summary: 'Deletes a namespace with all its keys.',
@@ -127,6 +139,14 @@ export const USERS: Command[] = [
     },
   },
 ]
+
+async function namespaceQuota({ client, output }: Context, given: Given): Promise<void> {
+  const [id] = given.arguments
+  const numbers = ['keys', 'users'].map((name) => [name, given.number(name)] as const)
+  const wanted = numbers.filter(([, number]) => number !== undefined)
+  if (wanted.length === 0) return output.result(await client().namespaceQuota(id!))
+  await client().setNamespaceQuota(id!, Object.fromEntries(wanted))
+}
 
 export async function listNamespaces({ client, output }: Context): Promise<void> {
   const found = await client().namespaces()
