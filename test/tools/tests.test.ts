@@ -14,6 +14,7 @@ const PROGRAM = join(ROOT, 'tools/tests.ts')
 const FILES = {
   good: "import { test } from 'node:test'\ntest('good', () => {})\n",
   bad: "import { test } from 'node:test'\ntest('bad', () => { throw new Error('as it should') })\n",
+  todo: "import { test } from 'node:test'\ntest('late', { todo: 'faster' }, () => { throw new Error('slow') })\n",
   gone: 'process.exit(3)\n',
   broken: 'this is no program\n',
   partial: `import { test } from 'node:test'
@@ -53,7 +54,7 @@ test('what passes passes, with how long each file took and its number', (t) => {
   assert.match(text, /^✔ good /m)
   assert.match(text, /^1 of 1 ✔ \S*good\.test\.mjs: 1 passed in [\d.]+ s$/m)
   assert.match(text, /^1 files; .* %[\s\S]* s {2}.*good\.test\.mjs$/m)
-  assert.match(text, /^1 files: 1 passed, 0 failed, 0 skipped\n$/m)
+  assert.match(text, /^1 files: 1 passed, 0 failed, 0 skipped, 0 to do\n$/m)
 })
 
 for (const name of ['bad', 'gone', 'broken'] as const)
@@ -63,7 +64,7 @@ for (const name of ['bad', 'gone', 'broken'] as const)
     assert.match(text, new RegExp(`^. of 2 ✖ \\S*${name}\\.test\\.mjs: 0 passed, 1 failed`, 'm'))
     assert.match(text, /^. of 2 ✔ \S*good\.test\.mjs: 1 passed/m)
     assert.match(text, new RegExp(`^failed: \\S*${name}\\.test\\.mjs: `, 'm'))
-    assert.match(text, /^2 files: 1 passed, 1 failed, 0 skipped\n$/m)
+    assert.match(text, /^2 files: 1 passed, 1 failed, 0 skipped, 0 to do\n$/m)
   })
 
 test('what was skipped is listed once, with the one line that installs it, and its files are written', (t) => {
@@ -72,7 +73,14 @@ test('what was skipped is listed once, with the one line that installs it, and i
   assert.match(skipped, /^\S*\/partial\.test\.mjs\n$/)
   assert.match(text, /^ {2}1 test, to run this: sudo apt install cpio\n {6}\S*partial\.test\.mjs$/m)
   assert.match(text, /^To run most of these: sudo apt install cpio zsh$/m)
-  assert.match(text, /^2 files: 2 passed, 0 failed, 2 skipped\n$/m)
+  assert.match(text, /^2 files: 2 passed, 0 failed, 2 skipped, 0 to do\n$/m)
+})
+
+test('a test that is still to be met fails nothing, and is counted as that', (t) => {
+  const { status, text } = runFiles(t, 'todo')
+  assert.equal(status, 0, text)
+  assert.match(text, /^1 of 1 ✔ \S*todo\.test\.mjs: 0 passed, 1 to do in /m)
+  assert.match(text, /^1 files: 0 passed, 0 failed, 0 skipped, 1 to do\n$/m)
 })
 
 test('a group whose time is over or that is killed fails the run, and the next is run', (t) => {

@@ -30,6 +30,8 @@ export interface Result {
   ms: number
   passed: number
   failed: number
+  /** Of tests that are marked as still to be met, whatever their outcome. */
+  todo: number
   skipped: { name: string; reason: string }[]
   /** Names of tests that failed with what they say, in a line or a few. */
   failures: string[]
@@ -98,6 +100,7 @@ function begin(file: string): void {
     ms: 0,
     passed: 0,
     failed: 0,
+    todo: 0,
     skipped: [],
     failures: [],
     details: [],
@@ -120,13 +123,14 @@ function count(at: UnderWay, { name, file, details, skip, todo }: EventData.Test
     at.failures.push(`${label}: ${told(error)}`)
     at.details.push(`✖ ${label}`, indent(inspect(error.cause ?? error).slice(0, DETAIL_CHARACTERS)))
   } else if (isWhole) return
+  else if (todo !== undefined) at.todo++
   else if (skip !== undefined) at.skipped.push({ name, reason: typeof skip === 'string' ? skip : '' })
   else at.passed++
 }
 
-function printTest({ name, nesting, details, skip }: EventData.TestComplete): void {
+function printTest({ name, nesting, details, skip, todo }: EventData.TestComplete): void {
   const sign = skip !== undefined ? '﹣' : details.passed ? '✔' : '✖'
-  const reason = typeof skip === 'string' ? ` # ${skip}` : ''
+  const reason = todo !== undefined ? ` # to do: ${todo}` : typeof skip === 'string' ? ` # ${skip}` : ''
   console.log(`${'  '.repeat(nesting)}${sign} ${name} (${seconds(details.duration_ms)} s)${reason}`)
 }
 
@@ -136,12 +140,13 @@ function finish(at: UnderWay): void {
   for (const [file, other] of underWay) if (other === at) underWay.delete(file)
   took.push(at)
   done++
-  const { file, ms, passed, failed, skipped, failures } = at
-  appendFileSync(resultsFile, `${JSON.stringify({ file, ms, passed, failed, skipped, failures })}\n`)
+  const { file, ms, passed, failed, todo, skipped, failures } = at
+  appendFileSync(resultsFile, `${JSON.stringify({ file, ms, passed, failed, todo, skipped, failures })}\n`)
   const counts = [
     `${passed} passed`,
     failed > 0 && `${failed} failed`,
     skipped.length > 0 && `${skipped.length} skipped`,
+    todo > 0 && `${todo} to do`,
   ]
   const width = String(total).length
   const number = `${String(done).padStart(width)} of ${total}`

@@ -14,7 +14,7 @@ export function summary(results: readonly Result[]): string[] {
     ...failures.slice(0, FAILURES_SHOWN),
     ...(more > 0 ? [`and ${more} failures more, above`] : []),
     `${results.length} files: ${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed)} failed, ` +
-      `${sum(({ skipped }) => skipped.length)} skipped`,
+      `${sum(({ skipped }) => skipped.length)} skipped, ${sum(({ todo }) => todo)} to do`,
   ]
 }
 
