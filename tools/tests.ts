@@ -68,9 +68,7 @@ async function main(): Promise<number> {
   if (values.inspect) return inspectFile(positionals)
   const { files, leftOut } = select(values, positionals)
   const groups = values.slow ? slowGroups(files) : groupsOf(files)
-  const status = await runAll(groups, values.skipped)
-  if (leftOut.length > 0) printLeftOut(values, positionals, leftOut)
-  return status
+  return runAll(groups, values.skipped, leftOut.length === 0 ? [] : linesOfLeftOut(values, positionals, leftOut))
 }
 
 function select(options: Options, places: readonly string[]): { files: TestFile[]; leftOut: TestFile[] } {
@@ -124,7 +122,8 @@ function slowGroups(files: readonly TestFile[]): Group[] {
   ]
 }
 
-async function runAll(groups: readonly Group[], skippedList: string | undefined): Promise<number> {
+/** `lines` are printed before the summary. */
+async function runAll(groups: readonly Group[], skippedList: string | undefined, lines: string[]): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'coffer-tests-'))
   const total = groups.reduce((sum, { files }) => sum + files.length, 0)
   const results: Result[] = []
@@ -151,7 +150,7 @@ async function runAll(groups: readonly Group[], skippedList: string | undefined)
         .join(''),
     )
   }
-  console.log(summary(results).join('\n'))
+  console.log([...lines, ...summary(results)].join('\n'))
   return status || (results.length < total ? 1 : 0)
 }
 
@@ -186,13 +185,16 @@ async function runGroup(
   return { files: linesOf(results).map((text) => JSON.parse(text)), ended: code ?? 128 + constants.signals[signal!] }
 }
 
-function printLeftOut({ share, long, device }: Options, places: string[], leftOut: readonly TestFile[]): void {
+function linesOfLeftOut({ share, long, device }: Options, places: string[], leftOut: readonly TestFile[]): string[] {
   const [number, count] = share!.split('/').map(Number) as [number, number]
   const what = [long && '--long', device && '--device', ...places].filter(Boolean).join(' ')
-  console.log(`Left out, as this was share ${share}: ${leftOut.length} files. These commands run them:`)
-  for (let other = 1; other <= count; other++)
-    if (other !== number) console.log(`    npm test -- ${what} --share ${other}/${count}`)
-  for (const { path, kind } of leftOut) console.log(`  ${kind.padEnd(6)} ${path}`)
+  const others = Array.from({ length: count }, (_, index) => index + 1).filter((other) => other !== number)
+  return [
+    `Left out, as this was share ${share}: ${leftOut.length} files`,
+    ...leftOut.map(({ path, kind }) => `  ${kind.padEnd(6)} ${path}`),
+    'These commands run them:',
+    ...others.map((other) => `  npm test -- ${what} --share ${other}/${count}`),
+  ]
 }
 
 function printNames(places: readonly string[]): number {

@@ -129,6 +129,19 @@ test('the four shares are all long and device tests, each once and of about the 
 
 const pathsOf = (files: readonly TestFile[]) => files.map(({ path }) => path).sort()
 
+test('a share says which files it has left out and what runs them, before the sums', () => {
+  const files = ['test/crypto/engine/sha512.test.ts', 'test/crypto/engine/keccak.test.ts']
+  const { status, text } = runTool('--long', '--share', '2/2', ...files)
+  assert.equal(status, 0, text)
+  const said =
+    /^Left out, as this was share 2\/2: 1 files\n {2}long {3}(\S+)\nThese commands run them:\n {2}npm test -- --long \S+ \S+ --share 1\/2\n/m
+  const [, leftOut] = said.exec(text) ?? []
+  assert.ok(leftOut !== undefined && files.includes(leftOut), text)
+  const [ran] = files.filter((file) => file !== leftOut)
+  assert.match(text, new RegExp(`^1 of 1 ✔ ${ran}: `, 'm'))
+  assert.match(text.trimEnd().split('\n').at(-1)!, /^1 files: \d+ passed, 0 failed, 0 skipped, 0 to do$/)
+})
+
 test('reads marks, refuses misspelt ones, and files that have a slow form say so', (t) => {
   const marks = {
     'none.test.ts': '/** A file. */\n',
