@@ -119,6 +119,7 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
       return ensureConversation(
         realm,
         turn,
+        pair[0],
         pair.map(({ id }) => id),
       )
     }),

@@ -6,7 +6,7 @@ import { partly } from '../http/envelope.ts'
 import { boolean, integer, json, oneOf, text } from '../http/parameters.ts'
 import { findChannel, findChannelByName, findReadableChannel } from '../realm/channels/find.ts'
 import { topicsOf } from '../realm/channels/topics.ts'
-import { chooseUserTopic, type TopicPolicy } from '../realm/channels/user-topics.ts'
+import { setUserTopic, type TopicPolicy } from '../realm/channels/user-topics.ts'
 import { deleteTopic } from '../realm/messages/delete-topic.ts'
 import { asTopic, TOPIC_CHARACTERS_MAX, topicName } from '../realm/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
@@ -71,7 +71,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
           given.stream_id === undefined
             ? findChannelByName(realm, me, given.stream!)
             : findChannel(realm, me, given.stream_id)
-        chooseUserTopic(realm, turn, me, channel, given.topic, given.op === 'add' ? 1 : 0)
+        setUserTopic(realm, turn, me.id, channel, given.topic, given.op === 'add' ? 1 : 0)
       })
       return {}
     },
@@ -85,7 +85,7 @@ export const topicDeclarations: readonly AnyDeclaration[] = [
     handle: ({ realm, me, given }) => {
       realm.change((turn) => {
         const channel = findChannel(realm, me, given.stream_id)
-        chooseUserTopic(realm, turn, me, channel, given.topic, given.visibility_policy as TopicPolicy)
+        setUserTopic(realm, turn, me.id, channel, given.topic, given.visibility_policy as TopicPolicy)
       })
       return {}
     },

@@ -3,7 +3,7 @@
 import { badRequest } from '../error.ts'
 
 /** Of a whole answer. The largest is a register of an organization that is at all its bounds: see realm/bounds.ts. */
-export const ANSWER_BYTES_MAX = 32 * 1024 * 1024
+export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** Throws `BAD_REQUEST`. Members of the answer are written one by one, and so are elements of their lists and objects. */
 export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax = ANSWER_BYTES_MAX): string {

@@ -11,7 +11,6 @@ import { stillOf } from './stills.ts'
 import type { Turn } from './turn.ts'
 
 export const EMOJI_BYTES_MAX = 5 * 1024 * 1024 // contract section 9
-const EMOJI_MAX = 1000 // those out of use included, whose pictures old messages show; all are in the answer to a register
 const CHARACTERS = /^[0-9a-z._-]{1,100}$/
 const END = /[0-9a-z]$/
 const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
@@ -30,7 +29,6 @@ export function expectMayAddEmoji(realm: Realm, me: User, given: string): string
   const isBuiltIn = emojiCode(name) !== undefined || name === EXTRA_NAME
   if (isBuiltIn && !atLeast(me.role, ROLES.administrator))
     throw badRequest('Only administrators can override default emoji.')
-  if (realm.state.realmEmoji.size >= EMOJI_MAX) throw badRequest(`More than ${EMOJI_MAX} custom emoji`)
   return name
 }
 

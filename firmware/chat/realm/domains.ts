@@ -8,7 +8,6 @@ import { changeRealmSettings } from './settings/change.ts'
 import { realmSetting } from './settings/read.ts'
 import { organizationOf } from './state.ts'
 
-const DOMAINS_MAX = 1000 // all of them are in the answer to a register
 const CHARACTERS_MAX = 80
 const DOMAIN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
@@ -25,7 +24,6 @@ export function addDomain(realm: Realm, given: string, allowSubdomains: boolean)
     if (domain.length > CHARACTERS_MAX || !DOMAIN.test(domain)) throw badRequest(`Invalid domain: '${domain}'`)
     if (realm.state.realmDomain.has(domain))
       throw badRequest(`The domain ${domain} is already a part of your organization.`)
-    if (realm.state.realmDomain.size >= DOMAINS_MAX) throw badRequest(`More than ${DOMAINS_MAX} domains`)
     const added = { id: turn.nextId('realmDomain'), domain, allowSubdomains }
     turn.put('realmDomain', added)
     const body = { op: 'add', realm_domain: domainObject(added) }

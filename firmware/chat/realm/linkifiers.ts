@@ -7,7 +7,6 @@ import type { Realm } from './realm.ts'
 import type { Linkifier } from './records.ts'
 import type { Turn } from './turn.ts'
 
-const LINKIFIERS_MAX = 100 // each looks through each message
 const PATTERN_CHARACTERS_MAX = 500
 const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
 const TEMPLATE_CHARACTERS_MAX = 1000
@@ -27,7 +26,6 @@ export const linkifierObjects = (realm: Realm) =>
 export function addLinkifier(realm: Realm, given: GivenLinkifier): number {
   return realm.change((turn) => {
     const others = inOrder(realm)
-    if (others.length >= LINKIFIERS_MAX) throw badRequest(`More than ${LINKIFIERS_MAX} linkifiers`)
     const linkifier = { ...checked(realm, given, null), id: turn.nextId('linkifier') }
     put(realm, turn, { ...linkifier, order: (others.at(-1)?.order ?? 0) + 1 })
     return linkifier.id

@@ -5,7 +5,6 @@ import { templateVariables } from '../render/url-template.ts'
 import type { Realm } from './realm.ts'
 import type { Turn } from './turn.ts'
 
-const PLAYGROUNDS_MAX = 200 // all of them are in the answer to a register
 const NAME_CHARACTERS_MAX = 100
 const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/
 const TEMPLATE_CHARACTERS_MAX = 1000
@@ -27,7 +26,6 @@ export const playgroundObjects = ({ state }: Realm) =>
 /** Its id. Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
 export function addPlayground(realm: Realm, given: GivenPlayground): number {
   return realm.change((turn) => {
-    if (realm.state.playground.size >= PLAYGROUNDS_MAX) throw badRequest(`More than ${PLAYGROUNDS_MAX} playgrounds`)
     const playground = { ...checked(given), id: turn.nextId('playground') }
     for (const { name, language } of realm.state.playground.all())
       if (name === playground.name && language === playground.language)

@@ -7,6 +7,7 @@ import type { EventHub } from '../events/hub.ts'
 import type { ChatStore } from '../store/store.ts'
 import { loadState, type State } from './state.ts'
 import { type Change, createChange } from './turn.ts'
+import type { Usage } from './usage.ts'
 
 export interface Realm {
   readonly state: State
@@ -19,6 +20,7 @@ export interface Realm {
   readonly random: Random
   /** Seals what should not lie open even in an opened page: keys of bots. */
   readonly secretsKey: Uint8Array
+  readonly usage: Usage
   /** One turn: see turn.ts. */
   readonly change: Change
   /** Set by whoever calls bots: some are to be called. */
@@ -35,8 +37,8 @@ export interface RealmOptions {
 }
 
 export function openRealm(options: RealmOptions): Realm {
-  const { state, collections } = loadState(options.store.things)
-  return { ...options, state, change: createChange({ ...options, collections }) }
+  const { state, collections, usage } = loadState(options.store.things)
+  return { ...options, state, usage, change: createChange({ ...options, collections, usage }) }
 }
 
 /** By the appliance's clock, in seconds since the epoch. */

@@ -225,6 +225,8 @@ export interface Subscription {
   readonly pushNotifications: boolean | null
   readonly emailNotifications: boolean | null
   readonly wildcardMentionsNotify: boolean | null
+  /** The account that subscribed the user first, if it was another one. */
+  readonly by?: number
   /** Ordinals of the channel's recipient that reached him, ascending; the last one open (null) while he is subscribed and active. */
   readonly intervals: readonly (readonly [from: number, to: number | null])[]
 }
@@ -234,6 +236,8 @@ export interface Conversation {
   readonly recipientId: number
   /** Ascending, at least one. */
   readonly userIds: readonly number[]
+  /** Who sent the first message in it. Absent in those of before. */
+  readonly creatorId?: number
 }
 
 /** Contract section 2.5; 0, which clears it, is never stored. */

@@ -37,6 +37,7 @@ import {
   type User,
   type UserTopic,
 } from './records.ts'
+import { createUsage, type Usage } from './usage.ts'
 
 type Collections = { readonly [K in Kind]: Collection<RecordOf<K>> }
 export type MutableCollections = { readonly [K in Kind]: MutableCollection<RecordOf<K>> }
@@ -93,16 +94,17 @@ export interface State extends Collections {
 }
 
 /** Reads everything; throws when a record is of no known kind. */
-export function loadState(things: Things): { state: State; collections: MutableCollections } {
+export function loadState(things: Things): { state: State; collections: MutableCollections; usage: Usage } {
   const collections = Object.fromEntries(
     Object.keys(KINDS).map((kind) => [kind, createCollection()]),
   ) as unknown as MutableCollections
   const state: State = { ...collections, ...createIndexes(collections) }
+  const usage = createUsage(collections, (owner) => state.botsOf.get(owner).keys())
   for (const { kind, json } of things.all()) {
     if (!(kind in KINDS)) throw new Error(`Unknown kind of record: ${kind}`)
     load(collections, kind as Kind, JSON.parse(json))
   }
-  return { state, collections }
+  return { state, collections, usage }
 }
 
 function load<K extends Kind>(collections: MutableCollections, kind: K, record: RecordOf<K>): void {

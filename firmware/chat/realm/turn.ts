@@ -9,10 +9,11 @@ import type { ChatStore } from '../store/store.ts'
 import type { Key } from './collection.ts'
 import { KINDS, type Kind, type RecordOf } from './kinds.ts'
 import type { MutableCollections } from './state.ts'
+import type { Usage } from './usage.ts'
 
 /** What `change` of realm.ts gives to whoever makes one. Not to be kept. */
 export interface Turn {
-  /** In the place of the record with the same key, where there is one. */
+  /** In the place of the record with the same key, where there is one. Throws `BAD_REQUEST` for more than bounds.ts allows. */
   put<K extends Kind>(kind: K, record: RecordOf<K>): void
   remove(kind: Kind, key: Key): void
   /** A number that was never given before and never will be, from 1: `turn.nextId('channel')`. */
@@ -49,12 +50,13 @@ export type Counter =
 interface TurnOptions {
   store: ChatStore
   collections: MutableCollections
+  usage: Usage
   events: EventHub
 }
 
 export type Change = <T>(act: (turn: Turn) => T) => T
 
-export function createChange({ store, collections, events }: TurnOptions): Change {
+export function createChange({ store, collections, usage, events }: TurnOptions): Change {
   let isChanging = false
 
   return (act) => {
@@ -64,15 +66,17 @@ export function createChange({ store, collections, events }: TurnOptions): Chang
     const undo: (() => void)[] = []
     const later: (() => void)[] = []
     const batch = events.begin()
-    const set = <K extends Kind>(kind: K, key: Key, record: RecordOf<K> | undefined): void => {
+    const set = <K extends Kind>(kind: K, key: Key, record: RecordOf<K> | undefined): RecordOf<K> | undefined => {
       const before = collections[kind].set(key, record)
       undo.push(() => collections[kind].set(key, before))
+      return before
     }
     const turn: Turn = {
       put(kind, record) {
         const key = (KINDS[kind] as (record: unknown) => Key)(record)
         store.things.put(kind, String(key), JSON.stringify(record))
-        set(kind, key, record)
+        const before = set(kind, key, record)
+        usage.expectWithin(kind, before, record)
       },
       remove(kind, key) {
         store.things.remove(kind, String(key))

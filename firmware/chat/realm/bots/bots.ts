@@ -28,8 +28,6 @@ import {
 } from './services.ts'
 import { type BotUser, botAvatarUrl, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
 
-const BOTS_OF_USER_MAX = 200 // each is an account that everybody's clients know
-
 /** Names of channels; '' for none. */
 export interface GivenDefaults {
   default_sending_stream: string | undefined
@@ -47,7 +45,6 @@ export interface NewBot extends GivenDefaults {
 /** Within a change. Throws `BAD_REQUEST` where the caller may make none, or the name is taken. */
 export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { bot: BotUser; key: string } {
   if (!mayCreate(realm, me, given.type)) throw forbidden('Insufficient permission')
-  expectRoom(realm, me)
   const email = botAddress(realm, given.shortName)
   expectFreeBotName(realm, given.fullName, null)
   const service = newService(realm, given.type, given.service)
@@ -57,10 +54,6 @@ export function createBot(realm: Realm, turn: Turn, me: User, given: NewBot): { 
   const key = makeKey(realm, turn, user, 'bot')
   publishBot(realm, turn, user as BotUser, managersOf(realm, user))
   return { bot: user as BotUser, key }
-}
-
-function expectRoom(realm: Realm, owner: User): void {
-  if (realm.state.botsOf.get(owner.id).size >= BOTS_OF_USER_MAX) throw badRequest(`More than ${BOTS_OF_USER_MAX} bots`)
 }
 
 /** Incoming webhooks, which can only send, have a right of their own. */
@@ -186,7 +179,6 @@ function changeOwner(realm: Realm, turn: Turn, me: User, bot: BotUser, ownerId: 
   if (isBot(owner)) throw badRequest("Failed to change owner, bots can't own other bots")
   if (ownerId === bot.bot.ownerId) return bot
   if (!atLeast(me.role, ROLES.administrator)) throw forbidden('Must be an organization administrator')
-  expectRoom(realm, owner)
   const before = new Set(managersOf(realm, bot))
   const limited = limitRole(realm, turn, bot, owner) as BotUser
   const after = { ...limited, bot: { ...limited.bot, ownerId } }

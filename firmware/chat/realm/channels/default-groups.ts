@@ -10,7 +10,6 @@ import type { Turn } from '../turn.ts'
 import { findChannelByName } from './find.ts'
 
 const NAME_CHARACTERS_MAX = 60
-const GROUPS_MAX = 1000 // every snapshot has all of them
 
 /** In ascending order of their ids. */
 export const defaultGroupViews = (realm: Realm) =>
@@ -26,8 +25,6 @@ export interface NewDefaultGroup {
 
 export function createDefaultGroup(realm: Realm, me: User, given: NewDefaultGroup): void {
   realm.change((turn) => {
-    if (realm.state.defaultChannelGroup.size >= GROUPS_MAX)
-      throw badRequest('There are too many default channel groups')
     const name = checkedName(realm, given.name)
     const channelIds = findChannels(realm, me, given.channelNames).map((channel) => expectEligible(channel, name).id)
     const description = checkedDescription(given.description)

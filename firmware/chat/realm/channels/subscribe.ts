@@ -18,12 +18,13 @@ export interface Pair {
   readonly channel: Channel
 }
 
-/** Those that were not subscribed before. `colorOf`: what the client chose for itself. */
+/** Those that were not subscribed before. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
 export function subscribe(
   realm: Realm,
   turn: Turn,
   pairs: readonly Pair[],
   colorOf: (channel: Channel) => string | undefined = () => undefined,
+  by?: User,
 ): Pair[] {
   const added = pairs.filter(({ user, channel }) => !isSubscribed(realm, user, channel))
   const byChannel = groupByChannel(added)
@@ -33,7 +34,7 @@ export function subscribe(
     byChannel.keys(),
   )
   const publishAcquaintance = watchAcquaintance(realm)
-  for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel)))
+  for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel), by))
   publishAcquaintance(turn) // whoever is told of below is known by then
   publishSight(turn, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
   for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
@@ -94,7 +95,13 @@ function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly C
 }
 
 /** What he set before is as it was; messages reach him from now on. */
-function opened(realm: Realm, user: User, channel: Channel, color: string | undefined): Subscription {
+function opened(
+  realm: Realm,
+  user: User,
+  channel: Channel,
+  color: string | undefined,
+  by: User | undefined,
+): Subscription {
   const before = realm.state.subscriptionsOf.get(user.id).get(channel.id)
   return {
     isMuted: false,
@@ -104,6 +111,7 @@ function opened(realm: Realm, user: User, channel: Channel, color: string | unde
     pushNotifications: null,
     emailNotifications: null,
     wildcardMentionsNotify: null,
+    ...(by !== undefined && by.id !== user.id && { by: by.id }),
     ...before,
     userId: user.id,
     channelId: channel.id,

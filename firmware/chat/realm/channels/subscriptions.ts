@@ -69,7 +69,7 @@ export function subscribeTo(
   }
   const pairs = joined.flatMap((channel) => users.map((user) => ({ user, channel })))
   const already = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
-  const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel))
+  const added = subscribe(realm, turn, pairs, (channel) => colors.get(channel), me)
   for (const channel of created) noticeChannelEvent(realm, turn, channel, createdBy(me))
   return { added, already, created, unauthorized }
 }
@@ -112,6 +112,8 @@ export function createWithSubscribers(
     realm,
     turn,
     users.map((user) => ({ user, channel })),
+    undefined,
+    me,
   )
   noticeChannelEvent(realm, turn, channel, createdBy(me))
   return { channel, added }

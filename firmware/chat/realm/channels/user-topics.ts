@@ -1,6 +1,5 @@
 /** Topics that users have muted, unmuted or followed. Rows E56, E57; contract 2.5, V15, V60. */
 
-import { badRequest } from '../../error.ts'
 import { KINDS } from '../kinds.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { Channel, User, UserTopic } from '../records.ts'
@@ -15,7 +14,7 @@ export type TopicPolicy = 0 | 1 | 2 | 3
 export const policyOf = (realm: Realm, userId: number, channel: Channel, topic: string): TopicPolicy =>
   find(realm, userId, channel, topic)?.policy ?? 0
 
-/** Within a change; what is so already is a success without an event. */
+/** Within a change; what is so already is a success without an event. Throws `BAD_REQUEST` for one more than the user may have. */
 export function setUserTopic(
   realm: Realm,
   turn: Turn,
@@ -32,23 +31,6 @@ export function setUserTopic(
   else turn.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
   publishUserTopic(turn, userId, channel, { topicName: topic, lastUpdated, policy })
   if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, turn, userId)
-}
-
-const POLICIES_MAX = 20_000 // of one account: all of them are in the answer to a register
-
-/** The same by his own wish. Throws `BAD_REQUEST` for one more than he may have. */
-export function chooseUserTopic(
-  realm: Realm,
-  turn: Turn,
-  me: User,
-  channel: Channel,
-  topic: string,
-  policy: TopicPolicy,
-): void {
-  const isNew = policy !== 0 && find(realm, me.id, channel, topic) === undefined
-  if (isNew && realm.state.userTopicsOf.get(me.id).size >= POLICIES_MAX)
-    throw badRequest(`More than ${POLICIES_MAX} topics with a policy`)
-  setUserTopic(realm, turn, me.id, channel, topic, policy)
 }
 
 function publishUserTopic(

@@ -17,7 +17,6 @@ import { type GroupValue, type GroupValueUpdate, groupsOf } from './value.ts'
 import { groupObject } from './view.ts'
 
 const NAME_CHARACTERS_MAX = 100
-const GROUPS_MAX = 10_000 // every snapshot has all of them
 
 /** What mentions and settings mean something else by. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:']
@@ -34,7 +33,6 @@ export interface NewGroup {
 export function createGroup(realm: Realm, me: User, given: NewGroup): number {
   return realm.change((turn) => {
     if (!mayInRealm(realm, 'can_create_groups', me)) throw forbidden('Insufficient permission')
-    if (realm.state.group.size >= GROUPS_MAX) throw badRequest('There are too many user groups')
     for (const [name, value] of Object.entries(given.settings))
       expectGroupValue(realm, name, USER_GROUP_SETTINGS[name as UserGroupSetting], value)
     const group: Group = {

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { badRequest, ChatError, forbidden, invalidParameter } from '../../error.ts'
+import { BOUNDS } from '../bounds.ts'
 import { findChannel } from '../channels/find.ts'
 import { canAddSubscribers } from '../channels/rights.ts'
 import { refusalOf } from '../domains.ts'
@@ -19,7 +20,7 @@ import type { Turn } from '../turn.ts'
 import { address, addressKey } from '../users/names.ts'
 import { expectMayAddTo } from './groups.ts'
 
-const OPEN_MAX = 3000 // of the organization: contract section 9
+const OPEN_MAX = BOUNDS.invitation.organization
 const LINKS_OF_MESSAGE_MAX = 25 // an address and a link each: a message has at most 10,000 code points
 const WELCOME_CHARACTERS_MAX = 8000
 

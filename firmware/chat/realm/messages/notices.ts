@@ -22,7 +22,7 @@ export const welcomeBot = ({ state }: Realm): User => state.userByEmail.get(SYST
 
 /** In a direct message of one of the service's bots; its id. */
 export function noticePerson(realm: Realm, turn: Turn, user: User, text: string, bot = notificationBot(realm)): number {
-  const conversation = ensureConversation(realm, turn, [bot.id, user.id])
+  const conversation = ensureConversation(realm, turn, bot, [bot.id, user.id])
   return deliverNotice(realm, turn, bot, { kind: 'conversation', conversation }, text)
 }
 

@@ -4,7 +4,7 @@ import type { MessageRow } from '../../store/messages.ts'
 import type { TopicRow } from '../../store/topics.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
-import type { Channel, Conversation } from '../records.ts'
+import type { Channel, Conversation, User } from '../records.ts'
 import { meantTopic } from '../topic-names.ts'
 import type { Turn } from '../turn.ts'
 import { watchAcquaintance } from '../users/acquaintance.ts'
@@ -44,10 +44,10 @@ export const findConversation = ({ state }: Realm, userIds: readonly number[]): 
   state.conversationByUsers.get(keyOf(userIds))
 
 /** `userIds` are all of them, in any order. */
-export function ensureConversation(realm: Realm, turn: Turn, userIds: readonly number[]): Conversation {
+export function ensureConversation(realm: Realm, turn: Turn, creator: User, userIds: readonly number[]): Conversation {
   const known = findConversation(realm, userIds)
   if (known !== undefined) return known
-  const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds) }
+  const conversation = { recipientId: turn.nextId('recipient'), userIds: ascending(userIds), creatorId: creator.id }
   const publishAcquaintance = watchAcquaintance(realm)
   turn.put('conversation', conversation)
   publishAcquaintance(turn)

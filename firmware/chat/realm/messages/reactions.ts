@@ -13,6 +13,7 @@ import { HAS_REACTION } from './bits.ts'
 import { extraOf, type Reaction } from './extra.ts'
 
 const REACTIONS_MAX = 2000 // of one message: each is sent with it
+const REACTIONS_OF_ACCOUNT_MAX = 100 // of one account: the others can still react
 
 export function addReaction(realm: Realm, me: User, messageId: number, emoji: NamedEmoji): void {
   realm.change((turn) => {
@@ -22,6 +23,8 @@ export function addReaction(realm: Realm, me: User, messageId: number, emoji: Na
     if (before.some((one) => one.user_id === me.id && isSame(one, added)))
       throw new ChatError('REACTION_ALREADY_EXISTS', 'Reaction already exists.')
     if (before.length >= REACTIONS_MAX) throw badRequest(`A message has at most ${REACTIONS_MAX} reactions`)
+    if (before.filter(({ user_id }) => user_id === me.id).length >= REACTIONS_OF_ACCOUNT_MAX)
+      throw badRequest(`An account has at most ${REACTIONS_OF_ACCOUNT_MAX} reactions to one message`)
     setReactions(realm, row, [...before, { ...added, user_id: me.id }])
     publishReaction(realm, turn, me, row, 'add', added)
   })

@@ -1,6 +1,6 @@
 /** Reminders of messages, as direct messages of the Notification Bot. Contract section 2.5, rows E33 to E35, V37. */
 
-import { badRequest, ChatError, invalidParameter, notFound } from '../../error.ts'
+import { ChatError, invalidParameter, notFound } from '../../error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { publishOwn } from '../own-events.ts'
 import type { Realm } from '../realm.ts'
@@ -12,7 +12,6 @@ import { nameOfMessage, withQuotation } from './quote.ts'
 import { renderFor } from './rendering.ts'
 import { expectFuture, expectRoom } from './scheduled.ts'
 
-const REMINDERS_MAX = 1000 // of one account: all of them are in the answer to a register
 export const NOTE_CHARACTERS_MAX = 500
 
 /** By their time; of a message that he may not read any more they tell no more than what is delivered. */
@@ -33,8 +32,6 @@ export function remind(realm: Realm, me: User, messageId: number, time: number, 
     if ([...note].length > NOTE_CHARACTERS_MAX)
       throw invalidParameter('note', `note must have at most ${NOTE_CHARACTERS_MAX} characters`)
     const message = accessMessage(realm, me, messageId)
-    if (realm.state.remindersOf.get(me.id).size >= REMINDERS_MAX)
-      throw badRequest(`More than ${REMINDERS_MAX} reminders`)
     expectFuture(realm, time)
     const id = turn.nextId('scheduledMessage')
     const reminder = { id, userId: me.id, messageId, note, ...said(realm, message, note), time }

@@ -9,9 +9,7 @@ import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
 import { type Outgoing, send } from './send.ts'
 
-const SCHEDULED_MAX = 1000 // of one account: all of them are in the answer to a register
-
-/** Of one account's scheduled messages and reminders together, for the same reason: text and HTML, which may be much longer. */
+/** Text and HTML of one account's scheduled messages and reminders together: registers have all of them, and HTML may be long. */
 const CHARACTERS_MAX = 4_000_000
 
 /** A message that could not be sent in time, because Coffer was locked or off, is not sent long after it. */
@@ -27,8 +25,6 @@ export const scheduledMessagesOf = (realm: Realm, me: User) =>
 /** Its id. Throws what sending it would throw, and `BAD_REQUEST` for a time that has been. */
 export function schedule(realm: Realm, me: User, outgoing: Outgoing, time: number): number {
   return realm.change((turn) => {
-    if (realm.state.scheduledMessagesOf.get(me.id).size >= SCHEDULED_MAX)
-      throw badRequest(`More than ${SCHEDULED_MAX} scheduled messages`)
     expectFuture(realm, time)
     const message: ScheduledMessage = {
       id: turn.nextId('scheduledMessage'),

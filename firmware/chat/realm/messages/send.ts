@@ -93,7 +93,7 @@ function placeFor(realm: Realm, turn: Turn, sender: User, outgoing: Outgoing): P
   const destination = findDestination(realm, sender, outgoing)
   if (destination.kind === 'channel') return destination
   const ids = destination.people.map(({ id }) => id)
-  return { kind: 'conversation', conversation: ensureConversation(realm, turn, ids) }
+  return { kind: 'conversation', conversation: ensureConversation(realm, turn, sender, ids) }
 }
 
 /** Programs in which somebody sees what he sends: their messages are read by him. Contract section 3.2.1. */
@@ -336,6 +336,7 @@ function raisePolicy(
 ): boolean {
   const before = policyOf(realm, userId, channel, topic)
   if (before === policy || before === 3) return false
+  if (before === 0 && !realm.usage.hasRoom('userTopic', userId)) return false // nobody asked for it
   setUserTopic(realm, turn, userId, channel, topic, policy)
   return true
 }

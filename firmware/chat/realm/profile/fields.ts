@@ -10,7 +10,6 @@ import { DEFAULT_ACCOUNTS, expectAccountPattern } from './external-accounts.ts'
 import { choicesOf, FIELD_TYPES, type FieldType, findField } from './types.ts'
 import { dropValues, forgetValues } from './values.ts'
 
-const FIELDS_MAX = 100 // each may be with every account in the answer to a register
 const NAME_CHARACTERS_MAX = 40
 const HINT_CHARACTERS_MAX = 80
 const CHOICES_MAX = 200
@@ -50,7 +49,6 @@ const fieldObject = ({ id, type, order, name, hint, fieldData, inSummary, isRequ
 /** Its id. Throws `BAD_REQUEST`. */
 export function addField(realm: Realm, type: FieldType, given: GivenField): number {
   return realm.change((turn) => {
-    if (realm.state.profileField.size >= FIELDS_MAX) throw badRequest(`More than ${FIELDS_MAX} profile fields`)
     const orders = fieldsOf(realm).map(({ order }) => order)
     const field: ProfileField = {
       id: turn.nextId('profileField'),

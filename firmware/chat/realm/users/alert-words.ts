@@ -1,11 +1,10 @@
 /** Words that somebody wants to be told of wherever they are said. Contract row E82, V1. */
 
-import { badRequest, invalidParameter } from '../../error.ts'
+import { invalidParameter } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 
 const WORD_CHARACTERS_MAX = 100
-const WORDS_MAX = 1000 // all of them are looked for in every message
 
 export const alertWordsOf = (realm: Realm, user: User): readonly string[] =>
   realm.state.alertWords.get(user.id)?.value ?? []
@@ -20,7 +19,6 @@ export function addAlertWords(realm: Realm, me: User, given: readonly string[]):
     known.add(key(word))
     added.push(word)
   }
-  if (known.size > WORDS_MAX) throw badRequest(`More than ${WORDS_MAX} alert words`)
   return added.length === 0 ? before : put(realm, me, [...before, ...added])
 }
 

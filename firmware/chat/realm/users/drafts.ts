@@ -10,8 +10,6 @@ import type { Draft, User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
 import { asTopic } from '../topic-names.ts'
 
-const DRAFTS_MAX = 1000 // all of them are in the answer to a register
-
 /** As it was sent. */
 export interface DraftGiven {
   type: '' | 'stream' | 'private'
@@ -35,8 +33,6 @@ export const draftsAtRegister = (realm: Realm, me: User) =>
 export function addDrafts(realm: Realm, me: User, given: readonly DraftGiven[]): number[] {
   expectSynchronized(me)
   return realm.change((turn) => {
-    if (realm.state.draftsOf.get(me.id).size + given.length > DRAFTS_MAX)
-      throw badRequest(`More than ${DRAFTS_MAX} drafts`)
     const drafts = given.map((one) => ({ id: turn.nextId('draft'), ...checked(realm, me, one) }))
     for (const draft of drafts) turn.put('draft', draft)
     if (drafts.length > 0) publishOwn(turn, me, 'drafts', 'add', { drafts: drafts.map(form) })

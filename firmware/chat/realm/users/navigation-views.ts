@@ -19,7 +19,6 @@ const BUILT_IN: ReadonlySet<string> = new Set([
 ])
 
 const CHARACTERS_MAX = 500
-const VIEWS_MAX = 200 // all of them are in the answer to a register
 
 export const navigationViewsOf = (realm: Realm, me: User) =>
   [...realm.state.navigationViewsOf.get(me.id).values()].map(form)
@@ -35,7 +34,6 @@ export function addNavigationView(
     const name = checkedName(fragment, given.name)
     if (name === null && !BUILT_IN.has(fragment)) throw badRequest('Custom views must have a valid name.')
     const views = realm.state.navigationViewsOf.get(me.id)
-    if (views.size >= VIEWS_MAX) throw badRequest(`More than ${VIEWS_MAX} navigation views`)
     if (views.has(fragment)) throw badRequest('Navigation view already exists.')
     expectNewName(realm, me, name)
     const view = { userId: me.id, fragment, isPinned: given.isPinned, name }

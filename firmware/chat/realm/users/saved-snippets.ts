@@ -1,13 +1,12 @@
 /** Texts that somebody keeps to send them again. Contract section 2.5, row E40, V39. */
 
-import { badRequest, invalidParameter, notFound } from '../../error.ts'
+import { invalidParameter, notFound } from '../../error.ts'
 import { checkedContent } from '../messages/content.ts'
 import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { SavedSnippet, User } from '../records.ts'
 
 const TITLE_CHARACTERS_MAX = 60
-const SNIPPETS_MAX = 1000 // all of them are in the answer to a register
 
 export const savedSnippetsOf = (realm: Realm, me: User) =>
   [...realm.state.savedSnippetsOf.get(me.id).values()].sort((a, b) => a.id - b.id).map(form)
@@ -15,8 +14,6 @@ export const savedSnippetsOf = (realm: Realm, me: User) =>
 /** Its id. Throws `BAD_REQUEST` when there are too many. */
 export function addSavedSnippet(realm: Realm, me: User, title: string, content: string): number {
   return realm.change((turn) => {
-    if (realm.state.savedSnippetsOf.get(me.id).size >= SNIPPETS_MAX)
-      throw badRequest(`More than ${SNIPPETS_MAX} saved snippets`)
     const snippet = {
       id: turn.nextId('savedSnippet'),
       userId: me.id,
