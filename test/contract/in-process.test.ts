@@ -23,4 +23,9 @@ test('the access matrix, in process', async (t) => {
   await matrix.runOperational(({ path }) => path.startsWith('/chat')) // it has no place for one
   await expect(204, rig.call('POST', '/lock', as(ADMIN)))
   await matrix.runAll('L', CALLERS, leaves('L'))
+  const unlock = ROWS.find(({ path }) => path === '/unlock')!
+  for (const caller of ['none', 'wrong', 'A'] as const) assert.equal(await matrix.run(unlock, 'L', caller), undefined)
+
+  const failed = await openRig(t, null)
+  await createAccessMatrix(failed).runAll('F', ['none', 'wrong', 'A', 'O', 'nA'])
 })

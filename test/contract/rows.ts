@@ -525,6 +525,11 @@ export const ROWS: readonly Row[] = [
   ...added,
 ]
 
+/** The first row of each set of callers, in each set of states. */
+export const SAMPLE: ReadonlySet<Row> = new Set(
+  Object.values(Object.groupBy(ROWS, ({ who, states }) => `${who} ${states}`)).map((rows) => rows![0]!),
+)
+
 /** What a row answers to a caller in a state. */
 export function expected(row: Row, state: StateLetter, caller: Caller): number {
   if (!row.states.includes(state)) return 412
