@@ -71,7 +71,7 @@ test('a cluster of three', async (t) => {
 
   await t.test('one is updated while the others serve; old and new then serve side by side', async () => {
     const versionOf = async (node: ClusterNode): Promise<string> =>
-      (await expect(200, node.call('GET', '/system/info', { as: ADMIN }))).json().softwareVersion
+      (await expect(200, node.call('GET', '/system/software', { as: ADMIN }))).json().version
     const before = await versionOf(first)
     assert.equal(await third.stop(), 0)
     await until('change', async () => (await label(first, 'of the old').catch(() => null))?.status === 204)

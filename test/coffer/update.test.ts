@@ -24,6 +24,7 @@ test(
   async (t) => {
     const program = await buildForTests()
     const { key, good, next, bad } = await makeUpdates()
+    const ofNext = new RegExp(`^coffer-${next}\\b`)
     const data = makeDataDirectory(t)
     cpSync(key, join(data, 'release.pub'))
     const rig = await createRig()
@@ -59,11 +60,12 @@ test(
     assert.deepEqual(JSON.parse(installed.stdout), { releaseNotes: NOTES })
     assert.match(installed.stderr, /and good/)
     const { stdout: info } = await rig.coffer('system', 'info', '--json')
-    assert.equal(JSON.parse(info).softwareVersion, next)
+    assert.match(JSON.parse(info).softwareBuild, ofNext)
 
     const fallen = await rig.coffer('update', bad, '--yes')
     assert.equal(fallen.code, 1, fallen.stderr)
     assert.match(fallen.stderr, /the update was left: .*exit code 3/)
-    assert.equal(JSON.parse((await rig.coffer('system', 'info', '--json')).stdout).softwareVersion, next)
+    assert.match(JSON.parse((await rig.coffer('system', 'info', '--json')).stdout).softwareBuild, ofNext)
+    assert.match((await rig.coffer('system', 'info')).stdout, new RegExp(`^version +${next}\\b`, 'm'))
   },
 )

@@ -12,7 +12,7 @@ import { makeSecureBootKeys } from '../../tools/secure-boot-keys.ts'
 import { ADMIN, expect, provision, UNLOCK_PASSPHRASE } from '../support/appliance.ts'
 import { type Appliance, boot, onMachines } from '../support/machine.ts'
 import { buildImage, type Image, makeDirectory, makeDisk } from './images.ts'
-import { commitOffline } from './versions.ts'
+import { commitOffline, versionOf } from './versions.ts'
 
 const KEYS = join(import.meta.dirname, '../../dist/test-image/keys/secure-boot')
 const SECOND_SHOWN = '0.2' // by the API: major and minor version
@@ -49,8 +49,7 @@ async function start(t: TestContext, device: Device, work: (appliance: Appliance
 
 async function assertOpens(appliance: Appliance, version: string): Promise<void> {
   assert.equal(await appliance.state(), 'Operational')
-  const info = await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))
-  assert.equal(info.json<{ softwareVersion: string }>().softwareVersion, version)
+  assert.equal((await versionOf(appliance)).split('.').slice(0, 2).join('.'), version)
 }
 
 /** What is on the ESP of a disk whose machine is off, changed on a copy of it. */

@@ -19,11 +19,11 @@ import {
   FIRST,
   firstImage,
   holdsRoot,
-  info,
   prepare,
   SECOND,
   secondImage,
   upload,
+  versionOf,
   versionsOn,
 } from './versions.ts'
 
@@ -93,5 +93,5 @@ async function checkWhole(device: Appliance, disk: string): Promise<string> {
     assert.ok(contentOf(disk, file).equals(readFileSync(image.uki)), file)
     assert.ok(holdsRoot(disk, image), `the root of ${file}`)
   }
-  return (await info(device)).softwareVersion === '1.1' ? FIRST : SECOND
+  return (await versionOf(device)).startsWith('1.1') ? FIRST : SECOND
 }

@@ -114,8 +114,12 @@ export async function commit(appliance: Pick<Appliance, 'call'>): Promise<void> 
   await expect(204, appliance.call('POST', '/system/commit-update', { as: ADMIN }))
 }
 
-export const info = async (appliance: Pick<Appliance, 'call'>): Promise<{ softwareVersion: string }> =>
-  (await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))).json()
+/** `1.2.0`; versions before 0.2 name no more than `1.2`, and that elsewhere. */
+export async function versionOf(appliance: Pick<Appliance, 'call'>): Promise<string> {
+  const info = await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))
+  const { softwareVersion, softwareBuild } = info.json<{ softwareVersion: string; softwareBuild: string }>()
+  return /^coffer-(.*)$/.exec(softwareBuild)?.[1] ?? softwareVersion
+}
 
 /** Which version was tried last and why it was left. */
 export async function fallback(appliance: Pick<Appliance, 'call'>): Promise<string | undefined> {

@@ -28,7 +28,6 @@ const program = await buildForTests()
 const { version: INSTALLED } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 const [major, minor] = INSTALLED.split('.').map(Number)
 const NEXT = `${major}.${minor! + 1}.0`
-const minorOf = (version: string) => version.split('.').slice(0, 2).join('.')
 
 const workshop = mkdtempSync(join(tmpdir(), 'coffer-release-'))
 process.once('exit', () => rmSync(workshop, { recursive: true, force: true }))
@@ -107,13 +106,16 @@ test('system information names version, build and device', async (t) => {
   const { deviceId, ...rest } = await systemInfo(coffer)
   const bundle = ['firmware.js', 'worker.js'].map((name) => readFileSync(join(dirname(program), name)))
   assert.deepEqual(rest, {
-    softwareVersion: minorOf(INSTALLED),
-    softwareBuild: createHash('sha256').update(Buffer.concat(bundle)).digest('hex').slice(0, 12),
+    softwareVersion: '5.0',
+    softwareBuild: `coffer-${INSTALLED}`,
     firmwareVersion: 'N/A',
     hardwareVersion: 'N/A',
     akPub: {},
     pcr: {},
   })
+  const { version, build } = await software(coffer)
+  const digest = createHash('sha256').update(Buffer.concat(bundle)).digest('hex')
+  assert.deepEqual([version, build], [INSTALLED, digest.slice(0, 12)])
   assert.match(String(deviceId), /^[A-Z2-7]{10}$/)
   assert.match(String((await software(coffer)).rsaEngine), /^(fast|plain)/)
   assert.ok(!readFileSync(join(data, 'device.key')).includes(String(deviceId)))
@@ -145,7 +147,7 @@ test('an update is uploaded, survives a lock, is committed, and the data with it
   await unlock(coffer)
   await coffer.see(new RegExp(`Version ${NEXT} is good\\.`))
   const info = await systemInfo(coffer)
-  assert.deepEqual([info.softwareVersion, info.deviceId], [minorOf(NEXT), deviceId])
+  assert.deepEqual([info.softwareBuild, info.deviceId], [`coffer-${NEXT}`, deviceId])
   assert.equal((await software(coffer)).updateFallback, undefined)
   assert.equal(await publicKey(coffer), key)
   assert.deepEqual(readdirSync(data).sort(), ['device.key', 'lock', 'release.pub', 'slots', 'store'])
@@ -154,7 +156,7 @@ test('an update is uploaded, survives a lock, is committed, and the data with it
   const again = startCoffer(t, { program, data })
   await again.see(new RegExp(`Coffer ${NEXT} at .*Locked`))
   await unlock(again)
-  assert.equal((await systemInfo(again)).softwareVersion, minorOf(NEXT))
+  assert.equal((await systemInfo(again)).softwareBuild, `coffer-${NEXT}`)
   assert.equal(await publicKey(again), key)
   // And from there to the version after.
   await expect(200, upload(again, makeImage('next', '9.0')))
@@ -179,7 +181,7 @@ test('a version that crashes, whatever it did to the store, gives way to the one
   await coffer.see(/Locked.*\n(.*\n)*warning general: .*7\.0 was tried|general: .*7\.0 was tried.*\n(.*\n)*.*Locked/)
   await unlock(coffer)
   assert.equal(await publicKey(coffer), key)
-  assert.equal((await systemInfo(coffer)).softwareVersion, minorOf(INSTALLED))
+  assert.equal((await systemInfo(coffer)).softwareBuild, `coffer-${INSTALLED}`)
   assert.match(String((await software(coffer)).updateFallback), /^Version 7\.0 was tried and abandoned: .*exit code 3/)
   assert.deepEqual(readdirSync(join(data, 'slots')), ['state.json'])
 

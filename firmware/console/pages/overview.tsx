@@ -133,7 +133,7 @@ async function loadFacts(api: Api): Promise<Facts> {
   ])
   const [leaf] = readCertificates(chain)
   return {
-    version: info.softwareVersion,
+    version: software.version ?? info.softwareVersion,
     fallback: software.updateFallback === undefined ? null : fallbackText(software.updateFallback),
     unattended: boot.status === 'on',
     days: leaf === undefined ? 0 : Math.floor((leaf.notAfter.getTime() - applianceNow().getTime()) / DAY_MS),

@@ -14,7 +14,7 @@ export function SystemPage({ api }: ViewProps) {
       api.get<T.SystemInfo>('/system/info'),
       api.get<T.Software>('/system/software'),
     ])
-    return { info, engine: software.rsaEngine }
+    return { info, software }
   }, [])
   const found = loaded.value.value
   return (
@@ -23,16 +23,16 @@ export function SystemPage({ api }: ViewProps) {
         <Waiting of={loaded} />
         {found !== null && (
           <dl class="facts">
-            <Fact name={words.version}>{found.info.softwareVersion}</Fact>
+            <Fact name={words.version}>{found.software.version ?? found.info.softwareVersion}</Fact>
             <Fact mono name={words.systemBuild}>
-              {found.info.softwareBuild}
+              {found.software.build ?? found.info.softwareBuild}
             </Fact>
             <Fact mono name={words.systemDevice}>
               {found.info.deviceId}
             </Fact>
             <Fact name={words.systemHardware}>{found.info.hardwareVersion}</Fact>
             <Fact name={words.systemFirmware}>{found.info.firmwareVersion}</Fact>
-            <Fact name={words.systemEngine}>{engineText(found.engine)}</Fact>
+            <Fact name={words.systemEngine}>{engineText(found.software.rsaEngine)}</Fact>
           </dl>
         )}
         {found !== null && Object.keys(found.info.pcr).length > 0 && (

@@ -29,8 +29,8 @@ async function installed(api: Api): Promise<Installed> {
   ])
   const { updateFallback } = software
   return {
-    version: info.softwareVersion,
-    build: info.softwareBuild,
+    version: software.version ?? info.softwareVersion,
+    build: software.build ?? info.softwareBuild,
     fallback: updateFallback === undefined ? null : fallbackText(updateFallback),
   }
 }

@@ -7,6 +7,9 @@ import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from 
 
 const NOT_APPLICABLE = 'N/A'
 
+/** Of the reference's API that is spoken here: published clients take a lower one for an old NetHSM, and refuse to work. */
+const API_VERSION = '5.0'
+
 const systemInfo = z
   .object({
     softwareVersion: z.string(),
@@ -22,6 +25,8 @@ const systemInfo = z
 /** Beyond the reference, in an answer of its own: contract section 5, row 23. */
 const systemSoftware = z
   .object({
+    version: z.string().meta({ description: 'Of this software.' }),
+    build: z.string().meta({ description: 'Tells builds of one version apart.' }),
     rsaEngine: z.string().meta({ description: 'The RSA arithmetic in use, and why.' }),
     updateFallback: z
       .string()
@@ -31,10 +36,9 @@ const systemSoftware = z
   .meta({ id: 'SystemSoftware' })
 
 function describe({ info, appliance }: Services): z.infer<typeof systemInfo> {
-  const [major, minor] = info.version.split('.')
   return {
-    softwareVersion: `${major}.${minor}`,
-    softwareBuild: info.build ?? NOT_APPLICABLE,
+    softwareVersion: API_VERSION,
+    softwareBuild: `coffer-${info.version}`,
     firmwareVersion: NOT_APPLICABLE,
     hardwareVersion: NOT_APPLICABLE,
     deviceId: appliance.deviceId,
@@ -44,6 +48,8 @@ function describe({ info, appliance }: Services): z.infer<typeof systemInfo> {
 }
 
 const describeSoftware = ({ info }: Services): z.infer<typeof systemSoftware> => ({
+  version: info.version,
+  build: info.build ?? NOT_APPLICABLE,
   rsaEngine: info.engine ?? NOT_APPLICABLE,
   ...(info.fallback && { updateFallback: info.fallback }),
 })

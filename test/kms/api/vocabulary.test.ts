@@ -76,7 +76,11 @@ test('members of our own stand in no answer that the reference has, whatever the
     assert.deepEqual(Object.keys(info).sort(), [
       ...['akPub', 'deviceId', 'firmwareVersion', 'hardwareVersion', 'pcr', 'softwareBuild', 'softwareVersion'],
     ])
-    assert.deepEqual((await rig.call('GET', '/system/software', { as: 'admin' })).json(), { rsaEngine: 'N/A' })
+    assert.deepEqual((await rig.call('GET', '/system/software', { as: 'admin' })).json(), {
+      version: '1.2.3',
+      build: 'N/A',
+      rsaEngine: 'N/A',
+    })
     const [line] = (await rig.call('GET', '/health/diagnose', { as: 'admin' })).json().clusterLogs
     assert.deepEqual(Object.keys(line).sort(), ['level', 'msg'])
   }

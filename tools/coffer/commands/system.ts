@@ -1,10 +1,11 @@
 /** The appliance as a machine: what it is, backups, updates, restarts, its end. */
 
+import type { Client } from '../../../firmware/client/client.ts'
 import type { Command, Given } from '../command.ts'
 import type { Context } from '../context.ts'
 import { EXIT, Failure } from '../failure.ts'
 import { counted, createProgress, size, uploadOf, writeWhole } from '../files.ts'
-import { plain } from '../output.ts'
+import { members, plain } from '../output.ts'
 import { confirm } from '../terminal.ts'
 import { certain, timeOf, waitFor } from './start.ts'
 
@@ -92,7 +93,7 @@ export const SYSTEM: Command[] = [
     summary: 'Shows versions, device id and TPM registers.',
     roles,
     example: 'coffer system info',
-    run: async ({ client, output }) => output.result(await client().systemInfo()),
+    run: showInfo,
   },
   {
     words: 'system software',
@@ -205,7 +206,7 @@ async function update(context: Context, given: Given): Promise<void> {
       throw new Failure(EXIT.refused, 'not installed, and no longer pending')
     }
   }
-  const before = (await api.systemInfo()).softwareBuild
+  const before = await buildOf(api)
   await api.commitUpdate()
   output.note('It restarts')
   let wasAway = false
@@ -222,10 +223,22 @@ async function update(context: Context, given: Given): Promise<void> {
 
 /** On trial every answer is 503. */
 async function untilGood({ client, output }: Context, before: string): Promise<void> {
-  const [{ softwareBuild }, software] = await Promise.all([client().systemInfo(), client().software()])
+  const [build, software] = await Promise.all([buildOf(client()), client().software()])
   if (software.updateFallback !== undefined)
     throw new Failure(EXIT.refused, `the update was left: ${JSON.stringify(software.updateFallback)}`)
-  output.note(softwareBuild === before ? `It is ${softwareBuild}, as before` : `It is ${softwareBuild} now, and good`)
+  const named = software.version === undefined ? build : `version ${software.version}, build ${build},`
+  output.note(build === before ? `It is ${named} as before` : `It is ${named} now, and good`)
+}
+
+const buildOf = async (api: Client): Promise<string> =>
+  (await api.software()).build ?? (await api.systemInfo()).softwareBuild
+
+/** `softwareVersion` is that of the API; people read the appliance's own, and programs what the API sent. */
+async function showInfo({ client, output }: Context): Promise<void> {
+  const [info, { version, build }] = await Promise.all([client().systemInfo(), client().software()])
+  const { softwareVersion, softwareBuild, ...rest } = info
+  const own = version === undefined ? { version: softwareVersion, build: softwareBuild } : { version, build }
+  output.result(info, () => members({ ...own, apiVersion: softwareVersion, ...rest }))
 }
 
 /** Operational it is done by an administrator, otherwise by anybody. */
