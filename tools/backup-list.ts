@@ -11,6 +11,7 @@ import { placeOf, storeKeysOf } from '../firmware/backup/nethsm/paths.ts'
 import type { Imports } from '../firmware/backup/nethsm/records.ts'
 import { inspect } from '../firmware/backup/nethsm/restore.ts'
 import { openBackup, readSalt, recognise, type Source } from '../firmware/backup/reader.ts'
+import { omissionText } from '../firmware/backup/restore-report.ts'
 import { fileSource } from '../firmware/backup/spool.ts'
 import { formatTime } from '../firmware/base/clock.ts'
 import { printable } from '../firmware/base/printable.ts'
@@ -159,7 +160,8 @@ async function listForeign(
       paths.add(path)
       const place = placeOf(path, origin.deviceId)
       if (!place || place.store === 'local' || place.store === 'config') continue
-      const { changes } = await recordsOf({ path, value }, keys, IMPORTS)
+      const { changes, omissions } = await recordsOf({ path, value }, keys, IMPORTS)
+      for (const omission of omissions) write(omissionText(omission))
       for (const { collection, value } of changes) if (value !== null) describe(collection, value, counts, write)
     }
     write(

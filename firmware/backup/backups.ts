@@ -4,7 +4,7 @@ import { CofferError, unavailable } from '../base/error.ts'
 import { passOn } from '../base/iteration.ts'
 import { wipe } from '../base/secret.ts'
 import { readText } from '../configuration/device-records.ts'
-import { ATTENDED, BESIDE_ATTENDED, LAST_BACKUP, UNATTENDED } from '../store/device-area.ts'
+import { ATTENDED, BESIDE_ATTENDED, LAST_BACKUP, RESTORE_REPORT, UNATTENDED } from '../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf } from '../store/key-slots.ts'
 import { removeSnapshot } from '../store/snapshot.ts'
 import type { Vault } from '../store/vault.ts'
@@ -12,6 +12,7 @@ import { type BackupKey, checkBackupPassphrase, readBackupKey, setBackupPassphra
 import type { ChatBackups, ChatCopy } from './chat.ts'
 import { writeBackup as writeForNetHsm } from './nethsm/writer.ts'
 import { type Restoration, replaceRecords } from './replacement.ts'
+import { EMPTY_REPORT, parseReport, type RestoreReport } from './restore-report.ts'
 import type { BackupServices, OpenStore } from './services.ts'
 import { removeSpool, type Spool } from './spool.ts'
 import { createUploads, type Uploads } from './uploads.ts'
@@ -69,6 +70,12 @@ export class Backups {
   get lastMs(): number | null {
     const text = readText(this.#services.records, LAST_BACKUP)
     return text == null ? null : Number(text)
+  }
+
+  /** What the last restore left out; empty before the first. */
+  get restoreReport(): RestoreReport {
+    const text = readText(this.#services.records, RESTORE_REPORT)
+    return text == null ? EMPTY_REPORT : parseReport(text)
   }
 
   #noted(stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {

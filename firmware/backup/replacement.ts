@@ -8,6 +8,7 @@ import { readBackupKey } from './backup-key.ts'
 import type { ChatBackups } from './chat.ts'
 import type { Source } from './reader.ts'
 import { verifyBackup } from './restore.ts'
+import { putReport } from './restore-report.ts'
 import type { BackupServices, Shared } from './services.ts'
 
 export interface Restoration {
@@ -29,8 +30,11 @@ export async function replaceRecords(
   const { passphrase, requestedAtMs, systemTimeMs } = restoration
   const { clock, pool, cost, log } = services
   const { store, device, session } = services.openStore()
-  if (session !== null && session.node !== null)
-    return replaceOnAll(services, session.vault, session.node, source, restoration)
+  if (session !== null && session.node !== null) {
+    await replaceOnAll(services, session.vault, session.node, source, restoration)
+    store.transaction(() => putReport(device, []))
+    return
+  }
   const current = session === null ? null : readBackupKey(session.vault)
   const claim = store.claim()
   try {

@@ -19,6 +19,7 @@ import { BACKUP_COLLECTIONS, type BackupRecord, type Header } from './container.
 import { verifyBackup as verifyForeign } from './nethsm/restore.ts'
 import { removeWaiting } from './nethsm/waiting.ts'
 import { type OpenBackup, openBackup, readSalt, recognise, type Source } from './reader.ts'
+import { putReport } from './restore-report.ts'
 import { type Access, inSlices, keyFor, type VerifiedBackup } from './verification.ts'
 
 /** `open` gives the same bytes each time. Throws `invalid`. */
@@ -50,6 +51,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
         try {
           replaceRecords(rows, device, extent, backup.records())
           replaceSlots(device, extent, backup.header)
+          putReport(device, [])
         } finally {
           backup.close()
         }

@@ -149,6 +149,7 @@ const system = ({ send, get, post }: Calls) => ({
   commitUpdate: (o?: Options) => post('/system/commit-update', undefined, o),
   cancelUpdate: (o?: Options) => post('/system/cancel-update', undefined, o),
   systemInfo: (o?: Options) => get<T.SystemInfo>('/system/info', o),
+  restoreReport: (o?: Options) => get<T.RestoreReport>('/system/restore-report', o),
   software: (o?: Options) => get<T.Software>('/system/software', o),
   reboot: (o?: Options) => post('/system/reboot', undefined, o),
   shutdown: (o?: Options) => post('/system/shutdown', undefined, o),

@@ -159,6 +159,10 @@ export interface Software {
   rsaEngine: string
   updateFallback?: unknown
 }
+export interface RestoreReport {
+  leftOut: { entry: string; part: string; reason: string }[]
+  more: number
+}
 export interface Restore {
   backupPassphrase?: string
   systemTime?: string

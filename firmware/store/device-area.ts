@@ -29,6 +29,8 @@ export const CONSOLE = 'console'
 export const TIME_OFFSET = 'time offset'
 /** When a backup was made last: milliseconds since 1970, as text. */
 export const LAST_BACKUP = 'last backup'
+/** JSON, see backup/restore-report.ts; in no backup. */
+export const RESTORE_REPORT = 'restore report'
 /** JSON, see last-start.ts. */
 export const LAST_START = 'last start'
 

@@ -134,13 +134,8 @@ test('records that cannot be read are left out and logged, and all others are th
     '',
     '{}',
     '[',
-    '{"mechanisms":["EdDSA_Signature"],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":null,"operations":0,"restrictions":{}}',
-    '{"mechanisms":["Unheard_Of"],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":null,"operations":0,"restrictions":{}}',
     '{"mechanisms":[],"priv":{"raw":"AA=="},"cert":null,"operations":0,"restrictions":{}}',
-    '{"mechanisms":[],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":null,"operations":-1,"restrictions":{}}',
-    '{"mechanisms":[],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":["text/html",""],"operations":0,"restrictions":{}}',
     '{"mechanisms":[],"priv":{"PEM":"-----BEGIN PRIVATE KEY-----"},"cert":null,"operations":0,"restrictions":{}}',
-    '{"mechanisms":[],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":null,"operations":0,"restrictions":{"tags":["/"]}}',
   ]
   const good =
     '{"mechanisms":[],"priv":{"raw":"AAAAAAAAAAAAAAAAAAAAAA=="},"cert":null,"operations":0,"restrictions":{}}'

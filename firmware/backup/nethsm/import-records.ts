@@ -14,9 +14,10 @@ import { CLUSTER_CA, type DeviceArea } from '../../store/device-area.ts'
 import type { StoreFile } from '../../store/store.ts'
 import { backupKeyChange } from '../backup-key.ts'
 import { SALT_BYTES } from '../container.ts'
+import { addToReport, type Omission, omissionText } from '../restore-report.ts'
 import type { Entry } from './container.ts'
 import { placeOf, type StoreKeys, storeKeysOf } from './paths.ts'
-import { decodeKeyEntry, decodeUser, type Imports, unreadable } from './records.ts'
+import { decodeKeyEntry, decodeUser, type Imports, type Omit, unreadable } from './records.ts'
 import { BACKUP_PLACES, backupEntryPaths } from './restore.ts'
 import { decodeCertificates } from './settings.ts'
 import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './waiting.ts'
@@ -28,7 +29,7 @@ export interface ImportServices {
   device: DeviceArea
   records: Records & { readonly domainKey: Uint8Array }
   pool: CryptoPool
-  /** Called for each entry that is no record of ours. */
+  /** Called for all that is left out. */
   onDamage: (message: string) => void
 }
 
@@ -42,7 +43,8 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
       const end = Math.min(done + BATCH, counts.all)
       const entries = Array.from({ length: end - done }, (_, n) => readWaiting(device, done + n))
       const outcomes = await Promise.allSettled(entries.map((entry) => recordsOf(entry, keys, pool)))
-      const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!, onDamage))
+      const imported = outcomes.map((outcome, n) => accepted(outcome, entries[n]!))
+      const omissions = imported.flatMap(({ omissions }) => omissions)
       const changes = imported.flatMap(({ changes }) => changes)
       try {
         await records.change(() => ({
@@ -51,12 +53,14 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
           alongside: () => {
             for (const { clusterCa } of imported) if (clusterCa !== null) device.put(CLUSTER_CA, clusterCa)
             for (let index = done; index < end; index++) removeEntry(device, index)
+            addToReport(device, omissions)
             putCounts(device, { all: counts.all, done: end })
           },
         }))
       } finally {
         for (const { value } of changes) if (value !== null) wipe(value)
       }
+      for (const omission of omissions) onDamage(omissionText(omission))
       done = end
     }
     store.transaction(() => removeWaiting(device))
@@ -66,27 +70,25 @@ export async function importRecords({ store, device, records, pool, onDamage }: 
   }
 }
 
-interface Imported {
+export interface Imported {
   changes: Change[]
   clusterCa: Uint8Array | null
+  omissions: Omission[]
 }
 
 /** One entry that cannot be read must not keep all others away. */
-function accepted(
-  outcome: PromiseSettledResult<Imported>,
-  { path }: Entry,
-  onDamage: (text: string) => void,
-): Imported {
+function accepted(outcome: PromiseSettledResult<Imported>, { path }: Entry): Imported {
   if (outcome.status === 'fulfilled') return outcome.value
   const { reason } = outcome
   if (!(reason instanceof CofferError && reason.code === 'invalid')) throw reason
-  onDamage(`${path} of the restored backup is left out: ${reason.message}`)
-  return { changes: [], clusterCa: null }
+  return { changes: [], clusterCa: null, omissions: [{ entry: nameOf(path), part: 'all', reason: reason.message }] }
 }
 
 /** What an entry becomes; the caller wipes it. Throws `invalid`. */
 export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: Imports): Promise<Imported> {
-  const only = (...changes: Change[]): Imported => ({ changes, clusterCa: null })
+  const omissions: Omission[] = []
+  const omit: Omit = (part, reason) => void omissions.push({ entry: nameOf(path), part, reason })
+  const only = (...changes: Change[]): Imported => ({ changes, clusterCa: null, omissions })
   const version = BACKUP_PLACES.indexOf(path as (typeof BACKUP_PLACES)[number])
   if (version >= 0) return only(backupKeyOf(value, version === 0 ? null : keys.config))
   const place = placeOf(path, '')
@@ -95,18 +97,35 @@ export async function recordsOf({ path, value }: Entry, keys: StoreKeys, pool: I
   try {
     switch (place.store) {
       case 'authentication': {
-        const user = decodeUser(place.userId, plain)
+        const user = decodeUser(place.userId, plain, omit)
         return only({ collection: 'users', name: user.id, value: encodeUser(user) })
       }
       case 'namespace':
         return only({ collection: 'namespaces', name: place.id, value: new TextEncoder().encode(place.id) })
       case 'key':
-        return only(...(await decodeKeyEntry(place.namespace, place.id, plain, pool)))
+        return only(...(await decodeKeyEntry(place.namespace, place.id, plain, pool, omit)))
       case 'config':
-        return { changes: [], clusterCa: new TextEncoder().encode(decodeCertificates(plain)[0]) }
+        return { changes: [], clusterCa: new TextEncoder().encode(decodeCertificates(plain)[0]), omissions }
     }
   } finally {
     wipe(plain)
+  }
+}
+
+/** As the report has it: of keys and users the names that the API has for them. */
+function nameOf(path: string): string {
+  const place = placeOf(path, '')
+  switch (place?.store) {
+    case 'authentication':
+      return `user ${place.userId}`
+    case 'namespace':
+      return `namespace ${place.id}`
+    case 'key':
+      return `key ${place.namespace === '' ? '' : `${place.namespace}/`}${place.id}`
+    case 'config':
+      return `setting ${place.name}`
+    default:
+      return 'setting backup-passphrase'
   }
 }
 

@@ -1,5 +1,6 @@
 /** Users, keys and namespaces as a NetHSM stores them, and as we do. Contract section 8.2. */
 
+import { isUtf8 } from 'node:buffer'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { CofferError } from '../../base/error.ts'
 import { wipe, wipeIn } from '../../base/secret.ts'
@@ -7,7 +8,7 @@ import { MECHANISM_NAMES, type MechanismName, mechanismFits, sortMechanisms } fr
 import { checkClaimed, parsePrivateKeyPem } from '../../crypto/encoding/import-pem.ts'
 import { decodeBody, encodeSecretPem } from '../../crypto/encoding/pem.ts'
 import { encodePkcs8 } from '../../crypto/encoding/pkcs8.ts'
-import type { CryptoPool, KeyPair, ScryptCost } from '../../crypto/types.ts'
+import type { CryptoPool, KeyPair, KeyType, ScryptCost } from '../../crypto/types.ts'
 import type { Change } from '../../kms/domain/collections.ts'
 import { ID_PATTERN, keyName, type Namespace } from '../../kms/domain/identifiers.ts'
 import { CERTIFICATE_TYPES, encodeKey, type KeyMetadata, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
@@ -18,17 +19,26 @@ import { encodeString, type Json, joinJson, parseJson } from './json.ts'
 
 // ---- users
 
-export function decodeUser(userId: string, value: Uint8Array): User {
+/** `omit` is told of parts that cannot be represented, with the reason. Throws `invalid` where nothing can be kept. */
+export type Omit = (part: string, reason: string) => void
+
+export function decodeUser(userId: string, value: Uint8Array, omit: Omit): User {
   const members = membersOf(parseJson(value))
   const role = ROLES.find((name) => name === text(members.get('role')))
   if (role === undefined) throw unreadable()
   return {
     id: userId,
-    realName: text(members.get('name')),
+    realName: realNameIn(members.get('name'), omit),
     role,
-    tags: tagsIn(members.get('tags')),
+    tags: tagsIn(members.get('tags'), omit),
     passphrase: decodeDigest(bytes(members.get('salt')), bytes(members.get('digest'))),
   }
+}
+
+function realNameIn(value: Json | undefined, omit: Omit): string {
+  const name = new TextDecoder().decode(bytes(value))
+  if (name.includes('\ufffd')) omit('name', 'bytes that are not UTF-8 are replaced')
+  return name
 }
 
 export const encodeUser = ({ realName, role, tags, passphrase }: User): Uint8Array =>
@@ -125,27 +135,23 @@ export async function decodeKeyEntry(
   id: string,
   value: Uint8Array,
   pool: Imports,
+  omit: Omit,
 ): Promise<Change[]> {
   const json = parseJson(value)
   try {
     const members = membersOf(json)
-    const certificate = certificateIn(members.get('cert'))
-    const operations = members.get('operations')
-    if (typeof operations !== 'number' || operations < 0) throw unreadable()
-    const mechanisms = list(members.get('mechanisms')).map((name) => mechanismOf(text(name)))
+    const certificate = certificateIn(members.get('cert'), omit)
     const restrictions = membersOf(members.get('restrictions') ?? new Map())
-    const label = members.get('label')
     const pair = await importPrivate(membersOf(members.get('priv')), pool)
-    for (const mechanism of mechanisms) if (!mechanismFits(mechanism, pair.type)) throw unreadable()
     const metadata: KeyMetadata = {
       namespace,
       id,
       type: pair.type,
       typeName: pair.type,
-      mechanisms: sortMechanisms(mechanisms),
-      tags: tagsIn(restrictions.get('tags')),
-      label: label == null ? '' : text(label),
-      operations: Math.min(operations, OPERATIONS_MAX),
+      mechanisms: mechanismsIn(members.get('mechanisms'), pair.type, omit),
+      tags: restrictionIn(restrictions.get('tags'), omit),
+      label: labelIn(members.get('label'), omit),
+      operations: operationsIn(members.get('operations'), omit),
       certificate: certificate?.type ?? null,
     }
     const name = keyName(namespace, id)
@@ -186,25 +192,69 @@ async function importPrivate(members: Map<string, Json>, pool: Imports): Promise
 
 function certificateIn(
   value: Json | undefined,
+  omit: Omit,
 ): { type: (typeof CERTIFICATE_TYPES)[number]; bytes: Uint8Array } | null {
   if (value == null) return null
   const [typeName, content] = list(value)
   const type = CERTIFICATE_TYPES.find((known) => known === text(typeName))
-  if (type === undefined) throw unreadable()
-  return { type, bytes: bytes(content) }
+  if (type !== undefined) return { type, bytes: bytes(content) }
+  omit('certificate', 'its content type is unknown')
+  return null
 }
 
-function mechanismOf(name: string): MechanismName {
-  const known = MECHANISM_NAMES.find((mechanism) => mechanism === name)
-  if (known === undefined) throw unreadable()
-  return known
+/** A mechanism that is left out takes a use away and gives none. */
+function mechanismsIn(value: Json | undefined, type: KeyType, omit: Omit): MechanismName[] {
+  const names = list(value).map(shown)
+  const known = names.filter((name): name is MechanismName => MECHANISM_NAMES.some((one) => one === name))
+  const fitting = known.filter((name) => mechanismFits(name, type))
+  const others = names.filter((name) => !fitting.some((one) => one === name))
+  if (others.length > 0) omit('mechanisms', `unknown, or not for ${type}: ${listed(others)}`)
+  return sortMechanisms(fitting)
 }
 
-function tagsIn(value: Json | undefined): string[] {
-  const tags = value == null ? [] : list(value).map(text)
-  if (!tags.every((tag) => ID_PATTERN.test(tag))) throw unreadable()
-  return [...new Set(tags)].sort()
+function tagsIn(value: Json | undefined, omit: Omit): string[] {
+  const tags = value == null ? [] : list(value).map(shown)
+  const odd = tags.filter((tag) => !ID_PATTERN.test(tag))
+  if (odd.length > 0) omit('tags', `not valid IDs: ${listed(odd)}`)
+  return [...new Set(tags.filter((tag) => ID_PATTERN.test(tag)))].sort()
 }
+
+/** A key without tags is for every Operator, so a key that had only odd ones gets one that nobody has. */
+const NOBODYS_TAG = 'restored-odd-tag'
+
+function restrictionIn(value: Json | undefined, omit: Omit): string[] {
+  const tags = tagsIn(value, omit)
+  if (tags.length > 0 || value == null || list(value).length === 0) return tags
+  omit('tags', `restricted to the tag ${NOBODYS_TAG} instead`)
+  return [NOBODYS_TAG]
+}
+
+const LABEL_BYTES_MAX = 32 // contract section 4.1
+
+function labelIn(value: Json | undefined, omit: Omit): string {
+  if (value == null) return ''
+  const label = bytes(value)
+  if (label.length <= LABEL_BYTES_MAX && isUtf8(label)) return text(label)
+  omit('label', `not UTF-8 of at most ${LABEL_BYTES_MAX} bytes`)
+  return ''
+}
+
+function operationsIn(value: Json | undefined, omit: Omit): number {
+  if (typeof value === 'number' && value >= 0) return Math.min(value, OPERATIONS_MAX)
+  omit('operations', 'not a count; counted from 0')
+  return 0
+}
+
+const LISTED_MAX = 8
+const NAME_LENGTH_MAX = 64
+
+/** Names of a backup for a report, whatever bytes they have. */
+const shown = (value: Json): string => new TextDecoder().decode(bytes(value))
+const listed = (names: readonly string[]): string =>
+  names
+    .slice(0, LISTED_MAX)
+    .map((name) => JSON.stringify(name.slice(0, NAME_LENGTH_MAX)))
+    .join(', ') + (names.length > LISTED_MAX ? ', ...' : '')
 
 // ---- JSON
 

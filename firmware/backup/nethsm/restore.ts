@@ -17,11 +17,13 @@ import {
   NETWORK,
   TLS_IDENTITY,
   UNATTENDED,
+  VOCABULARY,
 } from '../../store/device-area.ts'
 import { type LockedDomainKey, lockedDomainKeyOf, lockedSlot } from '../../store/key-slots.ts'
 import type { Rows } from '../../store/store.ts'
 import { BACKUP_COLLECTIONS } from '../container.ts'
 import type { Source } from '../reader.ts'
+import { omissionText, putReport } from '../restore-report.ts'
 import { type Access, inSlices, keyFor, type VerifiedBackup } from '../verification.ts'
 import { damaged, type Entry, type Origin, openBackup, readPreamble } from './container.ts'
 import { placeOf } from './paths.ts'
@@ -46,8 +48,7 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
   const { origin, entries } = reopen()
   try {
     const found = await inspect(entries(), origin)
-    const { settings, omitted } = await decodeSettings(found.settings, version)
-    if (omitted !== null) access.warn(omitted)
+    const { settings, omissions } = await decodeSettings(found.settings, version)
     const domainKey: LockedDomainKey = { salt: found.salt, locked: origin.lockedDomainKey }
     const fits = (device: DeviceArea): boolean => hasSame(device, domainKey, access)
     return {
@@ -57,6 +58,8 @@ export async function verifyBackup(open: () => Source, access: Access): Promise<
       replace: (rows, device, extent) => {
         const stays = fits(device)
         replaceSettings(device, extent === 'full' ? settings : null)
+        putReport(device, extent === 'full' ? omissions : [])
+        if (extent === 'full') for (const omission of omissions) access.warn(omissionText(omission))
         removeRecords(rows, stays)
         const again = reopen()
         try {
@@ -135,12 +138,13 @@ function hasSame(device: DeviceArea, { salt, locked }: LockedDomainKey, { cost }
 function replaceSettings(device: DeviceArea, settings: Settings | null): void {
   device.remove(CLUSTER_CA)
   if (settings === null) return
-  const { tls, network, logging, timeOffsetMs } = settings
+  const { tls, network, logging, timeOffsetMs, vocabulary } = settings
   for (const name of DEVICE_RECORDS) if (name !== TLS_IDENTITY) device.remove(name) // without one of its own it keeps what it has
   if (tls !== null) device.putTlsIdentity(tls)
   if (network !== null) device.put(NETWORK, utf8ToBytes(JSON.stringify(network)))
   if (logging !== null) device.put(LOGGING, utf8ToBytes(JSON.stringify(logging)))
   if (timeOffsetMs !== null) device.putTimeOffsetMs(timeOffsetMs)
+  if (vocabulary !== null) device.put(VOCABULARY, utf8ToBytes(JSON.stringify({ members: vocabulary })))
 }
 
 /** With the same domain key, settings that no NetHSM has stay. */

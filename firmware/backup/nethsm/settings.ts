@@ -7,9 +7,12 @@ import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import { type Logging, NO_LOG_HOST } from '../../configuration/configuration.ts'
+import { networkProblem } from '../../configuration/network-check.ts'
+import { MEMBERS, type Members } from '../../configuration/vocabulary.ts'
 import { encodePem } from '../../crypto/encoding/pem.ts'
 import { assertServable } from '../../crypto/tls/context.ts'
 import type { TlsIdentity } from '../../crypto/tls/identity.ts'
+import type { Omission } from '../restore-report.ts'
 import { type Json, parseJson } from './json.ts'
 import { membersOf, text, unreadable } from './records.ts'
 
@@ -19,39 +22,81 @@ export interface Settings {
   network: Network | null
   logging: Logging | null
   timeOffsetMs: number | null
+  /** In backups that were made here only. */
+  vocabulary: Members | null
 }
 
-export const SETTING_NAMES = ['certificate', 'private-key', 'ip-config', 'log-config', 'time-offset'] as const
+/** A NetHSM passes over the last one. */
+export const SETTING_NAMES = [
+  'certificate',
+  'private-key',
+  'ip-config',
+  'log-config',
+  'time-offset',
+  'coffer-vocabulary',
+] as const
 export type SettingName = (typeof SETTING_NAMES)[number]
 
-/** Throws `invalid`. `values` are opened. What cannot be served with is left out, with its reason in `omitted`. */
+/** `values` are opened. A setting that cannot be read or used is left out and told in `omissions`. */
 export async function decodeSettings(
   values: ReadonlyMap<string, Uint8Array>,
   version: 0 | 1,
-): Promise<{ settings: Settings; omitted: string | null }> {
-  const decode = <T>(name: SettingName, read: (value: Uint8Array) => T): T | null => {
-    const value = values.get(name)
-    return value === undefined ? null : read(value)
+): Promise<{ settings: Settings; omissions: Omission[] }> {
+  const omissions: Omission[] = []
+  const omit = (name: SettingName, part: string, error: unknown): null => {
+    if (!(error instanceof CofferError)) throw error
+    omissions.push({ entry: `setting ${name}`, part, reason: error.message })
+    return null
   }
-  const logging = decode('log-config', version === 0 ? decodeOldLogging : decodeLogging)
-  const network = decode('ip-config', version === 0 ? decodeOldNetwork : decodeNetwork)
-  const timeOffsetMs = decode('time-offset', (value) => decodeSeconds(value) * 1000)
-  const settings: Settings = { tls: null, network, logging, timeOffsetMs }
+  const decode = <T>(name: SettingName, read: (value: Uint8Array, omitPart: OmitPart) => T): T | null => {
+    const value = values.get(name)
+    try {
+      return value === undefined ? null : read(value, (part, error) => omit(name, part, error))
+    } catch (error) {
+      return omit(name, 'all', error)
+    }
+  }
+  const network = decode('ip-config', (value, omitPart) => {
+    const read = version === 0 ? decodeOldNetwork(value) : decodeNetwork(value, omitPart)
+    const problem = networkProblem(read, { allowLoopback: false })
+    if (problem !== null) throw new CofferError('invalid', problem)
+    return read
+  })
+  const settings: Settings = {
+    tls: null,
+    network,
+    logging: decode('log-config', version === 0 ? decodeOldLogging : decodeLogging),
+    timeOffsetMs: decode('time-offset', (value) => decodeSeconds(value) * 1000),
+    vocabulary: decode('coffer-vocabulary', decodeVocabulary),
+  }
+  const tls = await decodeIdentity(values).catch((error) => omit('certificate', 'all', error))
+  return { settings: { ...settings, tls }, omissions }
+}
+
+type OmitPart = (part: string, error: unknown) => null
+
+/** Null where there is none. Throws `invalid` where it cannot be served with. */
+async function decodeIdentity(values: ReadonlyMap<string, Uint8Array>): Promise<TlsIdentity | null> {
   const [certificates, key] = [values.get('certificate'), values.get('private-key')]
-  if (certificates === undefined || key === undefined) return { settings, omitted: null }
+  if (certificates === undefined || key === undefined) return null
   const identity = { key: key.slice(), cert: decodeCertificates(certificates).join('') }
   try {
     await assertServable(identity)
-    return { settings: { ...settings, tls: identity }, omitted: null }
+    return identity
   } catch (error) {
     wipe(identity.key)
-    if (!(error instanceof CofferError)) throw error
-    return { settings, omitted: `the TLS key of the backup is not used: ${error.message}` }
+    throw error
   }
 }
 
 /** The caller wipes them. */
-export function encodeSettings({ tls, network, logging, timeOffsetMs }: Settings): [SettingName, Uint8Array][] {
+export function encodeSettings({
+  tls,
+  network,
+  logging,
+  timeOffsetMs,
+  vocabulary,
+}: Settings): [SettingName, Uint8Array][] {
   const entries: [SettingName, Uint8Array][] = []
   if (tls !== null) entries.push(['certificate', encodeCertificates(tls.cert)], ['private-key', tls.key.slice()])
   if (network !== null) entries.push(['ip-config', utf8ToBytes(JSON.stringify(encodeNetwork(network)))])
@@ -60,7 +105,17 @@ export function encodeSettings({ tls, network, logging, timeOffsetMs }: Settings
     entries.push(['log-config', utf8ToBytes(JSON.stringify({ ...logging, ipAddress }))])
   }
   if (timeOffsetMs !== null) entries.push(['time-offset', utf8ToBytes(String(Math.round(timeOffsetMs / 1000)))])
+  if (vocabulary !== null) entries.push(['coffer-vocabulary', utf8ToBytes(JSON.stringify({ members: vocabulary }))])
   return entries
+}
+
+// ---- vocabulary
+
+function decodeVocabulary(value: Uint8Array): Members {
+  const name = text(membersOf(parseJson(value)).get('members'))
+  const members = MEMBERS.find((known) => known === name)
+  if (members === undefined) throw unreadable()
+  return members
 }
 
 // ---- certificates: DER, each after its length in four bytes
@@ -103,26 +158,35 @@ export function encodeCertificates(pem: string): Uint8Array {
 
 // ---- network
 
-function decodeNetwork(value: Uint8Array): Network {
+function decodeNetwork(value: Uint8Array, omitPart: OmitPart): Network {
   const members = membersOf(parseJson(value))
   const ipv4 = membersOf(members.get('ipv4'))
   const [ipAddress = '', bits = ''] = text(ipv4.get('cidr')).split('/')
   if (!isIPv4(ipAddress) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32) throw unreadable()
-  const ipv6 = members.get('ipv6')
+  const ipv6 = decodeIpv6(members.get('ipv6'), omitPart)
   return {
     ipAddress,
     netmask: netmaskOf(Number(bits)),
     gateway: optional(ipv4.get('gateway'), isIPv4) ?? '0.0.0.0',
-    ...(ipv6 != null && { ipv6: decodeIpv6(membersOf(ipv6)) }),
+    ...(ipv6 !== null && { ipv6 }),
   }
 }
 
-function decodeIpv6(members: Map<string, Json>): NonNullable<Network['ipv6']> {
-  const cidr = text(members.get('cidr'))
-  const [address = '', bits = ''] = cidr.split('/')
-  if (!isIPv6(address) || !/^\d{1,3}$/.test(bits) || Number(bits) > 128) throw unreadable()
-  return { cidr, gateway: optional(members.get('gateway'), isIPv6) }
+function decodeIpv6(value: Json | undefined, omitPart: OmitPart): NonNullable<Network['ipv6']> | null {
+  if (value == null) return null
+  try {
+    const members = membersOf(value)
+    const cidr = text(members.get('cidr'))
+    const [address = '', bits = ''] = cidr.split('/')
+    if (!isPlainIpv6(address) || !/^\d{1,3}$/.test(bits) || Number(bits) > 128) throw unreadable()
+    return { cidr, gateway: optional(members.get('gateway'), isPlainIpv6) }
+  } catch (error) {
+    return omitPart('ipv6', error)
+  }
 }
+
+/** A zone says nothing beyond the machine that the backup was made on. */
+const isPlainIpv6 = (address: string): boolean => isIPv6(address) && !address.includes('%')
 
 function optional(value: Json | undefined, isValid: (text: string) => unknown): string | null {
   if (value == null) return null
@@ -155,7 +219,7 @@ const LEVELS = ['debug', 'info', 'warning', 'error'] as const
 
 function loggingOf(ipAddress: string | null, port: Json | undefined, level: string): Logging {
   const logLevel = LEVELS.find((known) => known === level) ?? (level === 'app' ? 'info' : undefined)
-  if (logLevel === undefined || typeof port !== 'number' || port < 1 || port > 65535) throw unreadable()
+  if (logLevel === undefined || typeof port !== 'number' || port < 0 || port > 65535) throw unreadable()
   return { ipAddress: ipAddress ?? NO_LOG_HOST, port, logLevel }
 }
 

@@ -9,6 +9,7 @@ import { CofferError, unavailable } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Network } from '../../channel/protocol.ts'
 import type { Logging } from '../../configuration/configuration.ts'
+import type { Members } from '../../configuration/vocabulary.ts'
 import { sealGcm } from '../../crypto/gcm.ts'
 import type { Random } from '../../crypto/random.ts'
 import { keyName } from '../../kms/domain/identifiers.ts'
@@ -16,7 +17,7 @@ import { decodeBucket } from '../../kms/domain/key-counts.ts'
 import { decodeKey, decodePublic, OPERATIONS_MAX } from '../../kms/domain/key-record.ts'
 import { decodeNamespace } from '../../kms/domain/namespaces.ts'
 import { decodeUser } from '../../kms/domain/user-record.ts'
-import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED } from '../../store/device-area.ts'
+import { CLUSTER_CA, type DeviceArea, LOGGING, NETWORK, UNATTENDED, VOCABULARY } from '../../store/device-area.ts'
 import type { LockedDomainKey } from '../../store/key-slots.ts'
 import { createRowReader } from '../../store/sealed-row.ts'
 import { type Snapshot, takeSnapshot } from '../../store/snapshot.ts'
@@ -132,6 +133,7 @@ function settingsEntries(
     network: stored<Network>(NETWORK),
     logging: stored<Logging>(LOGGING),
     timeOffsetMs: device.readTimeOffsetMs(),
+    vocabulary: stored<{ members: Members }>(VOCABULARY)?.members ?? null,
   })
   if (tls !== null) wipe(tls.key)
   const unattended = device.has(UNATTENDED)

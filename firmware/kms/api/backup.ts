@@ -42,6 +42,19 @@ const restoreArguments = z.strictObject({
   systemTime: timestamp.nullish(),
 })
 
+const restoreReport = z
+  .object({
+    leftOut: z.array(
+      z.object({
+        entry: z.string().meta({ examples: ['key team/web'] }),
+        part: z.string().meta({ description: '`all` where nothing of the entry could be kept.', examples: ['tags'] }),
+        reason: z.string(),
+      }),
+    ),
+    more: z.int().meta({ description: 'Further ones, which are only counted.' }),
+  })
+  .meta({ id: 'RestoreReport' })
+
 export const backupDeclarations = [
   declare({
     method: 'PUT',
@@ -125,6 +138,15 @@ export const backupDeclarations = [
         spool.close()
       }
     },
+  }),
+  declare({
+    method: 'GET',
+    path: '/system/restore-report',
+    summary: 'All that the last restore left out. Users, keys and namespaces of a NetHSM are known after the unlock.',
+    states: OPERATIONAL,
+    access: ROOT_ADMINISTRATORS,
+    answers: { status: 200, json: restoreReport },
+    handle: ({ services }) => ({ status: 200, json: services.appliance.backups.restoreReport }),
   }),
 ]
 
