@@ -39,6 +39,7 @@ import { expectRoomForFiles, expectRoomForMessages } from './realm/room.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
 import { erase } from './realm/users/erasing.ts'
+import { releaseReservedAddresses } from './realm/users/reserved-addresses.ts'
 import { isDeactivated } from './realm/users.ts'
 import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from './store/store.ts'
 import { VERSION } from './version.ts'
@@ -122,6 +123,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
   })
   const generation = Math.floor(clock.now() / 1000)
   resume(realm, generation)
+  releaseReservedAddresses(realm)
   const limited = limitBotsToOwners(realm)
   if (limited > 0) log.warning('chat', `bots limited to the rights of their owners: ${limited}`)
   tellOfLogs(store, log)

@@ -6,6 +6,7 @@ import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/keys.ts'
 import { claimsOf } from '../realm/operator.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
+import { confirmAddress } from '../realm/users/confirmation.ts'
 import { findByName } from '../realm/users/find.ts'
 import { userFor } from '../realm/users/view.ts'
 import { isDeactivated } from '../realm/users.ts'
@@ -53,7 +54,7 @@ export const keyDeclarations: readonly AnyDeclaration[] = [
         throw new ChatError('AUTHENTICATION_FAILED', 'There is no such account')
       expectMaySignIn(realm, user)
       expectBudget(user.id)
-      const key = realm.change((turn) => makeKey(realm, turn, user, client))
+      const key = realm.change((turn) => makeKey(realm, turn, confirmAddress(realm, turn, user), client))
       const view = { clientGravatar: false, includeProfileData: true }
       return {
         api_key: key,

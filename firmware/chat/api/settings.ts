@@ -136,7 +136,7 @@ function changeOwnAddress(realm: Realm, turn: Turn, user: User, email: string): 
   if (email.trim() === user.deliveryEmail) return user
   if (user.bot !== null) throw badRequest('The address of a bot comes from its short name')
   expectAllowed(realm, user, 'email_changes_disabled', 'Email address changes are disabled in this organization.')
-  const after = changeAddress(realm, turn, user, email, 'email')
+  const after = changeAddress(realm, turn, user, { email, parameter: 'email', isAddressTrusted: false })
   countAddressChange(realm, user.id)
   return after
 }

@@ -114,6 +114,7 @@ export const userDeclarations: readonly AnyDeclaration[] = [
           email: given.email.trim(),
           fullName: given.full_name,
           role: ROLES.member,
+          isAddressTrusted: true,
         })
         setPassword(turn, { ...password, userId: user.id })
         return { user_id: user.id }
@@ -140,7 +141,9 @@ export const userDeclarations: readonly AnyDeclaration[] = [
         if (given.new_email !== undefined) {
           if (user.bot !== null) throw invalidParameter('new_email', 'The address of a bot comes from its short name')
           expectMayDeactivate(me, user) // whoever has the address may be let in as its owner: row E3
-          user = changeAddress(realm, turn, user, given.new_email, 'new_email')
+          const isOwn = user.id === me.id || user.id === me.bot?.ownerId
+          const address = { email: given.new_email, parameter: 'new_email', isAddressTrusted: !isOwn }
+          user = changeAddress(realm, turn, user, address)
         }
         if (given.full_name !== undefined) user = changeName(realm, turn, user, given.full_name)
         if (given.profile_data !== undefined) user = changeProfile(realm, turn, me, user, given.profile_data)

@@ -43,7 +43,7 @@ export function createOrganization(realm: Realm, { name, url, owner }: NewOrgani
       below = [id]
     }
     for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
-    const user = createUser(realm, turn, { ...owner, role: ROLES.owner })
+    const user = createUser(realm, turn, { ...owner, role: ROLES.owner, isAddressTrusted: true })
     turn.put('password', { ...password, userId: user.id })
     return user
   })

@@ -71,6 +71,8 @@ export interface User {
   /** One of the three that the service itself is: contract's `cross_realm_bots`. */
   readonly isSystemBot: boolean
   readonly isDeleted: boolean
+  /** The address was set by somebody else who answers for it, or confirmed by a token. Absent: not known. Contract section 1.2. */
+  readonly isAddressTrusted?: boolean
 }
 
 /** Contract section 2.5, custom profile field. */

@@ -16,13 +16,14 @@ export interface NewUser {
   role: Role
   bot?: Bot
   isSystemBot?: boolean
+  isAddressTrusted?: boolean
 }
 
 /** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
 export function createUser(
   realm: Realm,
   turn: Turn,
-  { email, fullName, role, bot, isSystemBot = false }: NewUser,
+  { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false }: NewUser,
 ): User {
   const organization = organizationOf(realm.state)
   const deliveryEmail = freeAddress(realm, email, null)
@@ -41,6 +42,7 @@ export function createUser(
     bot: bot ?? null,
     isSystemBot,
     isDeleted: false,
+    isAddressTrusted,
   }
   const user = { ...made, email: apiAddress(organization, made) }
   turn.put('user', user)

@@ -16,7 +16,9 @@ import { nowOf, type Realm } from '../realm.ts'
 import type { Invitation, User } from '../records.ts'
 import { atLeast, ROLES, type Role } from '../roles.ts'
 import { openText, sealText } from '../secrets.ts'
+import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
+import { isReserved } from '../users/addresses.ts'
 import { address, addressKey } from '../users/names.ts'
 import { expectMayAddTo } from './groups.ts'
 
@@ -245,6 +247,7 @@ type Problem = [email: string, why: string, isDeactivated: boolean]
 function accountProblem({ state }: Realm, email: string): [Problem] | null {
   const key = addressKey(email)
   const user = state.userByDeliveryEmail.get(key) ?? state.userByEmail.get(key)
+  if (isReserved(organizationOf(state), email)) return [[email, 'Reserved address.', false]]
   if (user === undefined) return null
   return [[email, user.isActive ? 'Already has an account.' : 'Account has been deactivated.', !user.isActive]]
 }

@@ -8,6 +8,7 @@ import { noticePerson } from '../messages/notices.ts'
 import type { Passwords } from '../passwords.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Invitation, User } from '../records.ts'
+import { atLeast, ROLES } from '../roles.ts'
 import { addPerson, expectFreeName } from '../users/change.ts'
 import { setPassword } from '../users.ts'
 import { enterGroups } from './groups.ts'
@@ -45,7 +46,8 @@ export async function join(
     const inviter = realm.state.user.get(invitation.inviterId)!
     const welcomeText = welcomeTextOf(inviter, invitation)
     const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
-    const user = addPerson(realm, turn, { email: own.trim(), fullName, role }, beginning)
+    const isAddressTrusted = invitation.email !== null && atLeast(inviter.role, ROLES.administrator)
+    const user = addPerson(realm, turn, { email: own.trim(), fullName, role, isAddressTrusted }, beginning)
     setPassword(turn, { ...digest, userId: user.id })
     enterGroups(realm, turn, user, inviter, invitation.groupIds)
     if (invitation.email !== null) {

@@ -116,6 +116,16 @@ function fail(realm: Realm, message: ScheduledMessage, reason: string): void {
   })
 }
 
+/** Within a change: none is sent before the account has set its time again. */
+export function holdScheduled(realm: Realm, turn: Turn, me: User): void {
+  for (const message of [...realm.state.scheduledMessagesOf.get(me.id).values()]) {
+    if (message.failed) continue
+    const failed = { ...message, failed: true }
+    turn.put('scheduledMessage', failed)
+    publishOwn(turn, me, 'scheduled_messages', 'update', { scheduled_message: form(failed) })
+  }
+}
+
 function find(realm: Realm, me: User, id: number): ScheduledMessage {
   const message = realm.state.scheduledMessagesOf.get(me.id).get(id)
   if (message === undefined) throw notFound('Scheduled message does not exist')

@@ -4,6 +4,7 @@ import { badRequest } from '../../error.ts'
 import type { Realm } from '../realm.ts'
 import type { Organization, User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'
+import { organizationOf } from '../state.ts'
 import { addressKey } from './names.ts'
 
 /** A name that no network resolves (RFC 2606): what an organisation without a URL, or at a bare address, calls its host. */
@@ -19,14 +20,23 @@ export function addressHost({ url }: Organization): string {
 export const placeholderAddress = (organization: Organization, userId: number): string =>
   `user${userId}@${addressHost(organization)}`
 
-/** The address for the API: the real one if that is for everybody to see. */
-export const apiAddress = (organization: Organization, user: User): string =>
-  user.bot !== null || userSetting(user, 'email_address_visibility') === 1
+/** Reserved: a placeholder, or the address of an account whose profile was deleted. */
+export function isReserved(organization: Organization, email: string): boolean {
+  const [, host] = /^(?:deleted-)?user\d+@(.+)$/.exec(addressKey(email)) ?? []
+  return host === NO_HOST || host === addressHost(organization).toLowerCase()
+}
+
+/** The address for the API: the real one if all may see it. One that was taken before it was reserved would stand for another account. */
+export function apiAddress(organization: Organization, user: User): string {
+  if (user.bot !== null || user.isDeleted) return user.deliveryEmail
+  return userSetting(user, 'email_address_visibility') === 1 && !isReserved(organization, user.deliveryEmail)
     ? user.deliveryEmail
     : placeholderAddress(organization, user.id)
+}
 
 /** Throws `BAD_REQUEST` where an account has the address, or looks as if it had. */
 export function expectFreeAddress(realm: Realm, email: string, ownId: number | null): void {
+  if (isReserved(organizationOf(realm.state), email)) throw badRequest(`Email '${email}' is reserved`)
   const { userByDeliveryEmail, userByEmail } = realm.state
   for (const index of [userByDeliveryEmail, userByEmail]) {
     const user = index.get(addressKey(email))

@@ -112,12 +112,21 @@ function putRole(realm: Realm, turn: Turn, user: User, role: Role): User {
   return after
 }
 
+export interface GivenAddress {
+  email: string
+  /** Of the request. */
+  parameter: string
+  /** Somebody else answers for it. */
+  isAddressTrusted: boolean
+}
+
 /** Within a change. Throws `REQUEST_VARIABLE_INVALID` for what is no address, `BAD_REQUEST` for one that is taken. */
-export function changeAddress(realm: Realm, turn: Turn, user: User, given: string, parameter: string): User {
-  const deliveryEmail = freeAddress(realm, given, user.id, parameter)
-  if (deliveryEmail === user.deliveryEmail) return user
-  expectAllowedAddress(realm, deliveryEmail)
-  return putAddresses(realm, turn, user, { ...user, deliveryEmail })
+export function changeAddress(realm: Realm, turn: Turn, user: User, given: GivenAddress): User {
+  const { email, parameter, isAddressTrusted } = given
+  const deliveryEmail = freeAddress(realm, email, user.id, parameter)
+  if (deliveryEmail !== user.deliveryEmail) expectAllowedAddress(realm, deliveryEmail)
+  else if (!isAddressTrusted || user.isAddressTrusted) return user
+  return putAddresses(realm, turn, user, { ...user, deliveryEmail, isAddressTrusted })
 }
 
 /** Within a change: the address for the API follows from the real one and from who may see that. */
