@@ -44,5 +44,20 @@ export function allMembersOf(realm: Realm, group: Group): number[] {
     .sort((a, b) => a - b)
 }
 
+/**
+ * Those of the accounts that are in one of the groups. Each group is read once, however many groups there are and however they
+ * share their subgroups.
+ */
+export function* membersAmong(realm: Realm, groupIds: Iterable<number>, userIds: Iterable<number>): Generator<number> {
+  const groups = [...reached(realm, [...groupIds])].flatMap((id) => realm.state.group.get(id) ?? [])
+  const people = new Set<number>()
+  for (const { members } of groups) for (const id of members) people.add(id)
+  const roles = groups.map(systemName).filter((name) => name !== null)
+  const period = groupsOf(realm).period()
+  for (const id of userIds) {
+    if (people.has(id) || roles.some((role) => inSystemGroup(role, realm.state.user.get(id)!, period))) yield id
+  }
+}
+
 export const isMember = (realm: Realm, group: Group, user: User): boolean =>
   isCounted(user) && inGroup(groupsOf(realm), group.id, user)

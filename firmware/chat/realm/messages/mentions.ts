@@ -1,8 +1,7 @@
 /** Who is mentioned by a message, and how: contract section 6.4. */
 
 import { badRequest, ChatError } from '../../error.ts'
-import { inGroup } from '../groups/membership.ts'
-import { groupsOf } from '../groups/of-realm.ts'
+import { membersAmong } from '../groups/nested.ts'
 import { mayInGroup, mayInRealm } from '../groups/rights.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
@@ -50,16 +49,11 @@ export function mentionBits(
     for (const id of ids) if (recipients.has(id)) bits.set(id, (bits.get(id) ?? 0) | bit)
   }
   mark(rendered.users, MENTIONED)
-  for (const groupId of rendered.groups) mark(membersAmong(realm, groupId, recipients), MENTIONED)
+  if (rendered.groups.size > 0) mark(membersAmong(realm, rendered.groups, recipients), MENTIONED)
   if (rendered.channelWildcard) mark(recipients, CHANNEL_WILDCARD)
   if (rendered.topicWildcard && place.kind === 'channel') mark(participantsOf(realm, place), TOPIC_WILDCARD)
   mark(realm.state.alertWordIndex().usersOf(rendered.alertText), ALERT_WORD)
   return bits
-}
-
-function* membersAmong(realm: Realm, groupId: number, recipients: ReadonlySet<number>): Generator<number> {
-  const groups = groupsOf(realm)
-  for (const id of recipients) if (inGroup(groups, groupId, realm.state.user.get(id)!)) yield id
 }
 
 /** Who has sent something to a topic. */
