@@ -153,7 +153,7 @@ export interface SystemInfo {
   pcr: Record<string, string>
 }
 export interface Software {
-  /** This and `build` are absent in versions before 0.2, whose `softwareVersion` and `softwareBuild` have them. */
+  /** This and `build` are absent in older software, whose `softwareVersion` and `softwareBuild` have them. */
   version?: string
   build?: string
   rsaEngine: string

@@ -52,7 +52,9 @@ test('JSON is read as RFC 8259 has it and nothing more lenient', () => {
     '01',
     'NaN',
     '"\n"',
-    '\ufeff{}',
+    ' \ufeff{}',
+    '\ufeff\ufeff{}',
+    '\ufeff',
     'undefined',
     '"\\x"',
   ]
@@ -60,6 +62,7 @@ test('JSON is read as RFC 8259 has it and nothing more lenient', () => {
   assert.throws(() => parseJson(new Uint8Array([0x22, 0xff, 0x22])), /not UTF-8/)
   assert.throws(() => parseJson(new Uint8Array([0x22, 0xed, 0xa0, 0x80, 0x22])), /not UTF-8/)
   assert.deepEqual(parseJson(utf8(' {"a":1,"a":2} ')), { a: 2 })
+  assert.deepEqual(parseJson(utf8('\ufeff{}')), {})
 })
 
 test('no message of a refused body quotes it', () => {

@@ -114,7 +114,7 @@ export async function commit(appliance: Pick<Appliance, 'call'>): Promise<void> 
   await expect(204, appliance.call('POST', '/system/commit-update', { as: ADMIN }))
 }
 
-/** `1.2.0`; versions before 0.2 name no more than `1.2`, and that elsewhere. */
+/** `1.2.0`; older versions name no more than `1.2`, and that elsewhere. */
 export async function versionOf(appliance: Pick<Appliance, 'call'>): Promise<string> {
   const info = await expect(200, appliance.call('GET', '/system/info', { as: ADMIN }))
   const { softwareVersion, softwareBuild } = info.json<{ softwareVersion: string; softwareBuild: string }>()
