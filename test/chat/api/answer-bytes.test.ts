@@ -1,21 +1,15 @@
 /** How large answers are when what is in them multiplies, counted in bytes as they are written: contract sections 5.1 and 9. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it, test } from 'node:test'
+import { before, describe, it, test } from 'node:test'
 import { answerJson, takeFitting } from '../../../firmware/chat/http/answer-json.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
 const MESSAGES_BYTES_MAX = 8_000_000 // contract section 5.1
 const PARTICIPANTS = 95
 const MESSAGES = 1200
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 /** The bytes of an answer, and what is in it. */
 async function fetched(path: string, values: Record<string, string>) {

@@ -3,19 +3,14 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { chatForEachTest } from '../support/suite.ts'
 
 const NAMES = ['', 'general chat', '(no topic)', ' general chat ', ' (no topic)']
 
-let rig: TestChat
-let hamlet: Client
+const { rig, hamlet } = chatForEachTest({ hamlet: 'member' })
 let verona: Channel
-
-beforeEach(async (t) => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
+beforeEach(() => {
   verona = rig.channel('Verona', [rig.owner, hamlet])
-  ;(t as { after(act: () => void): void }).after(() => rig.close())
 })
 
 const send = async (topic: string): Promise<number> =>

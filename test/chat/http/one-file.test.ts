@@ -1,16 +1,11 @@
 /** A body with more than one file: contract rows E115, E130. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import type { Client } from '../support/chat.ts'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
 
 /** 1 pixel wide, 2 high. */
 const PNG = Buffer.from(

@@ -1,21 +1,14 @@
 /** Searches without a word to look for: contract section 5.2. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let ids: number[]
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  const verona = rig.channel('Verona', [hamlet])
-  ids = []
-  for (const content of ['Words', 'Smile 😀', '"quoted…"'])
-    ids.push((await hamlet.post('/messages', { type: 'channel', to: verona.id, topic: 'swords', content })).id)
-})
-after(() => rig.close())
+const { rig, hamlet } = await chatSuite({ hamlet: 'member' })
+const verona = rig.channel('Verona', [hamlet])
+const ids: number[] = []
+for (const content of ['Words', 'Smile 😀', '"quoted…"'])
+  ids.push((await hamlet.post('/messages', { type: 'channel', to: verona.id, topic: 'swords', content })).id)
 
 const WITHOUT = ['😀', '"', '""', '…', '', '" "', '!? 😀']
 

@@ -1,16 +1,10 @@
 /** Times that no client can show: contract rows E29, E31, E33. */
 
 import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { it } from 'node:test'
+import { chatSuite } from '../../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-})
-after(() => rig.close())
+const { hamlet } = await chatSuite({ hamlet: 'member' })
 
 const LAST = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
 const TOO_LATE = [LAST + 1, 8.64e12, 8.64e12 + 1, Number.MAX_SAFE_INTEGER]

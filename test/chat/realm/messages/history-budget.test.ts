@@ -1,20 +1,14 @@
 /** The work of `GET /messages/{id}/history`, counted in cells of the differences: contract rows E14 and section 9. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { historySteps } from '../../../../firmware/chat/realm/messages/history.ts'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { chatSuite } from '../../support/suite.ts'
 
 const CELLS_MAX = 1_000_000 // contract section 9
 const EDITS = 40
 
-let rig: TestChat
-let me: Client
-before(async () => {
-  rig = await openTestChat()
-  me = rig.account('hamlet')
-})
-after(() => rig.close())
+const { rig, hamlet: me } = await chatSuite({ hamlet: 'member' })
 
 /** 480 words of which none is in the text before or after it: 959 tokens. */
 const text = (edit: number): string => Array.from({ length: 480 }, (_, word) => `w${edit}x${word}`).join(' ')

@@ -1,18 +1,10 @@
 /** The name and the code of a reaction are of one emoji: contract row E16. */
 
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type Client, openTestChat, type TestChat } from '../../support/chat.ts'
+import { describe, it } from 'node:test'
+import { chatSuite } from '../../support/suite.ts'
 
-let rig: TestChat
-let hamlet: Client
-let cordelia: Client
-before(async () => {
-  rig = await openTestChat()
-  hamlet = rig.account('hamlet')
-  cordelia = rig.account('cordelia')
-})
-after(() => rig.close())
+const { hamlet, cordelia } = await chatSuite({ hamlet: 'member', cordelia: 'member' })
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAACCAYAAACZgbYnAAAAEElEQVR4nGP4z8DwHwSRGQA9XgX7kbn6sAAAAABJRU5ErkJggg==',
