@@ -1,5 +1,6 @@
 /** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
 
+import { badRequest } from '../../error.ts'
 import { changeFlag } from '../messages/flags.ts'
 import { unreadWithin } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'
@@ -18,7 +19,17 @@ export interface Pair {
   readonly channel: Channel
 }
 
-/** Those that were not subscribed before. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
+/** Ids of subscribers that one change tells: each new subscription of an account with a queue has all of its channel. */
+const PEERS_TOLD_MAX = 1_000_000
+
+function expectTellable(realm: Realm, added: readonly Pair[]): void {
+  let told = 0
+  for (const { user, channel } of added)
+    if (realm.events.hears(user.id)) told += realm.state.subscribersOf.get(channel.id).size
+  if (told > PEERS_TOLD_MAX) throw badRequest('Too many subscriptions at once')
+}
+
+/** Those that were not subscribed before. Throws `BAD_REQUEST` when they would tell too much. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
 export function subscribe(
   realm: Realm,
   turn: Turn,
@@ -27,6 +38,7 @@ export function subscribe(
   by?: User,
 ): Pair[] {
   const added = pairs.filter(({ user, channel }) => !isSubscribed(realm, user, channel))
+  expectTellable(realm, added)
   const byChannel = groupByChannel(added)
   const publishSight = watchSight(
     realm,
