@@ -14,6 +14,7 @@ import { createLog, type Log, writeToConsole } from './base/log.ts'
 import { exitOnBugs, ignoreSignals, portProblem } from './base/process.ts'
 import { wipe } from './base/secret.ts'
 import { createSyslog, type Syslog } from './base/syslog.ts'
+import { keepCertificateNames, reachNames } from './certificate-names.ts'
 import { createBootManager } from './channel/boot-manager.ts'
 import { LINK_DESCRIPTOR } from './channel/channel.ts'
 import type { BootChannel } from './channel/connect.ts'
@@ -113,6 +114,7 @@ async function start(start: Start, channel: BootChannel, program: URL): Promise<
   })
   const gate = createTrialGate(app, appliance, software.trial)
   const { port, close: closeServers } = await listen(start, channel, { app: gate, appliance, log, clock, traffic })
+  keepCertificateNames(appliance, { host: settings.host, log })
   reportToBoot({ appliance, log, send, problem: () => gate.problem }, { address: settings.host, port })
   wipeLeftoversOfLocks(appliance, log)
   const disk = watchDisk(appliance.space, log)
@@ -154,7 +156,7 @@ function openLog({ settings, software }: Start, syslog: Syslog): Log {
 
 /** From then on, no native code is loaded any more. */
 async function openStore(
-  { settings: { dataDirectory, etcd: place }, deviceKey, withheld, count }: Start,
+  { settings: { dataDirectory, etcd: place, host }, deviceKey, withheld, count }: Start,
   services: { pool: CryptoPool; log: Log; clock: Clock; etcd: EtcdService },
 ): Promise<Appliance<Operational>> {
   const appliance = await openAppliance({
@@ -169,7 +171,8 @@ async function openStore(
     },
     openDomain,
     firstAdministrator,
-    makeTlsIdentity: () => makeTlsIdentity(systemRandom),
+    makeTlsIdentity: () =>
+      makeTlsIdentity(systemRandom, undefined, reachNames({ host, network: null, chatHost: null })),
   })
   forgetExtensions()
   refuseNativeCode()

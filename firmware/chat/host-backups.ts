@@ -50,7 +50,7 @@ export function createHostBackups(options: HostBackupsOptions): ChatBackups {
       endReceiving = changes.begin() // a process that opened the present one would erase what is beside it
       process.retry()
       if (tls.identity === undefined) tls.reload()
-      if (tls.identity === undefined) tls.use(await makeTlsIdentity(random))
+      if (tls.identity === undefined) tls.use(await makeTlsIdentity(random, undefined, tls.names))
       process.want('running')
       const generation = newGeneration(random)
       await hand(await process.listening(), generation, pieces)

@@ -78,7 +78,7 @@ export function keepOrganization(options: OrganizationOptions): KeptOrganization
       const key = chatKey()
       const generation = newGeneration(random)
       process.retry()
-      const identity = await makeTlsIdentity(random)
+      const identity = await makeTlsIdentity(random, undefined, chatTls.names)
       writeRecord(deviceRecords, { generation, stage: 'making' })
       deviceRecords.write((area) => area.putTlsIdentity(identity, CHAT_TLS_IDENTITY))
       chatTls.use(identity)

@@ -144,9 +144,16 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       if (process.life !== life) return
       process.opened()
       log.info('general', 'the chat is open')
+      await learnHost(life)
     } catch (error) {
       if (process.life === life && !isLocking(error)) process.fail(messageOf(error))
     }
+  }
+
+  /** Certificates have the host of the organization's address. */
+  async function learnHost(life: Life): Promise<void> {
+    const { url } = await askFigures(life)
+    appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
   }
 
   /** The key was taken away: whoever had it goes. */
@@ -209,7 +216,9 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     figures: async () => askFigures(expectRunning()),
     settings: async () => expectShape(settingsSchema, await askRunning({ do: 'settings' })),
     changeSettings: async (changes) => {
-      await askRunning({ do: 'changeSettings', changes })
+      const life = expectRunning()
+      await life.ask({ do: 'changeSettings', changes })
+      await learnHost(life)
     },
     recoverOwner: async (email, password) => {
       try {
@@ -222,6 +231,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       changes.exclusively(async () => {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
+        await learnHost(expectRunning())
       }),
     deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
     receive: (message) => {

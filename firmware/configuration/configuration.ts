@@ -25,7 +25,7 @@ const DEFAULT_NTP: Ntp = {}
 const DEFAULT_MEMBERS: Members = 'both'
 const DEFAULT_CONSOLE = true
 
-type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console'
+type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
 
 export interface ConfigurationServices {
   records: DeviceRecords
@@ -44,6 +44,7 @@ export class Configuration {
   #ntp = DEFAULT_NTP
   #members = DEFAULT_MEMBERS
   #console = DEFAULT_CONSOLE
+  #chatHost: string | null = null
   readonly #defaultLogging: Logging
   #logging: Logging
 
@@ -123,6 +124,17 @@ export class Configuration {
     writeText(this.#records, CONSOLE, JSON.stringify({ enabled }))
     this.#console = enabled
     this.#notify('console')
+  }
+
+  /** The host of the address that the organization has, a name or an IP address; null while nobody has set or told it. */
+  get chatHost(): string | null {
+    return this.#chatHost
+  }
+
+  setChatHost(host: string | null): void {
+    if (host === this.#chatHost) return
+    this.#chatHost = host
+    this.#notify('chatHost')
   }
 
   /** Until it is set nothing is sent, and the level is that of the start. */

@@ -16,7 +16,7 @@ import { createCsr, type Subject } from '../crypto/encoding/csr.ts'
 import { type Sign, signData } from '../crypto/encoding/signature.ts'
 import type { Random } from '../crypto/random.ts'
 import { assertServable } from '../crypto/tls/context.ts'
-import { identityOf, keyPairOf, type TlsIdentity } from '../crypto/tls/identity.ts'
+import { identityOf, isFor, isSelfMade, keyPairOf, type TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, KeyPair, KeyType } from '../crypto/types.ts'
 import { CLUSTER_CA } from '../store/device-area.ts'
 import { type DeviceRecords, readText, writeText } from './device-records.ts'
@@ -50,6 +50,8 @@ export interface TlsServices {
 export class TlsSettings {
   /** Under which the other members of a cluster know this one; null while it is alone. */
   peerHost: string | null = null
+  /** By which clients reach the port, as `alternativeNames` takes them. */
+  names: readonly string[] = []
   readonly #services: TlsServices
   readonly #changes = createFairQueue(CHANGES_MAX)
   #identity: TlsIdentity | undefined
@@ -114,7 +116,7 @@ export class TlsSettings {
     this.#assertNoClusterCa()
     const pair = await this.#services.pool.generate(type, bits)
     const identity = await this.#withKey(pair, (sign) =>
-      identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random),
+      identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random, undefined, this.names),
     )
     try {
       await this.#changes.run(INSIDE, async () => {
@@ -125,6 +127,30 @@ export class TlsSettings {
       wipe(identity.key)
       throw error
     }
+  }
+
+  /**
+   * A certificate that Coffer made itself is made anew, for the same key, where it lacks a name by which clients reach the port.
+   * One that has them all stays, and so does one that an Administrator has set: clients hold copies of it.
+   */
+  keepNames(): Promise<void> {
+    return this.#changes.run(INSIDE, async () => {
+      const before = this.#identity
+      if (before === undefined || isFor(before, this.names) || !isSelfMade(before)) return
+      const pair = keyPairOf(before)
+      const identity = await this.#withKey(pair, (sign) =>
+        identityOf(pair, (data) => signData(pair.type, data, sign), this.#services.random, undefined, this.names),
+      )
+      if (this.#identity !== before) {
+        wipe(identity.key) // a restore has replaced it, and asks for the same
+        return
+      }
+      await assertServable(identity)
+      this.#services.records.keep('keeping the certificate', (area) =>
+        area.putTlsIdentity(identity, this.#services.name),
+      )
+      this.use(identity)
+    })
   }
 
   /** PEM, or null when none was ever set. */

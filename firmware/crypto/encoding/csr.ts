@@ -87,9 +87,7 @@ function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
   const names = subjectAltNames ?? (isDnsName(commonName) ? [commonName] : [])
   if (names.length === 0) return []
   if (names.length > ALT_NAMES_MAX) throw new CofferError('invalid', `subjectAltNames: at most ${ALT_NAMES_MAX}`)
-  const alternatives = new SubjectAlternativeName(names.map(generalName))
-  const extnValue = new OctetString(AsnConvert.serialize(alternatives))
-  const extensions = new Extensions([new Extension({ extnID: id_ce_subjectAltName, extnValue })])
+  const extensions = new Extensions([alternativeNames(names)])
   return [new Attribute({ type: EXTENSION_REQUEST, values: [AsnConvert.serialize(extensions)] })]
 }
 
@@ -97,6 +95,12 @@ function attributesOf({ commonName, subjectAltNames }: Subject): Attribute[] {
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})?)*\.?$/
 
 const isDnsName = (text: string): boolean => DNS_NAME.test(CHARACTERS.ia5String.test(text) ? text : domainToASCII(text))
+
+/** RFC 5280 section 4.2.1.6; addresses begin with `IP:`. */
+export function alternativeNames(names: readonly string[]): Extension {
+  const extnValue = new OctetString(AsnConvert.serialize(new SubjectAlternativeName(names.map(generalName))))
+  return new Extension({ extnID: id_ce_subjectAltName, extnValue })
+}
 
 function generalName(text: string): GeneralName {
   if (!CHARACTERS.utf8String.test(text))

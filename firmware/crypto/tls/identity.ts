@@ -19,7 +19,7 @@ import { CofferError } from '../../base/error.ts'
 import { wipe } from '../../base/secret.ts'
 import { CURVES, isMlDsaKeyType } from '../algorithms.ts'
 import { importCurveKey } from '../ec/private-key.ts'
-import { nameOf } from '../encoding/csr.ts'
+import { alternativeNames, nameOf } from '../encoding/csr.ts'
 import { parsePrivateKeyPem } from '../encoding/import-pem.ts'
 import { encodePem, encodeSecretPem } from '../encoding/pem.ts'
 import { encodePkcs8 } from '../encoding/pkcs8.ts'
@@ -43,7 +43,11 @@ const COMMON_NAME = 'coffer'
  * The identity of a fresh appliance: P-256, made by OpenSSL, which serves with it. Our own curves would first compute tables
  * that this thread needs for nothing else.
  */
-export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME): Promise<TlsIdentity> {
+export async function makeTlsIdentity(
+  random: Random,
+  commonName = COMMON_NAME,
+  names: readonly string[] = [],
+): Promise<TlsIdentity> {
   const pair = generatePair()
   const der = encodePkcs8(pair)
   try {
@@ -52,7 +56,7 @@ export async function makeTlsIdentity(random: Random, commonName = COMMON_NAME):
       format: 'der',
       type: 'pkcs8',
     })
-    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName)
+    return await identityOf(pair, async (data) => sign('sha256', data, key), random, commonName, names)
   } finally {
     wipe(der, pair.private)
   }
@@ -70,15 +74,16 @@ function generatePair(): KeyPair {
 
 /**
  * The key, and a certificate whose subject is one common name and nothing else. `signWith` signs with the key as
- * `signatureAlgorithm` says.
+ * `signatureAlgorithm` says; `names` are alternative ones, as `alternativeNames` takes them.
  */
 export async function identityOf(
   pair: KeyPair,
   signWith: (data: Uint8Array) => Promise<Uint8Array>,
   random: Random,
   commonName = COMMON_NAME,
+  names: readonly string[] = [],
 ): Promise<TlsIdentity> {
-  const tbsCertificate = toBeSigned(pair, commonName, random)
+  const tbsCertificate = toBeSigned(pair, commonName, names, random)
   const signature = await signWith(new Uint8Array(AsnConvert.serialize(tbsCertificate)))
   const certificate = new Certificate({
     tbsCertificate,
@@ -129,12 +134,30 @@ export function fingerprintOf({ cert }: TlsIdentity): string {
   return `sha256//${createHash('sha256').update(spki).digest('base64')}`
 }
 
+/** Whether it is one that Coffer made by itself, and no Administrator has set: by what all of those have in common. */
+export function isSelfMade({ cert }: TlsIdentity): boolean {
+  if (cert.split('BEGIN CERTIFICATE').length !== 2) return false
+  const { subject, issuer, validFromDate, validToDate } = new X509Certificate(cert)
+  const isEndless = validFromDate.getTime() === NOT_BEFORE.getTime() && validToDate.getTime() === NOT_AFTER.getTime()
+  return subject === `CN=${COMMON_NAME}` && issuer === subject && isEndless
+}
+
+/** Whether the certificate is for each of these names, as `alternativeNames` takes them. */
+export function isFor({ cert }: TlsIdentity, names: readonly string[]): boolean {
+  const certificate = new X509Certificate(cert)
+  return names.every((name) =>
+    name.startsWith('IP:')
+      ? certificate.checkIP(name.slice(3)) !== undefined
+      : certificate.checkHost(name, { subject: 'never' }) !== undefined,
+  )
+}
+
 const NOT_BEFORE = new Date(0) // the first start may come before the clock is set
 const NOT_AFTER = new Date(Date.UTC(9999, 11, 31, 23, 59, 59)) // RFC 5280 section 4.1.2.5: no well-defined end
 const SERIAL_BYTES = 16
 
 /** Version 3, because some TLS libraries refuse others. */
-function toBeSigned(pair: KeyPair, commonName: string, random: Random): TBSCertificate {
+function toBeSigned(pair: KeyPair, commonName: string, names: readonly string[], random: Random): TBSCertificate {
   const name = nameOf({ commonName })
   const serial = random(SERIAL_BYTES)
   serial[0] = (serial[0]! & 0x7f) | 0x40 // positive, no leading zero
@@ -157,6 +180,7 @@ function toBeSigned(pair: KeyPair, commonName: string, random: Random): TBSCerti
         critical: true,
         extnValue: new OctetString(AsnConvert.serialize(new KeyUsage(KeyUsageFlags.digitalSignature))),
       }),
+      ...(names.length === 0 ? [] : [alternativeNames(names)]),
     ]),
   })
 }

@@ -10,7 +10,7 @@ import { makeDataDirectory, startCoffer } from '../../support/process.ts'
 import { fileNeeds } from '../../support/tools.ts'
 import { ask, statusOf } from '../support/process.ts'
 
-await fileNeeds('curl')
+await fileNeeds('curl', 'openssl')
 
 const README = readFileSync(join(import.meta.dirname, '../../../firmware/chat/README.md'), 'utf8')
 const TIME_MS_MAX = 120_000
@@ -31,10 +31,13 @@ test('from the start to the first message, as the README has it; a second accoun
   // the message is.
   const [making, using] = script.split(/^chat=.*\n/m) as [string, string]
   const [subscribing, sending] = using.split(/^(?=.*type=stream)/m) as [string, string]
-  const tools = making.slice(0, making.indexOf('\n\n'))
+  const tools = making.slice(making.indexOf('call() {'), making.indexOf('\n\n'))
+  const directory = makeDataDirectory(t)
+  assert.doesNotMatch(script, /insecure/)
   const run = (...parts: string[]): string => {
     const here = parts.join('\n').replaceAll('127.0.0.1:8443', `127.0.0.1:${port}`)
     const { stdout, stderr, status } = spawnSync('bash', ['-euo', 'pipefail', '-c', here], {
+      cwd: directory,
       encoding: 'utf8',
       timeout: TIME_MS_MAX,
     })

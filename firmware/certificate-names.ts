@@ -1,0 +1,74 @@
+/** Certificates that Coffer makes itself name all that clients reach its ports by. Contract sections 2 and 3.4. */
+
+import { BlockList, isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Appliance } from './appliance/appliance.ts'
+import { actAlone } from './base/admission.ts'
+import { CofferError } from './base/error.ts'
+import type { Log } from './base/log.ts'
+import type { Network } from './channel/protocol.ts'
+import type { Operational } from './kms/domain/operational.ts'
+
+const NAMES_MAX = 64 // a handshake carries them all; a machine of many networks has more addresses than clients use
+
+const EVERYWHERE = new Set(['0.0.0.0', '::'])
+const LOOPBACK = ['localhost', 'IP:127.0.0.1', 'IP:::1']
+
+/** Of a machine alone, without a zone nobody else knows: RFC 4291 section 2.5.6, RFC 3927. */
+const LINK_LOCAL = new BlockList()
+LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
+LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
+
+export interface Reach {
+  /** The address that is listened on. */
+  host: string
+  /** What is set of a device; a host has addresses of its own, and may ignore it. */
+  network: Network | null
+  /** Of the address of the organization. */
+  chatHost: string | null
+}
+
+/** As `alternativeNames` takes them. */
+export function reachNames({ host, network, chatHost }: Reach): string[] {
+  const addresses = EVERYWHERE.has(host)
+    ? [...machineAddresses(), ...(network === null ? [] : addressesOf(network))]
+    : [host]
+  const others = chatHost === null ? addresses : [chatHost, ...addresses]
+  return [...new Set([...LOOPBACK, ...others.map(asName)])].slice(0, NAMES_MAX)
+}
+
+const asName = (host: string): string => (isIP(host) === 0 ? host : `IP:${host}`)
+
+const machineAddresses = (): string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(
+      ({ internal, address, family }) => !internal && !LINK_LOCAL.check(address, family === 'IPv6' ? 'ipv6' : 'ipv4'),
+    )
+    .map(({ address }) => address)
+
+const addressesOf = ({ ipAddress, ipv6 }: Network): string[] =>
+  ipv6 === undefined ? [ipAddress] : [ipAddress, ipv6.cidr.split('/')[0]!]
+
+/** From now on, also after each change of the network, of the organization's address, and of the certificates themselves. */
+export function keepCertificateNames(
+  { configuration }: Pick<Appliance<Operational>, 'configuration'>,
+  { host, log }: { host: string; log: Log },
+): void {
+  const keep = async (): Promise<void> => {
+    const names = reachNames({ host, network: configuration.network, chatHost: configuration.chatHost })
+    for (const tls of [configuration.tls, configuration.chatTls]) {
+      tls.names = names
+      await tls.keepNames()
+    }
+  }
+  const keepAlone = () =>
+    void actAlone(keep).catch((error) => {
+      if (!(error instanceof CofferError)) throw error
+      log.warning('general', `a certificate was not made anew for all names: ${error.message}`)
+    })
+  configuration.onChange((part) => {
+    if (part === 'tls' || part === 'chatTls' || part === 'network' || part === 'chatHost') keepAlone()
+  })
+  keepAlone()
+}
