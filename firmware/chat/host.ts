@@ -150,10 +150,15 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
     }
   }
 
-  /** Certificates have the host of the organization's address. */
+  /** Certificates have the host of the organization's address. What is asked for is done by then, and must not seem to have failed. */
   async function learnHost(life: Life): Promise<void> {
-    const { url } = await askFigures(life)
-    appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    try {
+      const { url } = await askFigures(life)
+      appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    } catch (error) {
+      if (process.life === life && !isLocking(error))
+        log.warning('general', `certificates may lack the host of the chat's url: ${messageOf(error)}`)
+    }
   }
 
   /** The key was taken away: whoever had it goes. */
@@ -231,7 +236,7 @@ export function createChatHost(options: ChatHostOptions): ChatHost {
       changes.exclusively(async () => {
         if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
         await organization.create(wanted, password)
-        await learnHost(expectRunning())
+        if (process.life !== null) await learnHost(process.life)
       }),
     deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
     receive: (message) => {
