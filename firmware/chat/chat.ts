@@ -38,6 +38,7 @@ import { atLeast, ROLES } from './realm/roles.ts'
 import { expectRoomForFiles, expectRoomForMessages } from './realm/room.ts'
 import { removeOrphans } from './realm/uploads/receive.ts'
 import { createUrlSigner } from './realm/uploads/signed-url.ts'
+import { noteHost } from './realm/url.ts'
 import { erase } from './realm/users/erasing.ts'
 import { releaseReservedAddresses } from './realm/users/reserved-addresses.ts'
 import { isDeactivated } from './realm/users.ts'
@@ -158,7 +159,7 @@ function chatOver(store: ChatStore, options: ChatOptions): Chat {
     others: OTHER_DECLARATIONS,
     services,
     isReady: () => isOpen && realm.state.organization.size > 0,
-    authenticate: (credentials) => authenticate(realm, credentials),
+    authenticate: (credentials, _client, host) => authenticate(realm, credentials, host),
     authorize,
     auditor,
     formOf: levels.formOf,
@@ -237,8 +238,8 @@ function announceRestart(events: EventHub, generation: number): void {
   batch.deliver()
 }
 
-function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<User> {
-  const { user, apiKey } = findByKey(realm, email, key)
+function authenticate(realm: Realm, { email, key }: BasicCredentials, host: string | undefined): Session<User> {
+  const { user, apiKey } = findByKey(realm, email, key, host)
   const current = (): User => {
     const now = realm.state.user.get(user.id)
     if (now === undefined || realm.state.apiKey.get(apiKey.hash) === undefined)
@@ -249,6 +250,7 @@ function authenticate(realm: Realm, { email, key }: BasicCredentials): Session<U
   }
   current()
   noteUse(realm, apiKey)
+  noteHost(realm, user, host)
   // Bots spend the calls of their owner, who may make hundreds of them.
   return { name: `user ${user.bot?.ownerId ?? user.id}`, account: user.id, current }
 }

@@ -10,6 +10,6 @@ export function readBasic(header: string | undefined): BasicCredentials | null {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1]
   if (encoded === undefined) return null
   const text = Buffer.from(encoded, 'base64').toString('utf8')
-  const colon = text.indexOf(':')
+  const colon = text.lastIndexOf(':') // keys have none, and the address may end in the port that was asked
   return colon === -1 ? null : { email: text.slice(0, colon), key: text.slice(colon + 1) }
 }

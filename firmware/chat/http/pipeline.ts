@@ -71,7 +71,7 @@ export interface ApiOptions<S, Me> {
   /** False while nothing can be answered. */
   isReady: () => boolean
   /** Throws `INVALID_API_KEY`, `USER_DEACTIVATED` and the like. */
-  authenticate: (credentials: BasicCredentials, client: string) => Session<Me>
+  authenticate: (credentials: BasicCredentials, client: string, host: string | undefined) => Session<Me>
   /** Throws what a caller of this kind is refused with. `me` is null without credentials. */
   authorize: (who: Who, me: Me | null) => void
   auditor: Auditor
@@ -205,7 +205,7 @@ export function createApi<S extends object, Me>(options: ApiOptions<S, Me>): Api
       credentials = readBasic(header)
       if (credentials === null)
         throw new ChatError('UNAUTHORIZED', 'Not logged in: API authentication or user session required')
-      const session = options.authenticate(credentials, client)
+      const session = options.authenticate(credentials, client, exchange.header('host'))
       Object.assign(headers, ofAccounts.take(session.name))
       exchange.markAuthenticated()
       return session

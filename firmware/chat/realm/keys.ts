@@ -10,6 +10,8 @@ import { nowOf, type Realm } from './realm.ts'
 import type { ApiKey, User } from './records.ts'
 import { openText, sealText } from './secrets.ts'
 import type { Turn } from './turn.ts'
+import { ownHosts } from './users/addresses.ts'
+import { addressKey } from './users/names.ts'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const KEY_LENGTH = 32 // 190 bits
@@ -94,14 +96,30 @@ export function shownKey(realm: Realm, bot: User): string {
   return (newest && openText(realm, newest.sealed!)) ?? ''
 }
 
-/** The account whose address and key these are. Throws what contract section 1.2 says. */
-export function findByKey(realm: Realm, email: string, key: string): { user: User; apiKey: ApiKey } {
+/**
+ * The account whose address and key these are. `host`: what the client asked, by which programs that notify make up the address of
+ * a bot. Throws what contract section 1.2 says.
+ */
+export function findByKey(
+  realm: Realm,
+  email: string,
+  key: string,
+  host: string | undefined,
+): { user: User; apiKey: ApiKey } {
   const apiKey = KEY.test(key) ? realm.state.apiKey.get(hashOf(key)) : undefined
   const user = apiKey && realm.state.user.get(apiKey.userId)
   // Clients were set up with the real address, and go on when its owner hides it from others.
-  if (user === undefined || ![user.email, user.deliveryEmail].some((own) => own.toLowerCase() === email.toLowerCase()))
+  if (user === undefined || !isAddressOf(realm, user, email, host))
     throw new ChatError('INVALID_API_KEY', 'Invalid API key')
   return { user, apiKey: apiKey! }
+}
+
+function isAddressOf(realm: Realm, user: User, given: string, host: string | undefined): boolean {
+  const email = addressKey(given)
+  if ([user.email, user.deliveryEmail].some((own) => addressKey(own) === email)) return true
+  if (user.bot === null) return false
+  const local = user.email.slice(0, user.email.lastIndexOf('@'))
+  return ownHosts(realm, host).some((own) => addressKey(`${local}@${own}`) === email)
 }
 
 /** Keeps the day of a key's last use. */

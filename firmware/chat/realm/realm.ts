@@ -21,6 +21,8 @@ export interface Realm {
   /** Seals what should not lie open even in an opened page: keys of bots. */
   readonly secretsKey: Uint8Array
   readonly usage: Usage
+  /** By account, the host that its clients asked last; see url.ts. */
+  readonly hosts: Map<number, string>
   /** One turn: see turn.ts. */
   readonly change: Change
   /** Set by whoever calls bots: some are to be called. */
@@ -38,7 +40,7 @@ export interface RealmOptions {
 
 export function openRealm(options: RealmOptions): Realm {
   const { state, collections, usage } = loadState(options.store.things)
-  return { ...options, state, usage, change: createChange({ ...options, collections, usage }) }
+  return { ...options, state, usage, hosts: new Map(), change: createChange({ ...options, collections, usage }) }
 }
 
 /** By the appliance's clock, in seconds since the epoch. */

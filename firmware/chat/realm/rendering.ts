@@ -17,12 +17,14 @@ import { EMPTY_TOPIC_NAME } from './topic-names.ts'
 import { findUpload } from './uploads/claims.ts'
 import { asPathId, decoded } from './uploads/path.ts'
 import { contentTypeOf } from './uploads/serving.ts'
+import { urlFor } from './url.ts'
 import { mayAccess } from './users/access.ts'
 
 /** Throws `BAD_REQUEST` for a text whose HTML would be too long. */
 export function renderText(realm: Realm, author: User, text: string): Rendered {
   return rendered(text, namesFor(realm, author), {
     ...settingsOf(realm),
+    realmUrl: urlFor(realm, author),
     translateEmoticons: userSetting(author, 'translate_emoticons'),
   })
 }

@@ -18,7 +18,7 @@ export function links({ realmUrl }: RenderSettings, imageOf: ImageOf): Pattern {
       const isImage = source[at - 1] === '!'
       const parts = reader.at(at)
       if (parts === null) continue
-      const node = isImage ? imageNode(parts, found, imageOf) : linkNode(parts, found, realmUrl)
+      const node = isImage ? imageNode(parts, found, realmUrl, imageOf) : linkNode(parts, found, realmUrl)
       if (node === null) continue
       const start = isImage ? at - 1 : at
       result += source.slice(end, start) + found.take(node, source.slice(start, parts.end))
@@ -36,9 +36,9 @@ function linkNode({ text, href, title }: Parts, found: Found, realmUrl: string):
   return element('a', { href: relative, ...titled }, text.trim() === '' ? relative : text)
 }
 
-function imageNode({ text, href }: Parts, found: Found, imageOf: ImageOf): Element | null {
+function imageNode({ text, href }: Parts, found: Found, realmUrl: string, imageOf: ImageOf): Element | null {
   const address = linkAddress(found.plain(href).trim())
-  return address === null ? null : imageOf(address, found.plain(text))
+  return address === null ? null : imageOf(relativeAddress(address, realmUrl), found.plain(text))
 }
 
 interface Parts {

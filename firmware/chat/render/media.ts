@@ -3,7 +3,7 @@
 import { type Element, element, textOf } from './element.ts'
 import type { ImageOf } from './links.ts'
 import type { NamedUpload, Names, RenderSettings } from './names.ts'
-import { parseUrl } from './url.ts'
+import { insidePath, parseUrl } from './url.ts'
 
 /** A text with more links to media than this shows none of them. */
 const PREVIEWS_MAX = 24
@@ -153,9 +153,8 @@ function uploadOf(address: string, names: Names): NamedUpload | undefined {
 }
 
 function uploadPath(address: string, realmUrl: string): string | null {
-  const url = parseUrl(address)
-  if (url === null || (url.host !== '' && url.host !== parseUrl(realmUrl)?.host)) return null
-  return /^\/?user_uploads\/(.+)/.exec(url.path)?.[1] ?? null
+  const inside = insidePath(address, realmUrl)
+  return inside === null ? null : (/^user_uploads\/([^?#]+)/.exec(inside)?.[1] ?? null)
 }
 
 function dataOf(upload: NamedUpload | undefined): Record<string, string> {

@@ -52,11 +52,32 @@ export function linkAddress(text: string): string | null {
   return SCHEMES.has(url.scheme) ? formatUrl(url) : null
 }
 
-/** Links into the organisation open in the client that shows them. `realmUrl` is "" while nobody has said it. */
+/**
+ * The one place that says what is the organization's own: a relative address, or one at `realmUrl`, which is "" while nobody has
+ * said it. What follows the host, without a slash at its beginning; null for an address of others.
+ */
+export function insidePath(address: string, realmUrl: string): string | null {
+  const url = parseUrl(address)
+  if (url === null) return null
+  if (url.scheme !== '' || url.host !== '') {
+    const realm = parseUrl(realmUrl)
+    if (realm === null || realm.host === '' || (url.scheme !== '' && url.scheme !== realm.scheme)) return null
+    if (authority(url.host, realm.scheme) !== authority(realm.host, realm.scheme)) return null
+  }
+  return formatUrl({ ...url, scheme: '', host: '' }).replace(/^\//, '')
+}
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
+
+function authority(host: string, scheme: string): string {
+  const port = DEFAULT_PORTS[scheme] ?? ''
+  const lower = host.toLowerCase()
+  return port !== '' && lower.endsWith(port) ? lower.slice(0, -port.length) : lower
+}
+
+/** Links into the organization open in the client that shows them. */
 export function relativeAddress(address: string, realmUrl: string): string {
-  const inside = `${realmUrl}/`
-  if (realmUrl === '') return address
-  return address.startsWith(`${inside}#`) || address.startsWith(`${inside}user_uploads/`)
-    ? address.slice(inside.length)
-    : address
+  if (!/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return address
+  const inside = insidePath(address, realmUrl)
+  return inside !== null && /^(?:#|user_uploads\/)/.test(inside) ? inside : address
 }

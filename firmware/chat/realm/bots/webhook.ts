@@ -7,6 +7,7 @@ import { placeOf } from '../messages/places.ts'
 import type { Realm } from '../realm.ts'
 import { type BotCall, type BotService, REALM_ID, type User } from '../records.ts'
 import { openText } from '../secrets.ts'
+import { urlFor } from '../url.ts'
 import { senderSightOf } from '../users/access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
@@ -58,7 +59,7 @@ function slackForm(realm: Realm, bot: User, token: string, row: MessageRow, trig
   const body = new URLSearchParams({
     token,
     team_id: `T${REALM_ID}`,
-    team_domain: URL.parse(realm.state.organization.get(REALM_ID)!.url)?.hostname ?? '',
+    team_domain: URL.parse(urlFor(realm, bot))?.hostname ?? '',
     channel_id: `C${place.channel.id}`,
     channel_name: place.channel.name,
     thread_ts: String(row.time),

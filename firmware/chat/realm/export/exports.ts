@@ -15,6 +15,7 @@ import { newPathId } from '../uploads/path.ts'
 import { removeFile } from '../uploads/receive.ts'
 import type { UrlSigner } from '../uploads/signed-url.ts'
 import { createChunkWriter } from '../uploads/writer.ts'
+import { urlFor } from '../url.ts'
 import { archiveOf, type ExportKey } from './archive.ts'
 import { exportedFiles } from './content.ts'
 
@@ -76,7 +77,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
         realm.events.hears(id) && isActive && bot === null && atLeast(role, ROLES.administrator),
     )
     for (const viewer of told) {
-      const exports = list(viewer, organizationOf(state).url)
+      const exports = list(viewer, urlFor(realm, viewer))
       turn.publish({ type: 'realm_export', to: [viewer.id], make: () => ({ exports }) })
     }
   }
