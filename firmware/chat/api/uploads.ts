@@ -1,6 +1,7 @@
 /** Uploaded files. Contract sections 1.2 (media) and 3.9, rows E130 to E133. */
 
-import { streamReply } from '../../http/reply.ts'
+import { emptyReply, streamReply } from '../../http/reply.ts'
+import { etagOf, httpDate, isSameForRange, judgeRead } from '../../http/request/conditions.ts'
 import { badRequest, type ChatError, notFound } from '../error.ts'
 import type { Request } from '../http/declaration.ts'
 import { failureReply, raw } from '../http/envelope.ts'
@@ -11,6 +12,7 @@ import { attachmentView, findUpload } from '../realm/uploads/claims.ts'
 import { asPathId } from '../realm/uploads/path.ts'
 import { deleteUpload, receiveUpload, UPLOAD_BYTES_MAX } from '../realm/uploads/receive.ts'
 import { type SentFile, sendUpload } from '../realm/uploads/send.ts'
+import { UPLOAD_CACHING } from '../realm/uploads/serving.ts'
 import { isDeactivated } from '../realm/users.ts'
 import { type AnyDeclaration, declare, declareOpen, type Services } from './declare.ts'
 
@@ -88,14 +90,27 @@ type AnyRequest = Pick<Request<Services, unknown>, 'realm' | 'exchange' | 'check
 function fileAnswer({ realm, exchange, check, log }: AnyRequest, upload: SentFile | undefined, download = false) {
   if (upload === undefined) throw noSuchFile()
   const isHead = exchange.method === 'HEAD'
-  const range = isHead ? undefined : exchange.header('range') // RFC 9110 section 14.2: of GET alone
+  const validators = { etag: etagOf(upload.path), timeS: Math.floor(upload.time) }
+  const validating = { etag: validators.etag, 'last-modified': httpDate(validators.timeS) }
+  const verdict = judgeRead(
+    {
+      ifMatch: exchange.header('if-match'),
+      ifNoneMatch: exchange.header('if-none-match'),
+      ifModifiedSince: exchange.header('if-modified-since'),
+      ifUnmodifiedSince: exchange.header('if-unmodified-since'),
+    },
+    validators,
+  )
+  if (verdict !== 'proceed') return raw(emptyReply(verdict, { ...validating, 'cache-control': UPLOAD_CACHING }))
+  const isRange = !isHead && isSameForRange(exchange.header('if-range'), validators) // RFC 9110 section 14.2: of GET alone
+  const range = isRange ? exchange.header('range') : undefined
   const { status, headers, chunks } = sendUpload(realm, upload, { range, download, isHead, check })
   const { 'content-type': type = 'application/octet-stream', ...others } = headers
   const onFailure = (error: unknown) => {
     failureReply(error, log) // for what it logs: another answer is under way
     exchange.cut()
   }
-  return raw(streamReply(status, chunks, type, others, onFailure))
+  return raw(streamReply(status, chunks, type, { ...others, ...validating }, onFailure))
 }
 
 /** The bytes, outside the base path: by the rights of the caller, or by those of the account that a signed URL is for. */

@@ -1,4 +1,4 @@
-/** Conditional requests: `etag`, `if-match`, `if-none-match`. RFC 9110 section 13; contract section 1.4. */
+/** Conditional requests: `etag`, `last-modified` and the fields that ask for them. RFC 9110 section 13; contract section 1.4. */
 
 import { hash } from 'node:crypto'
 
@@ -29,6 +29,44 @@ export function judge({ ifMatch, ifNoneMatch }: Conditions, presence: Presence, 
     if (match) return read ? 304 : 412
   }
   return 'proceed'
+}
+
+/** Of what never changes once it is there, such as a file. */
+export interface Validators {
+  etag: string
+  /** Seconds since 1970. */
+  timeS: number
+}
+
+export interface DatedConditions extends Conditions {
+  ifModifiedSince: string | undefined
+  ifUnmodifiedSince: string | undefined
+}
+
+/** As `judge`, for reading what has both validators; where there are etags, dates are not looked at: RFC 9110 section 13.2.2. */
+export function judgeRead(conditions: DatedConditions, { etag, timeS }: Validators): 'proceed' | 412 | 304 {
+  const { ifMatch, ifNoneMatch } = conditions
+  const [modifiedSince, unmodifiedSince] = [conditions.ifModifiedSince, conditions.ifUnmodifiedSince].map(readDate)
+  if (ifMatch === undefined && unmodifiedSince != null && timeS > unmodifiedSince) return 412
+  const verdict = judge({ ifMatch, ifNoneMatch }, { etag }, true)
+  const isKept = ifNoneMatch === undefined && modifiedSince != null && timeS <= modifiedSince
+  return verdict === 'proceed' && isKept ? 304 : verdict
+}
+
+/** Whether `range` counts: a part of another version is of no use. RFC 9110 section 13.1.5, by strong comparison. */
+export const isSameForRange = (ifRange: string | undefined, { etag, timeS }: Validators): boolean =>
+  ifRange === undefined || ifRange.trim() === etag || readDate(ifRange) === timeS
+
+/** RFC 9110 section 5.6.7, in the form that is to be sent. */
+export const httpDate = (timeS: number): string => new Date(timeS * 1000).toUTCString()
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
+
+/** Null for what is no date in that form, which is then ignored. */
+function readDate(header: string | undefined): number | null {
+  const text = header?.trim() ?? ''
+  const time = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? null : time / 1000
 }
 
 /** RFC 9110 section 8.8.3: `"` any visible character but `"` `"`, weak ones behind `W/`. */

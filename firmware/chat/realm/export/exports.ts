@@ -5,7 +5,7 @@ import { CofferError } from '../../../base/error.ts'
 import type { Log } from '../../../base/log.ts'
 import { badRequest, forbidden } from '../../error.ts'
 import { nowOf, type Realm } from '../realm.ts'
-import { type ExportedArchive, type ExportType, REALM_ID, type RealmExport, type User } from '../records.ts'
+import { type ExportType, REALM_ID, type RealmExport, type User } from '../records.ts'
 import { atLeast, ROLES } from '../roles.ts'
 import { expectExportQuota, expectRoomForFiles } from '../room.ts'
 import { startRounds } from '../rounds.ts'
@@ -13,6 +13,7 @@ import { organizationOf } from '../state.ts'
 import type { Turn } from '../turn.ts'
 import { newPathId } from '../uploads/path.ts'
 import { removeFile } from '../uploads/receive.ts'
+import type { SentFile } from '../uploads/send.ts'
 import type { UrlSigner } from '../uploads/signed-url.ts'
 import { createChunkWriter } from '../uploads/writer.ts'
 import { urlFor } from '../url.ts'
@@ -34,7 +35,7 @@ export interface Exports {
   /** Contract section 2.5, for `viewer`; `base`: what stands before the path of an address. */
   list(viewer: User, base: string): ExportView[]
   /** The archive at a path, if there is one that `viewer` may have. */
-  fileAt(viewer: User, path: string): ExportedArchive | undefined
+  fileAt(viewer: User, path: string): SentFile | undefined
   /** Makes what was asked for by now. The chat does it every second by itself. */
   now(): Promise<void>
   stop(): void
@@ -171,9 +172,10 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
       await removeFile(realm, archive!.id)
     },
     list,
-    fileAt: (viewer, path) =>
-      [...state.realmExport.all()].find((one) => one.archive?.path === path && mayFetch(viewer, one))?.archive ??
-      undefined,
+    fileAt(viewer, path) {
+      const found = [...state.realmExport.all()].find((one) => one.archive?.path === path && mayFetch(viewer, one))
+      return found?.archive == null ? undefined : { ...found.archive, time: found.time }
+    },
     now: rounds.now,
     stop: rounds.stop,
   }

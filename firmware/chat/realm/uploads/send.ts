@@ -7,7 +7,7 @@ import type { Realm } from '../realm.ts'
 import { fileHeaders, requestedRange } from './serving.ts'
 
 /** An upload, or an export. */
-export type SentFile = Pick<UploadRow, 'id' | 'name' | 'sizeBytes'>
+export type SentFile = Pick<UploadRow, 'id' | 'path' | 'name' | 'sizeBytes' | 'time'>
 
 export interface FileReply {
   status: 200 | 206 | 416

@@ -27,6 +27,9 @@ export const contentTypeOf = (name: string): string => typeOf(name) ?? UNKNOWN
 
 const typeOf = (name: string): string | undefined => SHOWN.get(/\.([a-z0-9]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '')
 
+/** Rights may end: nothing keeps a copy but the client that asked, which may ask whether it is still good. */
+export const UPLOAD_CACHING = 'private, no-store'
+
 /** Headers of an upload under its shown name. No script, plug-in or frame of it acts in the name of this origin. */
 export function fileHeaders(shownName: string, download: boolean): Record<string, string> {
   const type = typeOf(shownName)
@@ -38,7 +41,7 @@ export function fileHeaders(shownName: string, download: boolean): Record<string
     'content-security-policy':
       "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox",
     'x-content-type-options': 'nosniff',
-    'cache-control': 'private, no-store',
+    'cache-control': UPLOAD_CACHING,
     'accept-ranges': 'bytes',
   }
 }
