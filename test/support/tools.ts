@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 
@@ -115,6 +115,15 @@ export const needsPython = (): { skip: string | false } => ({
     'to run this: sudo apt install python3-venv; ' +
       'python3 -m venv .venv && .venv/bin/pip install --ignore-requires-python -r test/accept/requirements.txt',
 })
+
+/** Options of a test that runs one of the clients that need much; `program` is what its package installs. */
+export const needsClient = (program: string): { skip: string | false } => {
+  const python = needsPython()
+  const lacks = process.env.CI !== 'true' && !existsSync(join(dirname(PYTHON), program))
+  const install = '.venv/bin/pip install -r test/chat/clients/requirements.txt'
+  if (python.skip !== false) return { skip: `${python.skip} && ${install}` }
+  return { skip: lacks && `to run this: ${install}` }
+}
 
 /** Where an `openssl` is that knows ML-DSA; undefined where there is none. `.ci/openssl` gets one of Debian 13. */
 export const OPENSSL_35 = [join(root, '.openssl/bin'), ...(process.env.PATH ?? '').split(delimiter)].find(
