@@ -3,6 +3,8 @@
  * JPEG: ITU-T T.81 annex B; its orientation: Exif 2.3 section 4.6.4. No pixel is decoded.
  */
 
+import { crc32 } from 'node:zlib'
+
 export interface ImageHeader {
   type: 'png' | 'jpeg' | 'gif' | 'webp'
   /** As it is shown: a photograph that lies on its side counts as turned. */
@@ -13,22 +15,41 @@ export interface ImageHeader {
 /** Beginnings of a file that hold its size, whatever a camera has put before. */
 export const IMAGE_HEADER_BYTES = 256 * 1024
 
+/** Of what a client can still unpack; a file of a few KB may claim far more. */
+const PIXELS_MAX = 64 * 1024 * 1024
+
 /** Null: it is no picture of these kinds, or one that no browser would show. */
 export function imageHeader(file: Uint8Array): ImageHeader | null {
   const bytes = Buffer.from(file.buffer, file.byteOffset, Math.min(file.length, IMAGE_HEADER_BYTES))
   for (const read of [readPng, readGif, readWebp, readJpeg]) {
     const found = read(bytes)
-    if (found !== null) return found.width > 0 && found.height > 0 ? found : null
+    if (found === null) continue
+    const pixels = found.width * found.height
+    return pixels > 0 && pixels <= PIXELS_MAX ? found : null
   }
   return null
 }
 
+const IHDR_BYTES = 13
+const IHDR_END = 33 // with its checksum
+/** By type of color: W3C PNG table 11.1. */
+const PNG_DEPTHS: Readonly<Record<number, readonly number[]>> = {
+  0: [1, 2, 4, 8, 16],
+  2: [8, 16],
+  3: [1, 2, 4, 8],
+  4: [8, 16],
+  6: [8, 16],
+}
 const PNG_SIGNATURE = '89504e470d0a1a0a'
 const GIF_SIGNATURES = ['GIF87a', 'GIF89a']
 
 function readPng(bytes: Buffer): ImageHeader | null {
   if (bytes.length < 24 || bytes.toString('hex', 0, 8) !== PNG_SIGNATURE) return null
-  if (bytes.toString('latin1', 12, 16) !== 'IHDR') return null
+  if (bytes.toString('latin1', 12, 16) !== 'IHDR' || bytes.readUInt32BE(8) !== IHDR_BYTES || bytes.length < IHDR_END)
+    return null
+  if (crc32(bytes.subarray(12, IHDR_END - 4)) !== bytes.readUInt32BE(IHDR_END - 4)) return null
+  const [depth, color, ...methods] = bytes.subarray(24, 29)
+  if (!PNG_DEPTHS[color!]?.includes(depth!) || methods[0] !== 0 || methods[1] !== 0 || methods[2]! > 1) return null
   return { type: 'png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 

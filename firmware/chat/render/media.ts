@@ -19,7 +19,7 @@ const SOUND_TYPES = new Set([
   'audio/wav',
   'audio/webm',
 ])
-const IMAGE_TYPES = new Set(['image/avif', 'image/bmp', 'image/gif', 'image/jpeg', 'image/png', 'image/webp'])
+const IMAGE_TYPES = new Set(['image/gif', 'image/jpeg', 'image/png', 'image/webp'])
 
 export interface Media {
   hasLink: boolean
@@ -41,7 +41,7 @@ interface FoundLink {
 export function imageOf(names: Names, { imagePreviews }: RenderSettings): ImageOf {
   return (address, text) => {
     const upload = uploadOf(address, names)
-    const isImage = upload === undefined ? isForeignImage(address) : IMAGE_TYPES.has(upload.contentType)
+    const isImage = upload === undefined ? isForeignImage(address) : isPicture(upload)
     if (!isImage || !imagePreviews) return element('a', { href: address }, text.trim() === '' ? address : text)
     return element('img', { alt: text, class: 'inline-image', ...dataOf(upload), src: address })
   }
@@ -109,7 +109,7 @@ class Previews {
       return false
     }
     const isVideo = upload === undefined ? VIDEO.test(href) : /^video\/(?:mp4|webm)$/.test(upload.contentType)
-    const isImage = upload === undefined ? isForeignImage(href) : IMAGE_TYPES.has(upload.contentType)
+    const isImage = upload === undefined ? isForeignImage(href) : isPicture(upload)
     if (!isVideo && !isImage) return false
     const box = element('div', {
       class: isVideo ? 'message_inline_image message_inline_video' : 'message_inline_image',
@@ -141,6 +141,9 @@ class Previews {
 function remove(parent: Element, child: Element): void {
   parent.children.splice(parent.children.indexOf(child), 1)
 }
+
+/** By its bytes as well as by its name: what is no picture would be shown as a broken one. */
+const isPicture = ({ contentType, width }: NamedUpload): boolean => IMAGE_TYPES.has(contentType) && width !== undefined
 
 function isForeignImage(address: string): boolean {
   const url = parseUrl(address)

@@ -10,13 +10,11 @@ import type { Turn } from '../turn.ts'
 import { publishAvatar } from '../users/events.ts'
 
 export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
-const PIXELS_MAX = 64 * 1024 * 1024 // what a client can still unpack; a file of a few KB may claim far more
 
 /** All of the file. Throws `BAD_IMAGE` for what is no picture that browsers show, and what `whole` throws. */
 export async function readPicture(file: { whole(): Promise<Uint8Array> }): Promise<Uint8Array> {
   const bytes = await file.whole()
-  const header = imageHeader(bytes)
-  if (header === null || header.width * header.height > PIXELS_MAX)
+  if (imageHeader(bytes) === null)
     throw new ChatError('BAD_IMAGE', 'Could not decode image; did you upload an image file?')
   return bytes
 }
