@@ -14,8 +14,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { bundle } from '../build.ts'
 import { ATTACKS, addUser, BACKUP, LATE, provision, takeover } from './attacks.ts'
+import { CHAT_ATTACKS } from './chat-attacks.ts'
+import { startChatTarget } from './chat-target.ts'
 import { measureFlood } from './flood.ts'
-import { ADMIN, type Attack, OPERATOR, settled, startTarget, type Target, UNLOCK } from './target.ts'
+import { ADMIN, type Attack, OPERATOR, type Outcome, settled, startTarget, type Target, UNLOCK } from './target.ts'
 
 const ATTACK_MS_MAX = 120_000 // on a busy computer; on its own each takes some seconds, and all of them a minute
 const BACKUP_PASSPHRASE = 'backup passphrase of the attacker'
@@ -38,6 +40,9 @@ try {
     const flood = { name: 'all of it at once, while 64 clients sign', run: flooding }
     for (const attack of [...ATTACKS, flood]) await attempt(target, attack)
   })
+  const chat = await startChatTarget(join(directory, 'chat'))
+  for (const { name, run } of CHAT_ATTACKS) await judge(name, () => run(chat))
+  await chat.stop()
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
@@ -49,12 +54,16 @@ function flooding(target: Target) {
 }
 
 async function attempt(target: Target, { name, run }: Attack): Promise<void> {
+  await judge(name, () => run(target))
+  await settled(target.unlockAtConsole(UNLOCK)) // where an attack has locked it
+}
+
+async function judge(name: string, run: () => Promise<Outcome>): Promise<void> {
   if (!name.includes(options.only)) return
   const late = wait(ATTACK_MS_MAX, { held: false, figures: `no end after ${ATTACK_MS_MAX / 1000} s` }, { ref: false })
   const failed = (error: Error) => ({ held: false, figures: error.message })
-  const { held, figures } = await Promise.race([run(target).catch(failed), late])
+  const { held, figures } = await Promise.race([run().catch(failed), late])
   if (!held) broken.push(`${name}: ${figures}`)
-  await settled(target.unlockAtConsole(UNLOCK)) // where an attack has locked it
   console.log(`${held ? 'held  ' : 'broken'}  ${name}: ${figures}`)
 }
 

@@ -1,0 +1,148 @@
+/** A chat with its default limits behind TLS on loopback, in this process; its lines for the audit log are counted. */
+
+import { mkdirSync } from 'node:fs'
+import { request } from 'node:https'
+import { createLog } from '../../firmware/base/log.ts'
+import { type Chat, createChat } from '../../firmware/chat/chat.ts'
+import { createActsKept } from '../../firmware/chat/host-acts.ts'
+import { changeOperatorSettings } from '../../firmware/chat/realm/operator.ts'
+import { deriveKey } from '../../firmware/crypto/kdf.ts'
+import { systemRandom } from '../../firmware/crypto/random.ts'
+import { makeTlsIdentity } from '../../firmware/crypto/tls/identity.ts'
+import { listenTls } from '../../firmware/http/server/listener.ts'
+
+const CHEAP = { N: 2, r: 1, p: 1 } // what is attacked is not the derivation
+const OWNER_PASSWORD = 'password of the owner'
+
+export interface Person {
+  readonly id: number
+  readonly email: string
+  key: string
+}
+
+export interface ChatReply {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: attacks look at members of any answer
+  body: any
+}
+
+export interface ChatAsk {
+  as?: Person
+  /** The client's address: `127.0.0.n`. */
+  from?: number
+  /** Values that are no text are sent as JSON. */
+  values?: Readonly<Record<string, unknown>>
+}
+
+export interface ChatTarget {
+  readonly owner: Person & { readonly password: string }
+  /** By which tokens sign people in. */
+  readonly tokenKey: Uint8Array
+  call(method: string, path: string, ask?: ChatAsk): Promise<ChatReply>
+  /** A new account. */
+  person(name: string, role: number): Promise<Person>
+  bot(owner: Person, name: string): Promise<Person>
+  /** How many lines of changes the appliance has kept. */
+  auditLines(): number
+  stop(): Promise<void>
+}
+
+export async function startChatTarget(directory: string): Promise<ChatTarget> {
+  mkdirSync(directory)
+  let lines = 0
+  const audit = {
+    record: async (_: unknown, kind: string) => {
+      if (kind === 'change') lines++
+    },
+  }
+  const kept = createActsKept({ audit: () => audit, time: () => new Date().toISOString() })
+  const log = createLog('error', ({ message }) => console.error(message))
+  const chat = createChat({
+    directory,
+    chatKey: new Uint8Array(32).fill(1),
+    log,
+    derive: async (password, salt, cost) => deriveKey(password, salt, cost),
+    passwordCost: CHEAP,
+    record: kept.record,
+  })
+  const { port, close } = await listen(chat)
+  const call = (method: string, path: string, ask: ChatAsk = {}) => callChat(port, method, path, ask)
+  const email = 'owner@example.org'
+  const { id } = await chat.createOrganization(
+    { name: 'Attacked', url: '', owner: { email, fullName: 'Owner' } },
+    OWNER_PASSWORD,
+  )
+  const tokenKey = systemRandom(32)
+  changeOperatorSettings(chat.realm, { jwt: { algorithm: 'HS256', key: tokenKey.slice() } })
+  const signIn = async (username: string, password: string): Promise<string> =>
+    (await call('POST', '/fetch_api_key', { from: 9, values: { username, password } })).body.api_key
+  const owner = { id, email, password: OWNER_PASSWORD, key: await signIn(email, OWNER_PASSWORD) }
+
+  return {
+    owner,
+    tokenKey,
+    call,
+    async person(name, role) {
+      const account = { email: `${name}@example.org`, full_name: name, password: `password of ${name}` }
+      const { user_id } = (await call('POST', '/users', { as: owner, values: account })).body
+      await call('PATCH', `/users/${user_id}`, { as: owner, values: { role } })
+      return { id: user_id, email: account.email, key: await signIn(account.email, account.password) }
+    },
+    async bot(owner, name) {
+      const values = { full_name: name, short_name: name }
+      const { user_id, api_key } = (await call('POST', '/bots', { as: owner, values })).body
+      return { id: user_id, email: `${name}-bot@coffer.invalid`, key: api_key }
+    },
+    auditLines: () => lines,
+    async stop() {
+      chat.close()
+      await close()
+    },
+  }
+}
+
+async function listen(chat: Chat): Promise<{ port: number; close(): Promise<void> }> {
+  const identity = await makeTlsIdentity(systemRandom)
+  return listenTls({
+    app: { fetch: (request, env) => chat.api.fetch(request, env) },
+    host: '127.0.0.1',
+    port: 0,
+    identity: () => identity,
+    log: createLog('error', ({ message }) => console.error(message)),
+    now: Date.now,
+  })
+}
+
+function callChat(port: number, method: string, path: string, { as, from = 1, values = {} }: ChatAsk) {
+  const encoded = new URLSearchParams(
+    Object.entries(values).map(([name, value]): [string, string] => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  ).toString()
+  const query = method === 'GET' && encoded !== '' ? `?${encoded}` : ''
+  const authorization = as && `Basic ${Buffer.from(`${as.email}:${as.key}`).toString('base64')}`
+  return new Promise<ChatReply>((resolve, reject) => {
+    const sent = request(
+      {
+        host: '127.0.0.1',
+        port,
+        localAddress: `127.0.0.${from}`,
+        method,
+        path: `/api/v1${path}${query}`,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: {
+          ...(authorization && { authorization }),
+          ...(method !== 'GET' && { 'content-type': 'application/x-www-form-urlencoded' }),
+        },
+      },
+      async (answer) => {
+        const text = Buffer.concat(await answer.toArray()).toString()
+        resolve({ status: answer.statusCode!, body: JSON.parse(text) })
+      },
+    )
+    sent.once('error', reject)
+    sent.end(method === 'GET' ? undefined : encoded)
+  })
+}
