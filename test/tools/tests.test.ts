@@ -15,6 +15,7 @@ const FILES = {
   good: "import { test } from 'node:test'\ntest('good', () => {})\n",
   bad: "import { test } from 'node:test'\ntest('bad', () => { throw new Error('as it should') })\n",
   todo: "import { test } from 'node:test'\ntest('late', { todo: 'faster' }, () => { throw new Error('slow') })\n",
+  silent: 'process.exit(0)\n',
   gone: 'process.exit(3)\n',
   broken: 'this is no program\n',
   partial: `import { test } from 'node:test'
@@ -74,6 +75,25 @@ test('what was skipped is listed once, with the one line that installs it, and i
   assert.match(text, /^ {2}1 test, to run this: sudo apt install cpio\n {6}\S*partial\.test\.mjs$/m)
   assert.match(text, /^To run most of these: sudo apt install cpio zsh$/m)
   assert.match(text, /^2 files: 2 passed, 0 failed, 2 skipped, 0 to do\n$/m)
+})
+
+test('tests that a file takes from a module count as those of the file', (t) => {
+  const directory = makeDirectory(t, {
+    'module.mjs': [FILES.bad, FILES.partial.replace(/^import.*/, ''), "test('x', () => {})\n"].join(''),
+    'whole.test.mjs': "import './module.mjs'\n",
+  })
+  const { status, text } = runTool(join(directory, 'whole.test.mjs'))
+  assert.equal(status, 1, text)
+  assert.match(text, /^1 of 1 ✖ \S*whole\.test\.mjs: 2 passed, 1 failed, 2 skipped in /m)
+  assert.match(text, /^failed: \S*whole\.test\.mjs: bad: as it should$/m)
+})
+
+test('a file that tells of no test is listed as skipped', (t) => {
+  const { status, text, skipped } = runFiles(t, 'good', 'silent', 'partial')
+  assert.equal(status, 0, text)
+  assert.match(skipped, /^\S*\/partial\.test\.mjs\n\S*\/silent\.test\.mjs\n$/)
+  assert.match(text, /^. of 3 ✔ \S*silent\.test\.mjs: 0 passed, 1 skipped in /m)
+  assert.match(text, /^3 files: 2 passed, 0 failed, 3 skipped, 0 to do\n$/m)
 })
 
 test('a test that is still to be met fails nothing, and is counted as that', (t) => {

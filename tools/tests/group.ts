@@ -42,6 +42,7 @@ const SHOWN = 15
 const TOLD_CHARACTERS = 1000
 const DETAIL_CHARACTERS = 8000
 const OUTPUT_CHARACTERS = 16_000
+const NO_REPORT = 'of a file that told of no test: "npm test -- FILE" runs it alone'
 const FILE_MINUTES = 20 // the longest takes half of that on a slow computer
 
 interface UnderWay extends Result {
@@ -70,27 +71,32 @@ const underWay = new Map<string, UnderWay>()
 const outputs = new Map<string, string>()
 
 run({ files: files.map((file) => resolve(ROOT, file)), concurrency })
-  .on('test:dequeue', ({ name, file }) => {
-    if (file !== undefined && name === file) begin(file)
-    else if (file !== undefined) underWay.get(file)?.tests.add(name)
+  .on('test:dequeue', (event) => {
+    const file = fileOf(event)
+    if (event.name === file) begin(file)
+    else underWay.get(file)?.tests.add(event.name)
   })
   .on('test:complete', (event) => {
-    const at = event.file === undefined ? undefined : underWay.get(event.file)
+    const at = underWay.get(fileOf(event))
     if (at === undefined) return
+    const isFile = event.name === fileOf(event)
     at.tests.delete(event.name)
-    count(at, event)
-    if (isVerbose && event.name !== event.file) printTest(event)
-    if (event.name === event.file) finish(at)
+    count(at, event, isFile)
+    if (isFile) finish(at)
+    else if (isVerbose) printTest(event)
   })
   .on('test:stdout', ({ file, message }) => note(file, message))
   .on('test:stderr', ({ file, message }) => note(file, message))
-  .on('test:diagnostic', ({ file, message }) => note(file, `${message}\n`))
+  .on('test:diagnostic', (event) => note(fileOf(event), `${event.message}\n`))
   .on('test:summary', ({ file, success }) => {
     if (!success) process.exitCode = 1
     if (file !== undefined) printOutput(file)
   })
   .on('end', report)
   .resume()
+
+/** The file that is run. `file` of an event is where the test is written, which may be a module that the file imports. */
+const fileOf = (event: { file?: string | undefined; entryFile?: string }): string => event.entryFile ?? event.file ?? ''
 
 function begin(file: string): void {
   lastBeganMs = performance.now()
@@ -109,12 +115,11 @@ function begin(file: string): void {
   })
 }
 
-function count(at: UnderWay, { name, file, details, skip, todo }: EventData.TestComplete): void {
-  const isFile = name === file
+function count(at: UnderWay, { name, details, skip, todo }: EventData.TestComplete, isFile: boolean): void {
   const error = details.error as Failure | undefined
   const isWhole = isFile || details.type === 'suite'
   if (error !== undefined && todo === undefined) {
-    if (error.failureType === 'subtestsFailed') {
+    if (error.failureType === 'subtestsFailed' && (!isFile || at.failed > 0)) {
       if (!isWhole) at.failed++
       return // they are told
     }
@@ -138,6 +143,8 @@ function finish(at: UnderWay): void {
   clearTimeout(at.limit)
   at.ms = performance.now() - at.startedMs
   for (const [file, other] of underWay) if (other === at) underWay.delete(file)
+  // A file that exits before its report is out, for want of a program: nothing of it has run.
+  if (at.passed + at.failed + at.skipped.length + at.todo === 0) at.skipped.push({ name: '', reason: NO_REPORT })
   took.push(at)
   done++
   const { file, ms, passed, failed, todo, skipped, failures } = at
@@ -155,7 +162,7 @@ function finish(at: UnderWay): void {
 }
 
 function note(file: string | undefined, text: string): void {
-  if (file !== undefined) outputs.set(file, ((outputs.get(file) ?? '') + text).slice(-OUTPUT_CHARACTERS))
+  if (file) outputs.set(file, ((outputs.get(file) ?? '') + text).slice(-OUTPUT_CHARACTERS))
 }
 
 function printOutput(file: string): void {
