@@ -16,7 +16,7 @@ import { type Head, headOf } from '../store/head.ts'
 import type { Vault } from '../store/vault.ts'
 import type { ClusterLink } from './cluster-link.ts'
 import type { Disk } from './disk.ts'
-import type { DomainServices } from './options.ts'
+import type { DomainServices } from './domain-services.ts'
 
 export interface OpenRecords extends Disk {
   vault: Vault

@@ -11,6 +11,7 @@ import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import type { Change, RecordStore } from '../store/store.ts'
 import type { ClusterLink } from './cluster-link.ts'
+import type { DomainServices } from './domain-services.ts'
 
 /** What the appliance must know of the domain it opens. */
 export interface OpenDomain {
@@ -18,15 +19,6 @@ export interface OpenDomain {
   flush(slowly?: boolean): Promise<void> | void
   /** Wipes what is remembered. */
   close(): void
-}
-
-export interface DomainServices {
-  pool: CryptoPool
-  random: Random
-  log: Log
-  clock: Clock
-  /** The name under which this device counts operations. */
-  member: string
 }
 
 export interface ApplianceOptions<D extends OpenDomain = Operational> {

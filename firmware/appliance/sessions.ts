@@ -6,8 +6,9 @@ import type { Etcd } from '../cluster/etcd/etcd.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
 import type { Disk } from './disk.ts'
+import type { DomainServices } from './domain-services.ts'
 import type { Following, Node } from './following.ts'
-import type { DomainServices, OpenDomain } from './options.ts'
+import type { OpenDomain } from './options.ts'
 import type { Tolerance } from './tolerance.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
