@@ -17,11 +17,11 @@ import { type Membership, openMembership } from '../cluster/membership/record.ts
 import { HEAD_KEY } from '../cluster/replica/places.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
+import type { DeviceStore } from '../device/device-store.ts'
 import { ATTENDED, BESIDE_ATTENDED, CLUSTER_POSITION, UNATTENDED } from '../store/device-area.ts'
 import { HEADS, type StoreFile } from '../store/store.ts'
 import { digestOf, expectService } from './cluster-members.ts'
 import { type ClusterNode, hostOf } from './cluster-node.ts'
-import type { DeviceStore } from './device-store.ts'
 
 /** What is waited for without anything coming: a cluster that has more than this node keeps sending. */
 const SILENCE_MS_MAX = 10_000

@@ -15,12 +15,12 @@ import { openMembership } from '../cluster/membership/record.ts'
 import { openPosition } from '../cluster/replica/position.ts'
 import { takeRest } from '../cluster/replica/rest.ts'
 import type { Random } from '../crypto/random.ts'
+import type { DeviceStore } from '../device/device-store.ts'
+import type { Disk } from '../device/disk.ts'
+import type { DomainKeySlot } from '../device/domain-key.ts'
 import { CLUSTER_POSITION } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
 import type { ClusterNode } from './cluster-node.ts'
-import type { DeviceStore } from './device-store.ts'
-import type { Disk } from './disk.ts'
-import type { DomainKeySlot } from './domain-key.ts'
 
 /** As long as the reference waits before it gives the cluster up; contract section 3.6. */
 const LOST_MS_MIN = 60_000

@@ -17,11 +17,11 @@ import { createHeadSealer } from '../cluster/replica/head.ts'
 import { HEAD_KEY } from '../cluster/replica/places.ts'
 import type { Configuration } from '../configuration/configuration.ts'
 import type { Random } from '../crypto/random.ts'
+import type { DeviceStore } from '../device/device-store.ts'
 import { ATTENDED, type DeviceArea } from '../store/device-area.ts'
 import { storedHead } from '../store/head.ts'
 import type { Vault } from '../store/vault.ts'
 import { type ClusterNode, hostOf, sameId } from './cluster-node.ts'
-import type { DeviceStore } from './device-store.ts'
 
 export const PEER_PORT = 2380 // contract section 3.6
 export const MEMBERS_MAX = 7 // more make every change slower, and no failure more can be borne

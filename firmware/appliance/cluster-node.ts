@@ -13,7 +13,7 @@ import { createUpkeep, type Upkeep } from '../cluster/etcd/upkeep.ts'
 import { type Membership, openMembership } from '../cluster/membership/record.ts'
 import { Contact, newestHead } from '../cluster/replica/contact.ts'
 import type { Configuration } from '../configuration/configuration.ts'
-import type { DeviceStore } from './device-store.ts'
+import type { DeviceStore } from '../device/device-store.ts'
 
 const LOOK_MS = 1000
 const ANSWER_MS_MAX = 2000

@@ -11,12 +11,12 @@ import { loadRecords } from '../cluster/replica/load.ts'
 import { openPosition } from '../cluster/replica/position.ts'
 import type { Refusal } from '../cluster/replica/refusal.ts'
 import { type Replica, startReplica } from '../cluster/replica/replica.ts'
+import type { Disk } from '../device/disk.ts'
+import type { DomainServices } from '../device/domain-services.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import { type Head, headOf } from '../store/head.ts'
 import type { Vault } from '../store/vault.ts'
 import type { ClusterLink } from './cluster-link.ts'
-import type { Disk } from './disk.ts'
-import type { DomainServices } from './domain-services.ts'
 
 export interface OpenRecords extends Disk {
   vault: Vault

@@ -3,13 +3,13 @@
 import { actAlone } from '../base/admission.ts'
 import { CofferError, unavailable } from '../base/error.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
+import type { Tolerance } from '../device/best-effort.ts'
+import type { Disk } from '../device/disk.ts'
+import type { DomainServices } from '../device/domain-services.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
-import type { Disk } from './disk.ts'
-import type { DomainServices } from './domain-services.ts'
 import type { Following, Node } from './following.ts'
 import type { OpenDomain } from './options.ts'
-import type { Tolerance } from './tolerance.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
 const FLUSH_MS_MAX = 2000 // what a lock, or a stop, waits for the others of a cluster

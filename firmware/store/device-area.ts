@@ -31,7 +31,7 @@ export const TIME_OFFSET = 'time offset'
 export const LAST_BACKUP = 'last backup'
 /** JSON, see backup/restore-report.ts; in no backup. */
 export const RESTORE_REPORT = 'restore report'
-/** JSON, see last-start.ts. */
+/** JSON, see device/last-start.ts. */
 export const LAST_START = 'last start'
 
 /** The configuration among the records. */

@@ -6,9 +6,9 @@ import type { LastStart } from '../channel/protocol.ts'
 import type { DeviceRecords } from '../configuration/device-records.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { DeviceArea } from '../store/device-area.ts'
+import type { Tolerance } from './best-effort.ts'
 import { type Disk, type DiskOptions, openDisk, restoreClock } from './disk.ts'
 import { checkLastStart, keepLastStart } from './last-start.ts'
-import type { Tolerance } from './tolerance.ts'
 
 export interface DeviceStoreOptions extends DiskOptions {
   tolerance: Tolerance
