@@ -5,13 +5,13 @@ import type { Clock } from '../base/clock.ts'
 import type { DiskUsage } from '../base/disk-space.ts'
 import type { Log } from '../base/log.ts'
 import type { EtcdService } from '../cluster/etcd/service.ts'
+import type { ClusterLink } from '../cluster/node/link.ts'
 import type { Random } from '../crypto/random.ts'
 import type { TlsIdentity } from '../crypto/tls/identity.ts'
 import type { CryptoPool, ScryptCost } from '../crypto/types.ts'
 import type { DomainServices } from '../device/domain-services.ts'
 import type { Operational } from '../kms/domain/operational.ts'
 import type { Change, RecordStore } from '../store/store.ts'
-import type { ClusterLink } from './cluster-link.ts'
 
 /** What the appliance must know of the domain it opens. */
 export interface OpenDomain {

@@ -3,12 +3,12 @@
 import { actAlone } from '../base/admission.ts'
 import { CofferError, unavailable } from '../base/error.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
+import type { Following, Node } from '../cluster/node/follow.ts'
 import type { Tolerance } from '../device/best-effort.ts'
 import type { Disk } from '../device/disk.ts'
 import type { DomainServices } from '../device/domain-services.ts'
 import type { DeviceArea } from '../store/device-area.ts'
 import type { Vault } from '../store/vault.ts'
-import type { Following, Node } from './following.ts'
 import type { OpenDomain } from './options.ts'
 
 const FLUSH_INTERVAL_MS = 3_600_000 // operation counters are persisted at least hourly, contract section 6.2
@@ -148,7 +148,7 @@ export class Sessions<D extends OpenDomain> {
     this.#options.services.pool.forgetAll()
   }
 
-  /** See following.ts. */
+  /** See cluster/node/follow.ts. */
   async found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void> {
     const session = this.expect()
     if (session.node !== null) throw new CofferError('conflict', 'This node is in a cluster already')

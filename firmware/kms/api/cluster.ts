@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod'
-import { MEMBERS_MAX, PEER_PORT } from '../../appliance/cluster-members.ts'
 import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
 import type { Member } from '../../cluster/etcd/etcd.ts'
+import { MEMBERS_MAX, PEER_PORT } from '../../cluster/node/members.ts'
 import { presentedPassphrase } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 

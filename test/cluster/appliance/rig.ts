@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import type { ClusterLink } from '../../../firmware/appliance/cluster-link.ts'
+import type { ClusterLink } from '../../../firmware/cluster/node/link.ts'
 import { PATIENCE, type Patience } from '../../../firmware/cluster/replica/patience.ts'
 import { systemRandom } from '../../../firmware/crypto/random.ts'
 import { ATTENDED, openDeviceArea } from '../../../firmware/store/device-area.ts'

@@ -4,16 +4,16 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import { actAlone } from '../base/admission.ts'
-import { CofferError, describe } from '../base/error.ts'
-import type { Log } from '../base/log.ts'
-import { connectToEtcd, type Etcd, type Member } from '../cluster/etcd/etcd.ts'
-import type { EtcdService } from '../cluster/etcd/service.ts'
-import { createUpkeep, type Upkeep } from '../cluster/etcd/upkeep.ts'
-import { type Membership, openMembership } from '../cluster/membership/record.ts'
-import { Contact, newestHead } from '../cluster/replica/contact.ts'
-import type { Configuration } from '../configuration/configuration.ts'
-import type { DeviceStore } from '../device/device-store.ts'
+import { actAlone } from '../../base/admission.ts'
+import { CofferError, describe } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import type { Configuration } from '../../configuration/configuration.ts'
+import type { DeviceStore } from '../../device/device-store.ts'
+import { connectToEtcd, type Etcd, type Member } from '../etcd/etcd.ts'
+import type { EtcdService } from '../etcd/service.ts'
+import { createUpkeep, type Upkeep } from '../etcd/upkeep.ts'
+import { type Membership, openMembership } from '../membership/record.ts'
+import { Contact, newestHead } from '../replica/contact.ts'
 
 const LOOK_MS = 1000
 const ANSWER_MS_MAX = 2000

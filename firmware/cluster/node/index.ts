@@ -1,12 +1,12 @@
 /** All that makes this node one of several: firmware/cluster/, put together for the appliance. Contract section 3.6. */
 
-import { INSIDE, type Place } from '../base/fair-queue.ts'
-import { openMembership } from '../cluster/membership/record.ts'
-import type { DeviceArea } from '../store/device-area.ts'
-import { createJoining, type JoiningOptions, type JoinRequest } from './cluster-join.ts'
-import { createLeaving, type LeavingOptions } from './cluster-leave.ts'
-import { createMembers, type Members, type MembersOptions } from './cluster-members.ts'
-import { type ClusterNodeOptions, createClusterNode } from './cluster-node.ts'
+import { INSIDE, type Place } from '../../base/fair-queue.ts'
+import type { DeviceArea } from '../../store/device-area.ts'
+import { openMembership } from '../membership/record.ts'
+import { createJoining, type JoiningOptions, type JoinRequest } from './join.ts'
+import { createLeaving, type LeavingOptions } from './leave.ts'
+import { createMembers, type Members, type MembersOptions } from './members.ts'
+import { type ClusterNodeOptions, createClusterNode } from './node.ts'
 
 export const REMOVED = 'The other members of the cluster have removed this node'
 

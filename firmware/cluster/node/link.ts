@@ -1,8 +1,8 @@
 /** How an appliance finds the others that it shares its records with. Without it, or while there are none, it is alone. */
 
-import type { Etcd } from '../cluster/etcd/etcd.ts'
-import type { Patience } from '../cluster/replica/patience.ts'
-import type { DeviceArea } from '../store/device-area.ts'
+import type { DeviceArea } from '../../store/device-area.ts'
+import type { Etcd } from '../etcd/etcd.ts'
+import type { Patience } from '../replica/patience.ts'
 
 export interface ClusterLink {
   /**

@@ -3,20 +3,20 @@
  * others. One that is alone has none of this.
  */
 
-import { CofferError } from '../base/error.ts'
-import type { Etcd } from '../cluster/etcd/etcd.ts'
-import { openMembership } from '../cluster/membership/record.ts'
-import { Contact } from '../cluster/replica/contact.ts'
-import { loadRecords } from '../cluster/replica/load.ts'
-import { openPosition } from '../cluster/replica/position.ts'
-import type { Refusal } from '../cluster/replica/refusal.ts'
-import { type Replica, startReplica } from '../cluster/replica/replica.ts'
-import type { Disk } from '../device/disk.ts'
-import type { DomainServices } from '../device/domain-services.ts'
-import type { DeviceArea } from '../store/device-area.ts'
-import { type Head, headOf } from '../store/head.ts'
-import type { Vault } from '../store/vault.ts'
-import type { ClusterLink } from './cluster-link.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Disk } from '../../device/disk.ts'
+import type { DomainServices } from '../../device/domain-services.ts'
+import type { DeviceArea } from '../../store/device-area.ts'
+import { type Head, headOf } from '../../store/head.ts'
+import type { Vault } from '../../store/vault.ts'
+import type { Etcd } from '../etcd/etcd.ts'
+import { openMembership } from '../membership/record.ts'
+import { Contact } from '../replica/contact.ts'
+import { loadRecords } from '../replica/load.ts'
+import { openPosition } from '../replica/position.ts'
+import type { Refusal } from '../replica/refusal.ts'
+import { type Replica, startReplica } from '../replica/replica.ts'
+import type { ClusterLink } from './link.ts'
 
 export interface OpenRecords extends Disk {
   vault: Vault
