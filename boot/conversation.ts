@@ -2,8 +2,8 @@
 
 import { PRODUCT } from '../firmware/channel/product.ts'
 import type { Network, ToBoot } from '../firmware/channel/protocol.ts'
-import type { Console } from './console/console.ts'
 import type { Platform } from './platform.ts'
+import type { Console } from './terminal/terminal.ts'
 
 type Message<T extends ToBoot['type']> = Extract<ToBoot, { type: T }>
 

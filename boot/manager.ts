@@ -1,7 +1,6 @@
 /** The story of a start: firmware on a platform, and what becomes of what it says. */
 
 import type { SlotAnswer, SlotStep, ToBoot, ToFirmware } from '../firmware/channel/protocol.ts'
-import { type Console, openConsole } from './console/console.ts'
 import { type Conversation, createConversation } from './conversation.ts'
 import { createEtcdKeeper, type EtcdKeeper } from './etcd/etcd.ts'
 import { type Chat, createChat } from './joined-chat.ts'
@@ -9,6 +8,7 @@ import type { Action, Platform } from './platform.ts'
 import { createStartCount, type StartCount } from './start-count.ts'
 import type { Command } from './supervisor/firmware-process.ts'
 import { createSupervisor, type Supervisor } from './supervisor/supervisor.ts'
+import { type Console, openConsole } from './terminal/terminal.ts'
 import { createTurns, type Turns } from './turns.ts'
 import { explain, SlotConflict } from './versions/slot-error.ts'
 import type { Running, Slots } from './versions/slots.ts'

@@ -1,7 +1,7 @@
 /** From one run of the firmware to the next, or to the end: everything that runs is stopped in order first. */
 
-import type { Console } from './console/console.ts'
 import type { Next } from './platform.ts'
+import type { Console } from './terminal/terminal.ts'
 
 /** True when it ended by itself, false when it had to be killed. */
 type Stop = () => Promise<boolean>

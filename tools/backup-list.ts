@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { createPassphraseEditor } from '../boot/console/passphrase-editor.ts'
+import { createPassphraseEditor } from '../boot/terminal/passphrase-editor.ts'
 import { BACKUP_COST } from '../firmware/backup/backup-key.ts'
 import { BACKUP_COLLECTIONS, type BackupCollection } from '../firmware/backup/container.ts'
 import { openBackup as openForeign, readPreamble } from '../firmware/backup/nethsm/container.ts'

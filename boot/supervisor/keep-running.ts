@@ -1,7 +1,7 @@
 /** Keeps a process running: starts it, restarts it with back-off when it ends unasked, and stops it within a bounded time. */
 
 import type { ChildProcess } from 'node:child_process'
-import { splitLines } from '../console/lines.ts'
+import { splitLines } from '../terminal/lines.ts'
 
 /** How we wait; tests shorten it. */
 export interface RestartPatience {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitLines } from '../../boot/console/lines.ts'
+import { splitLines } from '../../boot/terminal/lines.ts'
 
 function linesOf(...chunks: Uint8Array[]): string[] {
   const lines: string[] = []

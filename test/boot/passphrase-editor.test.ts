@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createPassphraseEditor, type Typed } from '../../boot/console/passphrase-editor.ts'
+import { createPassphraseEditor, type Typed } from '../../boot/terminal/passphrase-editor.ts'
 
 const BACKSPACE = '\x7f'
 const CTRL_U = '\x15'
