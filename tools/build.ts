@@ -34,7 +34,7 @@ export async function bundle(directory: string, version = manifestVersion(), plu
       boot: 'boot/main.ts',
       device: 'boot/device/main.ts',
       firmware: 'firmware/main.ts',
-      chat: 'firmware/chat/main.ts',
+      chat: 'firmware/chat/process/main.ts',
       worker: 'firmware/crypto/pool/worker.ts',
     },
     outdir: directory,

@@ -14,7 +14,7 @@ const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.u
 
 /** The chat of the same version. */
 export const chatProgramOf = (firmware: string): string =>
-  join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/main.ts')
+  join(dirname(firmware), firmware.endsWith('.js') ? 'chat.js' : 'chat/process/main.ts')
 
 /** The bundle has the firmware beside the boot manager; in development it runs from its sources. */
 export function ownFirmware(): Firmware {

@@ -13,10 +13,10 @@ export const UNATTENDED = 'domain key 1'
 /** What lies beside slot 0 for backups in the form of a NetHSM, see keyslots.ts. */
 export const BESIDE_ATTENDED = 'domain key 0 locked'
 export const TLS_IDENTITY = 'tls identity'
-/** JSON, see firmware/chat/host.ts; and the identity of the chat's port. */
+/** JSON, see firmware/chat/host/host.ts; and the identity of the chat's port. */
 export const CHAT = 'chat'
 export const CHAT_TLS_IDENTITY = 'chat tls identity'
-/** JSON, see firmware/chat/host-commits.ts. */
+/** JSON, see firmware/chat/host/commits.ts. */
 export const CHAT_COMMITS = 'chat commits'
 /** PEM of one certificate. */
 export const CLUSTER_CA = 'cluster ca'

@@ -1,9 +1,9 @@
 /** Pictures of accounts: set, removed, and fetched by whoever has their address. Contract row E85. */
 
 import { bodyReply } from '../../http/reply.ts'
-import { badRequest, ChatError } from '../error.ts'
-import { raw } from '../http/envelope.ts'
-import { integer, text } from '../http/parameters.ts'
+import { badRequest, ChatError } from '../base/error.ts'
+import { raw } from '../pipeline/envelope.ts'
+import { integer, text } from '../pipeline/parameters.ts'
 import { AVATAR_MEDIUM_PX, AVATAR_PX, generatedAvatar } from '../realm/avatars/generated.ts'
 import {
   AVATAR_BYTES_MAX,

@@ -1,8 +1,8 @@
 /** Bots and what they keep. Contract section 3.5. */
 
 import { z } from 'zod'
-import { badRequest } from '../error.ts'
-import { boolean, integer, json, jsonOrText, nameText, text, texts } from '../http/parameters.ts'
+import { badRequest } from '../base/error.ts'
+import { boolean, integer, json, jsonOrText, nameText, text, texts } from '../pipeline/parameters.ts'
 import { AVATAR_BYTES_MAX, readPicture } from '../realm/avatars/pictures.ts'
 import { changeBot, createBot, deactivateBot, findManagedBot, newBotKey, setBotPicture } from '../realm/bots/bots.ts'
 import { BOT_TYPES, type BotType, type WebhookForm } from '../realm/bots/services.ts'

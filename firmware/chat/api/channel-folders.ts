@@ -1,6 +1,6 @@
 /** Folders of channels. Contract section 3.3, rows E63 to E66. */
 
-import { boolean, integer, integers, nameText, prose } from '../http/parameters.ts'
+import { boolean, integer, integers, nameText, prose } from '../pipeline/parameters.ts'
 import { changeFolder, createFolder, folderViews, orderFolders } from '../realm/channels/folders.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

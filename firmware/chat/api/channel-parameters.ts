@@ -1,7 +1,7 @@
 /** What requests say of the settings of a channel: the same for making and for changing one. Contract sections 2.3, 7.2. */
 
 import { z } from 'zod'
-import { boolean, json, jsonOrText, type Parameter } from '../http/parameters.ts'
+import { boolean, json, jsonOrText, type Parameter } from '../pipeline/parameters.ts'
 import type { NewChannelSettings } from '../realm/channels/create.ts'
 import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/groups/settings.ts'
 import { type GroupValue, type GroupValueUpdate, groupValue, groupValueUpdate } from '../realm/groups/value.ts'

@@ -1,7 +1,7 @@
 /** Channels: making, listing, looking up, changing, archiving. Contract section 3.3, rows E42 to E47, E50, E60. */
 
 import { z } from 'zod'
-import { boolean, integer, json, nameText, prose, text } from '../http/parameters.ts'
+import { boolean, integer, json, nameText, prose, text } from '../pipeline/parameters.ts'
 import { archiveChannel } from '../realm/channels/archive.ts'
 import { changeChannel } from '../realm/channels/change.ts'
 import { channelAddress } from '../realm/channels/email-address.ts'

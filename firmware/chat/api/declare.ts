@@ -1,8 +1,8 @@
 /** What handlers get, and the two ways to declare an endpoint. */
 
 import type { Log } from '../../base/log.ts'
-import type { Declaration } from '../http/declaration.ts'
-import type { Parameters } from '../http/parameters.ts'
+import type { Declaration } from '../pipeline/declaration.ts'
+import type { Parameters } from '../pipeline/parameters.ts'
 import type { Exports } from '../realm/export/exports.ts'
 import type { Passwords } from '../realm/passwords.ts'
 import type { Realm } from '../realm/realm.ts'

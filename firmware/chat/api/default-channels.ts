@@ -1,6 +1,6 @@
 /** Channels for new members. Contract section 3.3, rows E61, E62. */
 
-import { integer, nameText, oneOf, prose, texts } from '../http/parameters.ts'
+import { integer, nameText, oneOf, prose, texts } from '../pipeline/parameters.ts'
 import { setDefault } from '../realm/channels/default-channels.ts'
 import {
   changeChannelsOfGroup,

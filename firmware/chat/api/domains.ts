@@ -1,6 +1,6 @@
 /** Where addresses of accounts may be. Contract section 3.7, rows E110 to E113; 11.7 for the two paths. */
 
-import { boolean, text } from '../http/parameters.ts'
+import { boolean, text } from '../pipeline/parameters.ts'
 import { addDomain, changeDomain, domainObjects, removeDomain } from '../realm/domains.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

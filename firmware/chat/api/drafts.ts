@@ -1,8 +1,8 @@
 /** What is written and not sent: rows E36 to E39. */
 
 import { z } from 'zod'
-import { nameString } from '../characters.ts'
-import { integer, json } from '../http/parameters.ts'
+import { nameString } from '../base/characters.ts'
+import { integer, json } from '../pipeline/parameters.ts'
 import { addDrafts, type DraftGiven, draftsOf, removeDraft, replaceDraft } from '../realm/users/drafts.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

@@ -1,9 +1,9 @@
 /** Emoji of the organisation's own. Contract section 3.7, rows E114 to E116. */
 
 import { bodyReply } from '../../http/reply.ts'
-import { badRequest, ChatError } from '../error.ts'
-import { raw } from '../http/envelope.ts'
-import { integer, text } from '../http/parameters.ts'
+import { badRequest, ChatError } from '../base/error.ts'
+import { raw } from '../pipeline/envelope.ts'
+import { integer, text } from '../pipeline/parameters.ts'
 import { PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
 import { addEmoji, deactivateEmoji, EMOJI_BYTES_MAX, emojiPicture, expectMayAddEmoji } from '../realm/custom-emoji.ts'
 import { emojiObjects } from '../realm/emoji.ts'

@@ -1,10 +1,10 @@
 /** Registering for events and getting them. Contract sections 3.1 and 4. */
 
 import { z } from 'zod'
-import { ChatError } from '../error.ts'
+import { ChatError } from '../base/error.ts'
 import { CAPABILITIES, type Capability } from '../events/shapes.ts'
-import { withText } from '../http/envelope.ts'
-import { boolean, integer, json, naturalNumber, nullable, oneOf, text } from '../http/parameters.ts'
+import { withText } from '../pipeline/envelope.ts'
+import { boolean, integer, json, naturalNumber, nullable, oneOf, text } from '../pipeline/parameters.ts'
 import { register } from '../register/register.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'

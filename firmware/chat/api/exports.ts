@@ -1,6 +1,6 @@
 /** Exports of the organization. Contract section 3.7, rows E121 to E123. */
 
-import { integer, oneOf } from '../http/parameters.ts'
+import { integer, oneOf } from '../pipeline/parameters.ts'
 import { consents } from '../realm/export/content.ts'
 import { EXPORT_TYPES } from '../realm/records.ts'
 import { userSetting } from '../realm/settings/read.ts'

@@ -1,7 +1,7 @@
 /** Marks of readers. Contract section 3.2, rows E18, E20 to E22. */
 
-import { partly } from '../http/envelope.ts'
-import { integer, integers, text } from '../http/parameters.ts'
+import { partly } from '../pipeline/envelope.ts'
+import { integer, integers, text } from '../pipeline/parameters.ts'
 import { asMarking, markMessages } from '../realm/messages/mark.ts'
 import { markAllRead, markChannelRead, markTopicRead } from '../realm/messages/mark-read.ts'
 import { type AnyDeclaration, declare } from './declare.ts'

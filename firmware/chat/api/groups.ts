@@ -1,7 +1,7 @@
 /** User groups. Contract section 3.6. */
 
 import { z } from 'zod'
-import { boolean, integer, json, nameText, type Parameter, prose } from '../http/parameters.ts'
+import { boolean, integer, json, nameText, type Parameter, prose } from '../pipeline/parameters.ts'
 import { changeGroup, createGroup, deactivateGroup } from '../realm/groups/change.ts'
 import { findGroup } from '../realm/groups/find.ts'
 import { changeMembers } from '../realm/groups/members.ts'

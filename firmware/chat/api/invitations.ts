@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Exchange } from '../../http/server/exchange.ts'
-import { boolean, integer, integers, json, prose, text } from '../http/parameters.ts'
+import { boolean, integer, integers, json, prose, text } from '../pipeline/parameters.ts'
 import {
   invitationsFor,
   invite,

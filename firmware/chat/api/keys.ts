@@ -1,7 +1,7 @@
 /** Keys of accounts: got by password or token, replaced, listed, revoked. Contract section 3.1, rows E2 to E5, E141 and E142. */
 
-import { badRequest, ChatError, forbidden } from '../error.ts'
-import { boolean, integer, text } from '../http/parameters.ts'
+import { badRequest, ChatError, forbidden } from '../base/error.ts'
+import { boolean, integer, text } from '../pipeline/parameters.ts'
 import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/keys.ts'
 import { claimsOf } from '../realm/operator.ts'
 import type { Realm } from '../realm/realm.ts'

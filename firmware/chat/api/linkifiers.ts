@@ -1,6 +1,6 @@
 /** Patterns that become links. Contract section 3.7, rows E105 to E109. */
 
-import { integer, integers, nameText } from '../http/parameters.ts'
+import { integer, integers, nameText } from '../pipeline/parameters.ts'
 import {
   addLinkifier,
   changeLinkifier,

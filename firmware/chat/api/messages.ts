@@ -1,8 +1,8 @@
 /** Messages one by one. Contract section 3.2, rows E10 to E17, E23. */
 
 import { z } from 'zod'
-import { badRequest } from '../error.ts'
-import { boolean, integer, json, jsonOrText, oneOf, text } from '../http/parameters.ts'
+import { badRequest } from '../base/error.ts'
+import { boolean, integer, json, jsonOrText, oneOf, text } from '../pipeline/parameters.ts'
 import { accessMessage } from '../realm/messages/access.ts'
 import { deleteMessage } from '../realm/messages/delete.ts'
 import { editMessage } from '../realm/messages/edit.ts'

@@ -1,6 +1,6 @@
 /** The views of a client's side bar: row E41. A fragment may have slashes, which are escaped in the path. */
 
-import { boolean, nameText, text } from '../http/parameters.ts'
+import { boolean, nameText, text } from '../pipeline/parameters.ts'
 import {
   addNavigationView,
   changeNavigationView,

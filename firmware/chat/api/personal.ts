@@ -1,8 +1,8 @@
 /** What is an account's own: words it wants to hear of, users it does not, steps it has seen. Rows E82, E83, E87. */
 
 import { z } from 'zod'
-import { nameString } from '../characters.ts'
-import { integer, json, text, texts } from '../http/parameters.ts'
+import { nameString } from '../base/characters.ts'
+import { integer, json, text, texts } from '../pipeline/parameters.ts'
 import { markReadFrom } from '../realm/messages/mark-read.ts'
 import { addAlertWords, alertWordsOf, removeAlertWords } from '../realm/users/alert-words.ts'
 import { findUser } from '../realm/users/find.ts'

@@ -1,7 +1,7 @@
 /** Who is there, and what he says of it. Contract section 3.4, rows E76 to E81. */
 
-import { badRequest } from '../error.ts'
-import { boolean, integer, nameText, naturalNumber, oneOf, trimmed } from '../http/parameters.ts'
+import { badRequest } from '../base/error.ts'
+import { boolean, integer, nameText, naturalNumber, oneOf, trimmed } from '../pipeline/parameters.ts'
 import { REACTION_TYPES } from '../realm/emoji.ts'
 import { nowOf, type Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'

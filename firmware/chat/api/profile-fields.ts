@@ -1,7 +1,7 @@
 /** What profiles tell: the fields, which administrators make, and one's own values. Contract rows E86 and E117. */
 
 import { z } from 'zod'
-import { boolean, integer, integers, json, nameText } from '../http/parameters.ts'
+import { boolean, integer, integers, json, nameText } from '../pipeline/parameters.ts'
 import { addField, changeField, fieldObjects, orderFields, removeField } from '../realm/profile/fields.ts'
 import { FIELD_TYPES, type FieldType } from '../realm/profile/types.ts'
 import { changeProfile, givenValues, removeValues, VALUES_MAX } from '../realm/profile/values.ts'

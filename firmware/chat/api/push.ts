@@ -1,7 +1,7 @@
 /** Devices that want to be told, and calls: as far as they go without services of others. Contract 12, rows E134 to E139. */
 
-import { badRequest, ChatError } from '../error.ts'
-import { boolean, integer, nameText, oneOf, text } from '../http/parameters.ts'
+import { badRequest, ChatError } from '../base/error.ts'
+import { boolean, integer, nameText, oneOf, text } from '../pipeline/parameters.ts'
 import { addToken, registerDevice, removeToken, testToken } from '../realm/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

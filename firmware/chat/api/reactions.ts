@@ -1,6 +1,6 @@
 /** Reactions. Contract section 3.2, rows E16 and E17. */
 
-import { integer, oneOf, text } from '../http/parameters.ts'
+import { integer, oneOf, text } from '../pipeline/parameters.ts'
 import { REACTION_TYPES } from '../realm/emoji.ts'
 import { addReaction, removeReaction } from '../realm/messages/reactions.ts'
 import { type AnyDeclaration, declare } from './declare.ts'

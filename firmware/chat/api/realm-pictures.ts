@@ -1,9 +1,9 @@
 /** The organisation's icon and logos. Contract section 3.7, row E120. */
 
 import { bodyReply } from '../../http/reply.ts'
-import { badRequest, ChatError } from '../error.ts'
-import { raw } from '../http/envelope.ts'
-import { boolean, integer, oneOf, text } from '../http/parameters.ts'
+import { badRequest, ChatError } from '../base/error.ts'
+import { raw } from '../pipeline/envelope.ts'
+import { boolean, integer, oneOf, text } from '../pipeline/parameters.ts'
 import { AVATAR_BYTES_MAX, PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
 import { imageHeader } from '../realm/images.ts'
 import { pictureFields, REALM_PICTURES, realmPicture, setRealmPicture } from '../realm/pictures.ts'

@@ -1,8 +1,17 @@
 /** What is set of the organisation, and ending it. Contract section 3.7, rows E103, E104, E119, E124. */
 
 import { z } from 'zod'
-import { badRequest, forbidden } from '../error.ts'
-import { json, jsonOrTextOf, naturalNumber, nullable, type Parameter, prose, text, textOf } from '../http/parameters.ts'
+import { badRequest, forbidden } from '../base/error.ts'
+import {
+  json,
+  jsonOrTextOf,
+  naturalNumber,
+  nullable,
+  type Parameter,
+  prose,
+  text,
+  textOf,
+} from '../pipeline/parameters.ts'
 import { REALM_GROUP_SETTINGS } from '../realm/groups/settings.ts'
 import { groupValueUpdate } from '../realm/groups/value.ts'
 import { noticePerson, welcomeBot } from '../realm/messages/notices.ts'

@@ -1,6 +1,6 @@
 /** Texts that are sent again and again: row E40. */
 
-import { integer, nameText, text } from '../http/parameters.ts'
+import { integer, nameText, text } from '../pipeline/parameters.ts'
 import {
   addSavedSnippet,
   changeSavedSnippet,

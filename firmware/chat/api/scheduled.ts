@@ -1,6 +1,6 @@
 /** What is sent later: rows E29 to E35. */
 
-import { boolean, integer, oneOf, prose, text } from '../http/parameters.ts'
+import { boolean, integer, oneOf, prose, text } from '../pipeline/parameters.ts'
 import { remind, remindersOf, removeReminder } from '../realm/messages/reminders.ts'
 import { changeScheduled, removeScheduled, schedule, scheduledMessagesOf } from '../realm/messages/scheduled.ts'
 import { type AnyDeclaration, declare } from './declare.ts'

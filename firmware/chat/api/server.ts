@@ -1,5 +1,6 @@
 /** What the server is, for whoever has no account yet. Contract section 3.1. */
 
+import { VERSION } from '../base/version.ts'
 import { pictureFields } from '../realm/pictures.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Organization } from '../realm/records.ts'
@@ -7,7 +8,6 @@ import { renderDescription } from '../realm/rendering.ts'
 import { realmSetting } from '../realm/settings/read.ts'
 import { organizationOf } from '../realm/state.ts'
 import { urlOf } from '../realm/url.ts'
-import { VERSION } from '../version.ts'
 import { type AnyDeclaration, declareOpen } from './declare.ts'
 
 export const serverDeclarations: readonly AnyDeclaration[] = [

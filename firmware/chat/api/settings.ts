@@ -1,8 +1,8 @@
 /** Settings of users. Contract section 3.4, rows E84 and E88. */
 
 import { z } from 'zod'
-import { badRequest } from '../error.ts'
-import { json, type Parameter, text, textOf } from '../http/parameters.ts'
+import { badRequest } from '../base/error.ts'
+import { json, type Parameter, text, textOf } from '../pipeline/parameters.ts'
 import type { Passwords } from '../realm/passwords.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { Password, User } from '../realm/records.ts'

@@ -1,6 +1,6 @@
 /** Those who have not signed in. Contract section 1.2. */
 
-import { ChatError } from '../error.ts'
+import { ChatError } from '../base/error.ts'
 import type { Realm } from '../realm/realm.ts'
 import { realmSetting } from '../realm/settings/read.ts'
 import { organizationOf } from '../realm/state.ts'

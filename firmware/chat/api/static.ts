@@ -2,7 +2,7 @@
 
 import { bodyReply } from '../../http/reply.ts'
 import { emojiNames } from '../data/emoji.ts'
-import { raw } from '../http/envelope.ts'
+import { raw } from '../pipeline/envelope.ts'
 import { type AnyDeclaration, declareOpen } from './declare.ts'
 
 const HEADERS = { 'cache-control': 'public, max-age=86400', 'x-content-type-options': 'nosniff' }

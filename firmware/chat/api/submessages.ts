@@ -1,6 +1,6 @@
 /** Votes in polls and the like. Contract section 3.2, row E28. */
 
-import { integer, oneOf, text } from '../http/parameters.ts'
+import { integer, oneOf, text } from '../pipeline/parameters.ts'
 import { addSubmessage } from '../realm/messages/submessages.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

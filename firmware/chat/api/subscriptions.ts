@@ -1,9 +1,9 @@
 /** Who reads which channels, and how. Contract section 3.3, rows E51 to E55, E58, E59. */
 
 import { z } from 'zod'
-import { nameString, textString } from '../characters.ts'
-import { badRequest } from '../error.ts'
-import { boolean, integer, json, oneOf } from '../http/parameters.ts'
+import { nameString, textString } from '../base/characters.ts'
+import { badRequest } from '../base/error.ts'
+import { boolean, integer, json, oneOf } from '../pipeline/parameters.ts'
 import { findChannel, visibleChannels } from '../realm/channels/find.ts'
 import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
 import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'

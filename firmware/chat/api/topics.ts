@@ -1,9 +1,9 @@
 /** Topics of channels, and what users think of them. Contract section 3.3, rows E48, E49, E56, E57. */
 
 import { z } from 'zod'
-import { badRequest } from '../error.ts'
-import { partly } from '../http/envelope.ts'
-import { boolean, integer, json, oneOf, text } from '../http/parameters.ts'
+import { badRequest } from '../base/error.ts'
+import { partly } from '../pipeline/envelope.ts'
+import { boolean, integer, json, oneOf, text } from '../pipeline/parameters.ts'
 import { findChannel, findChannelByName, findReadableChannel } from '../realm/channels/find.ts'
 import { topicsOf } from '../realm/channels/topics.ts'
 import { setUserTopic, type TopicPolicy } from '../realm/channels/user-topics.ts'

@@ -1,10 +1,10 @@
 /** Who is writing. Contract section 3.2, rows E26 and E27. */
 
-import { ChatError } from '../error.ts'
-import { integer, oneOf, text } from '../http/parameters.ts'
+import { ChatError } from '../base/error.ts'
+import { isOlder } from '../base/version.ts'
+import { integer, oneOf, text } from '../pipeline/parameters.ts'
 import { typeDirect, typeEdit, typeInChannel } from '../realm/messages/typing.ts'
 import { asTopic } from '../realm/topic-names.ts'
-import { isOlder } from '../version.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { to } from './messages.ts'
 

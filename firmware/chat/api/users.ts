@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import { actAlone } from '../../base/admission.ts'
-import { badRequest, invalidParameter } from '../error.ts'
-import { boolean, integer, integers, json, jsonOrText, prose, text } from '../http/parameters.ts'
+import { badRequest, invalidParameter } from '../base/error.ts'
+import { boolean, integer, integers, json, jsonOrText, prose, text } from '../pipeline/parameters.ts'
 import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'
 import { isBot } from '../realm/bots/view.ts'
 import { changeProfile, givenValues } from '../realm/profile/values.ts'

@@ -3,7 +3,7 @@
  * says who is to hear of it and how it looks to one kind of client. Contract section 4, design 7.
  */
 
-import { badRequest, ChatError } from '../error.ts'
+import { badRequest, ChatError } from '../base/error.ts'
 import {
   acknowledge,
   createQueue,

@@ -1,6 +1,6 @@
 /** The queues there are, by user, and the bounds on their number and on what waits in all of them together. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 import {
   append,
   type Entry,

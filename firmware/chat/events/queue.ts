@@ -1,6 +1,6 @@
 /** One client's events that it has not acknowledged. Contract section 4.3. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 import type { Shape } from './shapes.ts'
 
 const EVENTS_MAX = 10_000

@@ -1,6 +1,6 @@
 /** Old forms that are more than another name: what rules of gates.ts convert with. */
 
-import { badRequest, ChatError } from '../error.ts'
+import { badRequest, ChatError } from '../base/error.ts'
 import { NarrowError } from '../narrow/terms.ts'
 import { groupsOf } from '../realm/groups/of-realm.ts'
 import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'

@@ -2,13 +2,13 @@
 
 import { bodyReply } from '../../http/reply.ts'
 import type { Services } from '../api/declare.ts'
-import { badRequest, ChatError } from '../error.ts'
+import { badRequest, ChatError } from '../base/error.ts'
+import { VERSION } from '../base/version.ts'
 import type { OldEvents } from '../events/hub.ts'
-import { integer } from '../http/parameters.ts'
-import type { OldForm } from '../http/pipeline.ts'
+import { integer } from '../pipeline/parameters.ts'
+import type { OldForm } from '../pipeline/pipeline.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
-import { VERSION } from '../version.ts'
 import { compile, type Form, gatesAbove } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */

@@ -2,8 +2,8 @@
 
 import { DECLARATIONS } from '../api/declarations.ts'
 import type { AnyDeclaration } from '../api/declare.ts'
-import type { ChatErrorCode } from '../error.ts'
-import { VERSION } from '../version.ts'
+import type { ChatErrorCode } from '../base/error.ts'
+import { VERSION } from '../base/version.ts'
 import { GATES } from './gates.ts'
 import { type Asking, edit, type Gate, type Json, type Place, type ReadRequest, type Rule, type Told } from './words.ts'
 

@@ -1,6 +1,6 @@
 /** The language of gates: what a client of an older level is spared, by words over named surfaces. Contract section 8. */
 
-import { type ChatErrorCode, invalidParameter } from '../error.ts'
+import { type ChatErrorCode, invalidParameter } from '../base/error.ts'
 import type { Shape } from '../events/shapes.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'

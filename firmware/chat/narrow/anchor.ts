@@ -1,6 +1,6 @@
 /** Where a fetch begins, as requests say it. Contract section 5.1: anchor, anchor_date, use_first_unread_anchor. */
 
-import { badRequest, ChatError, invalidParameter } from '../error.ts'
+import { badRequest, ChatError, invalidParameter } from '../base/error.ts'
 import { type Anchor, NEWEST } from './range.ts'
 
 export interface AnchorGiven {

@@ -1,7 +1,7 @@
 /** Narrow terms as clients send them, read into terms that cannot be wrong by themselves; contract section 5.2. */
 
 import { z } from 'zod'
-import { ChatError } from '../error.ts'
+import { ChatError } from '../base/error.ts'
 import { meantTopic } from '../realm/topic-names.ts'
 
 const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query

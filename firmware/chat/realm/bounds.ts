@@ -45,7 +45,7 @@ const idsIn = (value: unknown): number => (value === undefined ? 0 : JSON.string
 
 /**
  * Registers have all channels twice, all accounts, groups and folders, and one account's own records. At all these bounds together
- * they fit into the largest answer: see http/answer-json.ts.
+ * they fit into the largest answer: see pipeline/answer-json.ts.
  */
 export const BOUNDS = {
   organization: { why: 'there is one' },

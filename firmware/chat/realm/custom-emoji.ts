@@ -1,7 +1,7 @@
 /** Making emoji of the organisation's own, and putting them out of use. Contract section 2.5, rows E115 and E116, V28. */
 
+import { badRequest, forbidden, notFound } from '../base/error.ts'
 import { emojiCode } from '../data/emoji.ts'
-import { badRequest, forbidden, notFound } from '../error.ts'
 import { activeEmoji, emojiObjects } from './emoji.ts'
 import { mayInRealm } from './groups/rights.ts'
 import type { Realm } from './realm.ts'

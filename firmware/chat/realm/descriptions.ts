@@ -1,6 +1,6 @@
 /** What channels, their folders and groups say of themselves. Contract section 9. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 
 export const DESCRIPTION_CHARACTERS_MAX = 1024
 

@@ -1,7 +1,7 @@
 /** Where the addresses of accounts may be, as far as the organisation limits that. Contract sections 2.5 and 11.20, rows E110 to E113, V27. */
 
+import { badRequest } from '../base/error.ts'
 import { isDisposableDomain } from '../data/disposable-domains.ts'
-import { badRequest } from '../error.ts'
 import type { Realm } from './realm.ts'
 import type { RealmDomain } from './records.ts'
 import { changeRealmSettings } from './settings/change.ts'

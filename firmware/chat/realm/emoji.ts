@@ -1,7 +1,7 @@
 /** Emoji: those of Unicode, and the organisation's own. Contract sections 2.4 and 2.5. */
 
+import { badRequest } from '../base/error.ts'
 import { emojiCode, emojiName } from '../data/emoji.ts'
-import { badRequest } from '../error.ts'
 import type { Realm } from './realm.ts'
 import type { RealmEmoji } from './records.ts'
 

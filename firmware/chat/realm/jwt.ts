@@ -6,7 +6,7 @@
 
 import { createHmac, createPublicKey, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
 import { CofferError } from '../../base/error.ts'
-import type { JwtAlgorithm } from '../link.ts'
+import type { JwtAlgorithm } from '../link/link.ts'
 
 /** Their members are what the token says; who said so was checked, and that it is good now, and for us. */
 export type Claims = Readonly<Record<string, unknown>>

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Random } from '../../crypto/random.ts'
-import { ChatError, notFound } from '../error.ts'
+import { ChatError, notFound } from '../base/error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { ApiKey, User } from './records.ts'
 import { openText, sealText } from './secrets.ts'

@@ -1,6 +1,6 @@
 /** Patterns of the organisation that become links in messages and topics. Contract section 2.5, rows E105 to E109, V31. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 import { type KnownPattern, readPattern } from '../render/linkifiers.ts'
 import { templateVariables } from '../render/url-template.ts'
 import type { Realm } from './realm.ts'

@@ -1,7 +1,7 @@
 /** Making the organization: its system groups, the bots that the service itself is, and its first owner. */
 
 import { CofferError } from '../../base/error.ts'
-import { expectName } from '../characters.ts'
+import { expectName } from '../base/characters.ts'
 import { nowOf, type Realm } from './realm.ts'
 import { type Password, REALM_ID, type User } from './records.ts'
 import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGroupName } from './roles.ts'

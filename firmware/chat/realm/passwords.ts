@@ -7,7 +7,7 @@ import { wipe } from '../../base/secret.ts'
 import type { Random } from '../../crypto/random.ts'
 import { equalBytes } from '../../crypto/seal.ts'
 import type { ScryptCost } from '../../crypto/types.ts'
-import { invalidParameter } from '../error.ts'
+import { invalidParameter } from '../base/error.ts'
 import type { Password } from './records.ts'
 
 /** 32 MiB and about 90 ms: the appliance's own. */

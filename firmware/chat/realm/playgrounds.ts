@@ -1,6 +1,6 @@
 /** Pages that run the code of a message. Contract section 2.5, row E118, V32. */
 
-import { badRequest, invalidParameter } from '../error.ts'
+import { badRequest, invalidParameter } from '../base/error.ts'
 import { templateVariables } from '../render/url-template.ts'
 import type { Realm } from './realm.ts'
 import type { Turn } from './turn.ts'

@@ -1,6 +1,6 @@
 /** Devices that want to be told. There is no relay to tell them by: what they say is kept. Contract 12, rows E134 to E138. */
 
-import { badRequest, ChatError, invalidParameter } from '../error.ts'
+import { badRequest, ChatError, invalidParameter } from '../base/error.ts'
 import type { Realm } from './realm.ts'
 import type { PushDevice, PushToken, User } from './records.ts'
 

@@ -3,7 +3,7 @@
  * one holds what was true then. Times are seconds since the epoch unless a name says otherwise. Contract section 2.
  */
 
-import type { JwtAlgorithm } from '../link.ts'
+import type { JwtAlgorithm } from '../link/link.ts'
 import type { GroupValue } from './groups/value.ts'
 import type { Role } from './roles.ts'
 

@@ -1,6 +1,6 @@
 /** Texts as HTML with the names of this organisation, as their author may use them. Contract section 6. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 import { RenderedTooLong } from '../render/html.ts'
 import type { Linkifiers } from '../render/linkifiers.ts'
 import { type NamedUpload, type Names, NO_NAMES, type RenderSettings } from '../render/names.ts'

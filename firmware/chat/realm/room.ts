@@ -4,7 +4,7 @@
  */
 
 import { CofferError } from '../../base/error.ts'
-import { ChatError } from '../error.ts'
+import { ChatError } from '../base/error.ts'
 import type { Realm } from './realm.ts'
 import { organizationOf } from './state.ts'
 

@@ -1,6 +1,6 @@
 /** Names of topics: as they are sent, stored and shown. Contract sections 3.2.1, 9 and 11.13. */
 
-import { expectName } from '../characters.ts'
+import { expectName } from '../base/characters.ts'
 
 export const TOPIC_CHARACTERS_MAX = 60 // code points
 

@@ -1,6 +1,6 @@
 /** How much of each kind of record there is, of every account and in all, and whether more is allowed: see bounds.ts. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
 import { BOUNDS, type Bound } from './bounds.ts'
 import type { Collection, MutableCollection } from './collection.ts'
 import type { Kind, RecordOf } from './kinds.ts'

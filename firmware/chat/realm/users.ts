@@ -1,6 +1,6 @@
 /** Accounts of people. Contract section 2.2. */
 
-import { invalidParameter } from '../error.ts'
+import { invalidParameter } from '../base/error.ts'
 import { nowOf, type Realm } from './realm.ts'
 import type { Bot, Password, User } from './records.ts'
 import type { Role } from './roles.ts'

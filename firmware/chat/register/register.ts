@@ -1,11 +1,11 @@
 /** The snapshot and the queue that goes on from it, taken in one turn: nothing is missed and nothing told twice. */
 
-import { badRequest } from '../error.ts'
+import { badRequest } from '../base/error.ts'
+import { VERSION } from '../base/version.ts'
 import { CAPABILITIES, type Capability, internShape } from '../events/shapes.ts'
 import { expectQueueNarrow } from '../realm/messages/narrows.ts'
 import type { Realm } from '../realm/realm.ts'
 import type { User } from '../realm/records.ts'
-import { VERSION } from '../version.ts'
 import type { OpenContext } from './block.ts'
 import { BLOCKS } from './blocks.ts'
 import { SPECTATOR_BLOCKS } from './spectator.ts'

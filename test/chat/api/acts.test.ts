@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
-import type { Act } from '../../../firmware/chat/act.ts'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
-import type { ChatOptions } from '../../../firmware/chat/chat.ts'
+import type { Act } from '../../../firmware/chat/link/act.ts'
+import type { ChatOptions } from '../../../firmware/chat/process/chat.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { NO_LIMITS, OWNER_PASSWORD, openTestChat } from '../support/chat.ts'
 

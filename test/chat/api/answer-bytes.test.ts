@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, it, test } from 'node:test'
-import { answerJson, takeFitting } from '../../../firmware/chat/http/answer-json.ts'
+import { answerJson, takeFitting } from '../../../firmware/chat/pipeline/answer-json.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const MESSAGES_BYTES_MAX = 8_000_000 // contract section 5.1

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { CofferError } from '../../../firmware/base/error.ts'
 import type { Log } from '../../../firmware/base/log.ts'
-import { type Chat, createChat } from '../../../firmware/chat/chat.ts'
+import { type Chat, createChat } from '../../../firmware/chat/process/chat.ts'
 import { MEMORY_DIRECTORY } from '../../support/tools.ts'
 import { CHAT_KEY } from '../support/chat.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { createLog } from '../../../firmware/base/log.ts'
-import { createChat } from '../../../firmware/chat/chat.ts'
+import { createChat } from '../../../firmware/chat/process/chat.ts'
 import { keysOnList, makeKey, revokeKey } from '../../../firmware/chat/realm/keys.ts'
 import type { User } from '../../../firmware/chat/realm/records.ts'
 import { CHAT_KEY, NO_LIMITS } from '../support/chat.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { ChatError } from '../../../firmware/chat/error.ts'
+import { ChatError } from '../../../firmware/chat/base/error.ts'
 import { createEventHub, type EventHub, type Publication } from '../../../firmware/chat/events/hub.ts'
 import type { Queue, QueueOptions } from '../../../firmware/chat/events/queue.ts'
 import { CAPABILITIES, type Capability, internShape } from '../../../firmware/chat/events/shapes.ts'

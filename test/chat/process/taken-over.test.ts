@@ -24,7 +24,7 @@ const probeInPlace: Plugin = {
   name: 'probe in place of the chat',
   setup: ({ onResolve }) => {
     onResolve({ filter: /\/main\.ts$/ }, ({ kind, path }) =>
-      kind === 'entry-point' && path.endsWith('firmware/chat/main.ts')
+      kind === 'entry-point' && path.endsWith('firmware/chat/process/main.ts')
         ? { path: resolve(import.meta.dirname, 'probe/chat.ts') }
         : null,
     )

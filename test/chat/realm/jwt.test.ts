@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createHmac, type createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { JwtAlgorithm } from '../../../firmware/chat/link.ts'
+import type { JwtAlgorithm } from '../../../firmware/chat/link/link.ts'
 import { checkJwtKey, readToken } from '../../../firmware/chat/realm/jwt.ts'
 // Made by PyJWT 2.15.1 for hamlet@example.com, good until 2100.
 import made from './jwt-test-keys.json' with { type: 'json' }

@@ -1,7 +1,7 @@
 /** The chat of a test file and the accounts that its tests use. */
 
 import { after, afterEach, beforeEach } from 'node:test'
-import type { ChatOptions } from '../../../firmware/chat/chat.ts'
+import type { ChatOptions } from '../../../firmware/chat/process/chat.ts'
 import { ROLES } from '../../../firmware/chat/realm/roles.ts'
 import { type Client, openTestChat, type TestChat } from './chat.ts'
 

@@ -1,6 +1,6 @@
 /** Pictures that accounts set for themselves. Contract rows E85, E90 and E91. */
 
-import { ChatError } from '../../error.ts'
+import { ChatError } from '../../base/error.ts'
 import { imageHeader } from '../images.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'

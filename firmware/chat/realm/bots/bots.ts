@@ -1,6 +1,6 @@
 /** Making and changing bots. Contract section 3.5, rows E90 to E93. */
 
-import { badRequest, type ChatError, forbidden, invalidParameter } from '../../error.ts'
+import { badRequest, type ChatError, forbidden, invalidParameter } from '../../base/error.ts'
 import { setPicture } from '../avatars/pictures.ts'
 import { findChannelByName } from '../channels/find.ts'
 import { mayInRealm } from '../groups/rights.ts'

@@ -1,6 +1,6 @@
 /** What answers for a bot: an address outside (type 3), or a program of the chat's own (type 4). Contract section 3.5. */
 
-import { badRequest, invalidParameter } from '../../error.ts'
+import { badRequest, invalidParameter } from '../../base/error.ts'
 import { randomKey } from '../keys.ts'
 import type { Realm } from '../realm.ts'
 import type { Bot, BotService } from '../records.ts'

@@ -1,6 +1,6 @@
 /** What bots keep for themselves. Contract row E94. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { BotStorage, User } from '../records.ts'
 

@@ -1,7 +1,7 @@
 /** What is said to an outgoing webhook, and what it answers. Contract section 3.5, row E140. */
 
+import { isOlder } from '../../base/version.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { isOlder } from '../../version.ts'
 import { messageForm } from '../messages/form.ts'
 import { placeOf } from '../messages/places.ts'
 import type { Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** Archiving a channel, which stays to be read, and nobody writes in it any more; and the way back. Rows E44, E45. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import { publishFlag } from '../messages/flags.ts'
 import { linkToChannel } from '../messages/links.ts'
 import { sightOf } from '../messages/sight.ts'

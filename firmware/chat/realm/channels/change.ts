@@ -1,6 +1,6 @@
 /** Changing a channel. Contract row E44, sections 7.1 and 7.2; V41 to V43, V47. */
 
-import { badRequest, forbidden } from '../../error.ts'
+import { badRequest, forbidden } from '../../base/error.ts'
 import { channelGroupValues, mayInRealm } from '../groups/rights.ts'
 import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../groups/settings.ts'
 import { updatedGroupValues } from '../groups/update.ts'

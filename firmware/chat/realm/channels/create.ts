@@ -1,6 +1,6 @@
 /** Making channels. Contract sections 2.3, 7.2 and row E52. */
 
-import { badRequest, forbidden } from '../../error.ts'
+import { badRequest, forbidden } from '../../base/error.ts'
 import { checkedDescription } from '../descriptions.ts'
 import { expectGroupValue } from '../groups/check.ts'
 import { mayInRealm } from '../groups/rights.ts'

@@ -1,6 +1,6 @@
 /** Channels that new members are subscribed to. Contract row E61, V8, realm_default_streams. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { ROLES } from '../roles.ts'

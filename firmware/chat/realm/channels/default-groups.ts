@@ -1,6 +1,6 @@
 /** Groups of channels that new members may choose. Contract section 2.5, row E62, V7, realm_default_stream_groups. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'

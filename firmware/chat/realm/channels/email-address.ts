@@ -1,7 +1,7 @@
 /** The address that would take mail for a channel: no mail comes here, so it is only a name. Contract row E47. */
 
 import { createHmac } from 'node:crypto'
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { SYSTEM_BOTS } from '../organization.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'

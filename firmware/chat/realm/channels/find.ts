@@ -1,6 +1,6 @@
 /** The channel that a request names. Unknown and not visible are one answer. Contract section 1.4, 7.1. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, User } from '../records.ts'

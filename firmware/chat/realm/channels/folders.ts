@@ -1,6 +1,6 @@
 /** Folders, in which clients show channels together. Contract section 2.5, rows E63 to E66, V3 to V5. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** What a subscriber sets for one channel. Row E55, V46; contract 2.3, set S. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { Channel, Subscription, User } from '../records.ts'
 import type { Turn } from '../turn.ts'

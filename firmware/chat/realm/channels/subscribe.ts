@@ -1,6 +1,6 @@
 /** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { changeFlag } from '../messages/flags.ts'
 import { unreadWithin } from '../messages/unread.ts'
 import type { Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** Subscribing and unsubscribing oneself and others, with the checks of it. Rows E52, E53, E54, E60; contract 7.1. */
 
-import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { badRequest, ChatError, forbidden } from '../../base/error.ts'
 import { markChannelsRead } from '../messages/mark-read.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { CofferError } from '../../../base/error.ts'
 import type { Log } from '../../../base/log.ts'
-import { badRequest, forbidden } from '../../error.ts'
+import { badRequest, forbidden } from '../../base/error.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import { type ExportType, REALM_ID, type RealmExport, type User } from '../records.ts'
 import { atLeast, ROLES } from '../roles.ts'

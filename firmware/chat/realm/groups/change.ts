@@ -1,6 +1,6 @@
 /** Making user groups, changing and deactivating them. Contract rows E96, E97, E101, E102; V54, V55, V57. */
 
-import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { badRequest, ChatError, forbidden } from '../../base/error.ts'
 import { checkedDescription } from '../descriptions.ts'
 import { fold } from '../names.ts'
 import { nowOf, type Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** Whether a group-setting value that a request names may stand for a setting. Contract sections 0 (GSV) and 7.2. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import { systemName } from './membership.ts'
 import { type GroupSetting, refusal } from './settings.ts'

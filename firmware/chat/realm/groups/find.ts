@@ -1,6 +1,6 @@
 /** The user group that a request names. Contract section 3.6. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { Group } from '../records.ts'
 

@@ -1,6 +1,6 @@
 /** Who is in a user group: accounts and other groups. Contract rows E98, E99; V56. */
 
-import { badRequest, forbidden } from '../../error.ts'
+import { badRequest, forbidden } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { Group, User } from '../records.ts'
 import { mayAccess } from '../users/access.ts'

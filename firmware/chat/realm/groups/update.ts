@@ -1,6 +1,6 @@
 /** What becomes of a setting that gives a right to a group when a request changes it (GSU). Contract sections 0 and 7.2. */
 
-import { ChatError } from '../../error.ts'
+import { ChatError } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import { expectGroupValue } from './check.ts'
 import type { GroupSetting } from './settings.ts'

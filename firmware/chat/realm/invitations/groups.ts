@@ -1,6 +1,6 @@
 /** User groups that whoever accepts an invitation enters. Contract section 3.8, level 322. */
 
-import { forbidden } from '../../error.ts'
+import { forbidden } from '../../base/error.ts'
 import { publishGroup, watchGroup } from '../groups/events.ts'
 import { expectActive, findOwnGroup } from '../groups/find.ts'
 import { mayInGroup, mayManageGroup } from '../groups/rights.ts'

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import { badRequest, ChatError, forbidden, invalidParameter } from '../../error.ts'
+import { badRequest, ChatError, forbidden, invalidParameter } from '../../base/error.ts'
 import { BOUNDS } from '../bounds.ts'
 import { findChannel } from '../channels/find.ts'
 import { canAddSubscribers } from '../channels/rights.ts'

@@ -1,6 +1,6 @@
 /** Accepting an invitation: an account, its channels and groups, and its first key. Contract section 3.8, row E143. */
 
-import { badRequest, notFound } from '../../error.ts'
+import { badRequest, notFound } from '../../base/error.ts'
 import { silently } from '../channels/notices.ts'
 import { canAddSubscribers } from '../channels/rights.ts'
 import { makeKey } from '../keys.ts'

@@ -1,6 +1,6 @@
 /** What a message may say. Contract sections 3.2.1 and 9. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 
 const CONTENT_LENGTH_MAX = 10_000 // code points
 const TRUNCATED = '\n[message truncated]'

@@ -1,6 +1,6 @@
 /** Deleting all of a topic. Contract row E48, sections 7.4 and 11.3, V9. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { findReadableChannel } from '../channels/find.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'

@@ -1,6 +1,6 @@
 /** Deleting. Contract sections 3.2 (E13), 7.4, V9. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import { mayInChannel, mayInRealm } from '../groups/rights.ts'
 import { nowOf, type Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** To whom a message may be sent: contract section 3.2.1, in its order of checks. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import { findChannelByName } from '../channels/find.ts'
 import { canRead, canSee } from '../channels/rights.ts'
 import { mayInChannel, mayInRealm } from '../groups/rights.ts'

@@ -1,7 +1,7 @@
 /** Editing what was written, and the door of PATCH. Contract sections 3.2.2, 7.3; V51. */
 
 import { createHash } from 'node:crypto'
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { User } from '../records.ts'

@@ -1,7 +1,7 @@
 /** What a message was before. Contract sections 3.2 (E14), 7.6. */
 
 import { inSlices } from '../../../base/slices.ts'
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import { realmSetting } from '../settings/read.ts'

@@ -1,6 +1,6 @@
 /** Marking much as read at once. Contract sections 3.2 (E20 to E22), 11.3. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { PlacedRow } from '../../store/messages.ts'
 import { findReadableChannel } from '../channels/find.ts'
 import { isSubscribed } from '../channels/rights.ts'

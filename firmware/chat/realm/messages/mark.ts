@@ -1,6 +1,6 @@
 /** Marking messages by their ids. Contract section 3.2, E18 and E19. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Flag } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { isSubscribed } from '../channels/rights.ts'

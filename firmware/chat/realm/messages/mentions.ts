@@ -1,6 +1,6 @@
 /** Who is mentioned by a message, and how: contract section 6.4. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import { membersAmong } from '../groups/nested.ts'
 import { mayInGroup, mayInRealm } from '../groups/rights.ts'
 import type { Realm } from '../realm.ts'

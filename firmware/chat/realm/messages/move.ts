@@ -1,6 +1,6 @@
 /** Who may move what to another topic or channel, or resolve a topic. Contract sections 3.2.2, 7.3. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow, PlacedRow } from '../../store/messages.ts'
 import { canRead } from '../channels/rights.ts'
 import { mayInChannel, mayInRealm } from '../groups/rights.ts'

@@ -1,6 +1,6 @@
 /** Which messages a queue with a narrow hears of. Contract section 4.1, `narrow`. */
 
-import { ChatError } from '../../error.ts'
+import { ChatError } from '../../base/error.ts'
 import { policyOf } from '../channels/user-topics.ts'
 import { fold } from '../names.ts'
 import type { Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** What the service's bots say of somebody's message: where it is, who wrote it, and its text in a fence of its own. */
 
-import { ChatError } from '../../error.ts'
+import { ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'

@@ -1,6 +1,6 @@
 /** Reactions. Contract sections 2.4, 3.2 (E16, E17), V21. */
 
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { type Emoji, findEmoji, type NamedEmoji } from '../emoji.ts'
 import type { Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** Who has read a message. Contract section 3.2, E15. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { hasOrdinal } from '../runs.ts'

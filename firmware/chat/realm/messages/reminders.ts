@@ -1,6 +1,6 @@
 /** Reminders of messages, as direct messages of the Notification Bot. Contract section 2.5, rows E33 to E35, V37. */
 
-import { ChatError, invalidParameter, notFound } from '../../error.ts'
+import { ChatError, invalidParameter, notFound } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { publishOwn } from '../own-events.ts'
 import type { Realm } from '../realm.ts'

@@ -1,6 +1,6 @@
 /** Messages that somebody finds moderators should see: told in the channel for that. Contract row E25. */
 
-import { badRequest, invalidParameter } from '../../error.ts'
+import { badRequest, invalidParameter } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { silently } from '../channels/notices.ts'
 import type { Realm } from '../realm.ts'

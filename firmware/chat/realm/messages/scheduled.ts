@@ -1,6 +1,6 @@
 /** Messages that are sent when their time has come. Contract section 2.5, rows E29 to E32, V40. */
 
-import { badRequest, ChatError, notFound } from '../../error.ts'
+import { badRequest, ChatError, notFound } from '../../base/error.ts'
 import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { ScheduledMessage, User } from '../records.ts'

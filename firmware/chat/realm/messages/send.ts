@@ -1,6 +1,6 @@
 /** Sending. Contract section 3.2.1; V14. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { QueueOptions } from '../../events/queue.ts'
 import { callBots } from '../bots/calls.ts'
 import { viewersOf } from '../channels/find.ts'

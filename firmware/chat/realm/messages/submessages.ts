@@ -1,8 +1,8 @@
 /** What people do with a poll or a list of tasks: data that hang on a message, in their order. Contract row E28, 6.5, V48. */
 
 import { z } from 'zod'
-import { nameString } from '../../characters.ts'
-import { badRequest, invalidParameter } from '../../error.ts'
+import { nameString } from '../../base/characters.ts'
+import { badRequest, invalidParameter } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'

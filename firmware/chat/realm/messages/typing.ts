@@ -1,6 +1,6 @@
 /** Who is writing. Contract section 3.2 (E26, E27), V49, V50. Nothing is stored. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { EventBody } from '../../events/queue.ts'
 import type { Shape } from '../../events/shapes.ts'
 import { canRead } from '../channels/rights.ts'

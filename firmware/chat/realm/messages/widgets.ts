@@ -1,7 +1,7 @@
 /** Polls, lists of tasks and choices: what a message begins besides its text. Contract section 6.5. */
 
 import { z } from 'zod'
-import { expectName, nameString, textString } from '../../characters.ts'
+import { expectName, nameString, textString } from '../../base/characters.ts'
 
 export type Widget =
   | { widget_type: 'poll'; extra_data: { question: string; options: string[] } }

@@ -1,6 +1,6 @@
 /** Accounts elsewhere that a profile may link. Contract section 2.5, type 7. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 
 /** `realm_default_external_accounts`: those that clients have pictures for. */
 export const DEFAULT_ACCOUNTS = {

@@ -1,8 +1,8 @@
 /** What people may tell of themselves, as the organisation asks for it. Contract section 2.5, row E117, V6. */
 
 import { z } from 'zod'
-import { nameString } from '../../characters.ts'
-import { badRequest, invalidParameter } from '../../error.ts'
+import { nameString } from '../../base/characters.ts'
+import { badRequest, invalidParameter } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { ProfileField } from '../records.ts'
 import type { Turn } from '../turn.ts'

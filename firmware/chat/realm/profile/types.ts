@@ -1,6 +1,6 @@
 /** Kinds of profile fields. Contract section 2.5. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { ProfileField } from '../records.ts'
 

@@ -1,8 +1,8 @@
 /** What people tell of themselves. Contract rows E72 and E86, V34. */
 
 import { z } from 'zod'
-import { expectName, expectText } from '../../characters.ts'
-import { badRequest } from '../../error.ts'
+import { expectName, expectText } from '../../base/characters.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { ProfileField, ProfileValue, User } from '../records.ts'
 import { renderDescription } from '../rendering.ts'

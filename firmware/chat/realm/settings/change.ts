@@ -1,6 +1,6 @@
 /** Changing what is set of the organisation. Contract section 2.6, rows E103 and E104, V22, V23, V36. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { findChannel } from '../channels/find.ts'
 import { realmGroupValues } from '../groups/rights.ts'
 import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../groups/settings.ts'

@@ -1,7 +1,7 @@
 /** What a row of a table of settings says: which values it takes, and how they come in a request. Contract section 1.1. */
 
 import * as z from 'zod'
-import { nameString, textString } from '../../characters.ts'
+import { nameString, textString } from '../../base/characters.ts'
 
 export interface Setting<Schema extends z.ZodType = z.ZodType> {
   /** Of the value that is stored; what a request may say in its place, such as `unlimited`, is read into that. */

@@ -1,7 +1,7 @@
 /** Taking a file in: chunk by chunk onto the disk, and only when it is whole it is one. Row E130, design 4. */
 
 import { setImmediate } from 'node:timers/promises'
-import { badRequest, ChatError } from '../../error.ts'
+import { badRequest, ChatError } from '../../base/error.ts'
 import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
 import type { UploadRow } from '../../store/uploads.ts'
 import { imageHeader } from '../images.ts'

@@ -1,6 +1,6 @@
 /** How often somebody may change his address: each old one may go to another account at once. Contract section 1.5. */
 
-import { ChatError } from '../../error.ts'
+import { ChatError } from '../../base/error.ts'
 import { nowOf, type Realm } from '../realm.ts'
 
 const HOUR_S = 3600

@@ -1,6 +1,6 @@
 /** Addresses of accounts: the real one and the one for the API. Contract section 2.2. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { Organization, User } from '../records.ts'
 import { userSetting } from '../settings/read.ts'

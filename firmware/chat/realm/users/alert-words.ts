@@ -1,6 +1,6 @@
 /** Words that somebody wants to be told of wherever they are said. Contract row E82, V1. */
 
-import { invalidParameter } from '../../error.ts'
+import { invalidParameter } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 

@@ -1,6 +1,6 @@
 /** Changing accounts: name, role, address. Contract section 3.4, rows E71 and E72. */
 
-import { badRequest, ChatError, forbidden } from '../../error.ts'
+import { badRequest, ChatError, forbidden } from '../../base/error.ts'
 import { renewLostKeys } from '../bots/keys.ts'
 import { publishFoldersTo } from '../channels/folders.ts'
 import { watchSight } from '../channels/sight-events.ts'

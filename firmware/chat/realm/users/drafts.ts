@@ -1,6 +1,6 @@
 /** What somebody has begun to write and not sent, the same on all devices. Contract section 2.5, rows E36 to E39, V10. */
 
-import { badRequest, notFound } from '../../error.ts'
+import { badRequest, notFound } from '../../base/error.ts'
 import { findChannel } from '../channels/find.ts'
 import { checkedContent } from '../messages/content.ts'
 import { findPeople } from '../messages/destination.ts'

@@ -1,6 +1,6 @@
 /** The account that a request names. Unknown and not accessible are one answer. Contract section 3.4. */
 
-import { badRequest, type ChatError } from '../../error.ts'
+import { badRequest, type ChatError } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import { mayAccess, seesAddress, spectatorAccess } from './access.ts'

@@ -1,6 +1,6 @@
 /** Whom somebody does not want to hear of. Contract row E83, V16. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { nowOf, type Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 import type { Turn } from '../turn.ts'

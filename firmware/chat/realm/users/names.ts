@@ -1,6 +1,6 @@
 /** Names of people, bots and their addresses. Contract sections 2.2, 3.5 and 9. */
 
-import { isName } from '../../characters.ts'
+import { isName } from '../../base/characters.ts'
 
 const NAME_CHARACTERS = [2, 100] as const
 const ADDRESS_CHARACTERS_MAX = 254 // RFC 5321 section 4.5.3.1.3, without its brackets

@@ -1,6 +1,6 @@
 /** The views of a client's left side bar, as somebody has arranged them. Contract section 2.5, row E41, V17. */
 
-import { badRequest, invalidParameter, notFound } from '../../error.ts'
+import { badRequest, invalidParameter, notFound } from '../../base/error.ts'
 import { publishOwn } from '../own-events.ts'
 import type { Realm } from '../realm.ts'
 import type { NavigationView, User } from '../records.ts'

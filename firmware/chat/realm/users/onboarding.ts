@@ -1,6 +1,6 @@
 /** What clients explain to somebody once. Contract row E87, V18. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import type { Realm } from '../realm.ts'
 import type { User } from '../records.ts'
 

@@ -1,6 +1,6 @@
 /** Texts that somebody keeps to send them again. Contract section 2.5, row E40, V39. */
 
-import { invalidParameter, notFound } from '../../error.ts'
+import { invalidParameter, notFound } from '../../base/error.ts'
 import { checkedContent } from '../messages/content.ts'
 import { publishOwn } from '../own-events.ts'
 import { nowOf, type Realm } from '../realm.ts'

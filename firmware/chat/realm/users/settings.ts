@@ -1,6 +1,6 @@
 /** Changing users' settings, one's own and, by administrators, those of many. Contract sections 2.7 and 3.4.2. */
 
-import { badRequest } from '../../error.ts'
+import { badRequest } from '../../base/error.ts'
 import { publishInherited } from '../channels/inherited.ts'
 import { inGroup } from '../groups/membership.ts'
 import { groupsOf } from '../groups/of-realm.ts'

@@ -11,7 +11,7 @@ import threads from 'node:worker_threads'
 import Sqlite from 'better-sqlite3-multiple-ciphers'
 import { LINK_DESCRIPTOR } from '../../../../firmware/channel/channel.ts'
 import { encodeFrame } from '../../../../firmware/channel/frames.ts'
-import '../../../../firmware/chat/main.ts'
+import '../../../../firmware/chat/process/main.ts'
 
 /** What the test asks for. */
 export type Order =

@@ -1,0 +1,73 @@
+/** The chat's one type of error: a closed set of codes, which become answers in pipeline/envelope.ts. Contract section 1.4. */
+
+const STATUS = {
+  BAD_REQUEST: 400,
+  REQUEST_VARIABLE_MISSING: 400,
+  REQUEST_VARIABLE_INVALID: 400,
+  REQUEST_CONFUSING_VAR: 400,
+  INVALID_JSON: 400,
+  BAD_NARROW: 400,
+  BAD_EVENT_QUEUE_ID: 400,
+  BAD_IMAGE: 400,
+  REALM_UPLOAD_QUOTA: 400,
+  CANNOT_DEACTIVATE_LAST_USER: 400,
+  STREAM_DOES_NOT_EXIST: 400,
+  UNAUTHORIZED_PRINCIPAL: 403,
+  CANNOT_ADMINISTER_CHANNEL: 400,
+  CHANNEL_ALREADY_EXISTS: 409,
+  INVITATION_FAILED: 400,
+  MOVE_MESSAGES_TIME_LIMIT_EXCEEDED: 400,
+  REACTION_ALREADY_EXISTS: 400,
+  REACTION_DOES_NOT_EXIST: 400,
+  TOPIC_WILDCARD_MENTION_NOT_ALLOWED: 400,
+  STREAM_WILDCARD_MENTION_NOT_ALLOWED: 400,
+  EXPECTATION_MISMATCH: 400,
+  SYSTEM_GROUP_REQUIRED: 400,
+  CANNOT_DEACTIVATE_GROUP_IN_USE: 400,
+  INVALID_API_KEY: 401,
+  UNAUTHORIZED: 401,
+  UNAUTHENTICATED_USER: 401,
+  USER_DEACTIVATED: 401,
+  REALM_DEACTIVATED: 401,
+  AUTHENTICATION_FAILED: 401,
+  PASSWORD_AUTH_DISABLED: 401,
+  PASSWORD_RESET_REQUIRED: 401,
+  NOT_FOUND: 404,
+  NONEXISTENT_SUBDOMAIN: 404,
+  RATE_LIMIT_HIT: 429,
+  INVALID_PUSH_DEVICE_TOKEN: 400,
+  PUSH_SERVICE_NOT_CONFIGURED: 400,
+  NO_ACTIVE_PUSH_DEVICE: 400,
+  SERVER_NOT_READY: 500,
+} as const
+
+export type ChatErrorCode = keyof typeof STATUS
+
+/** Members that the answer has beside `result`, `msg` and `code`: names of the contract. */
+export type ErrorFields = Readonly<Record<string, unknown>>
+
+/** Its message may be shown to the client: it never holds a secret or a path of this machine. */
+export class ChatError extends Error {
+  readonly code: ChatErrorCode
+  readonly status: number
+  readonly fields: ErrorFields
+
+  constructor(code: ChatErrorCode, message: string, fields: ErrorFields = {}, status: number = STATUS[code]) {
+    super(message)
+    this.name = 'ChatError'
+    this.code = code
+    this.status = status
+    this.fields = fields
+  }
+}
+
+export const badRequest = (message: string, fields?: ErrorFields) => new ChatError('BAD_REQUEST', message, fields)
+
+/** The caller may know of the object and may not do this with it. */
+export const forbidden = (message: string) => new ChatError('BAD_REQUEST', message, {}, 403)
+
+export const notFound = (message: string) => new ChatError('BAD_REQUEST', message, {}, 404)
+
+/** A parameter that was read, but has a value that the endpoint cannot take. */
+export const invalidParameter = (name: string, message: string) =>
+  new ChatError('REQUEST_VARIABLE_INVALID', message, { var_name: name })

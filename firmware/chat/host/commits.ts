@@ -1,0 +1,62 @@
+/**
+ * What the chat's process wants kept of its databases' commits, in the device area: it says it every minute and at its end,
+ * when the appliance may be Locked already. The appliance cannot read it. Design 4.
+ */
+
+import * as z from 'zod'
+import { decodeBase64, encodeBase64 } from '../../base/base64.ts'
+import type { DeviceRecords } from '../../configuration/device-records.ts'
+import { CHAT_COMMITS } from '../../store/device-area.ts'
+
+/** A process that was taken over does not decide how often the disk is written; what it says meanwhile is kept at the end of it. */
+const INTERVAL_MS = 1000
+
+const schema = z.strictObject({ generation: z.string(), sealed: z.string() })
+type Kept = z.infer<typeof schema>
+
+export interface CommitsKept {
+  /** Null when nothing is kept of that generation. */
+  of(generation: string): Uint8Array | null
+  keep(generation: string, sealed: Uint8Array): void
+  /** What has not been written yet is not. */
+  forget(): void
+  /** What has not been written yet is written now: there is no later. */
+  flush(): void
+}
+
+export function createCommitsKept(records: DeviceRecords): CommitsKept {
+  let waiting: Kept | null = null
+  let pause: NodeJS.Timeout | undefined
+
+  function write(): void {
+    pause = undefined
+    if (waiting === null) return
+    const bytes = new TextEncoder().encode(JSON.stringify(waiting))
+    waiting = null
+    pause = setTimeout(write, INTERVAL_MS).unref()
+    records.keep('keeping the commits of the chat', (area) => area.put(CHAT_COMMITS, bytes))
+  }
+
+  return {
+    of(generation) {
+      if (waiting?.generation === generation) return bytesOf(waiting)
+      const bytes = records.read('reading the commits of the chat', (area) => area.get(CHAT_COMMITS))
+      if (bytes == null) return null
+      const kept = schema.parse(JSON.parse(new TextDecoder().decode(bytes)))
+      return kept.generation === generation ? bytesOf(kept) : null
+    },
+    keep(generation, sealed) {
+      waiting = { generation, sealed: encodeBase64(sealed) }
+      if (pause === undefined) write()
+    },
+    forget() {
+      waiting = null
+    },
+    flush() {
+      clearTimeout(pause)
+      write()
+    },
+  }
+}
+
+const bytesOf = ({ sealed }: Kept): Uint8Array => decodeBase64(sealed, 'sealed')

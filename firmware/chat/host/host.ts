@@ -1,0 +1,262 @@
+/**
+ * The appliance's end of the chat: whether there is one, which of its generations counts, and when it has its key. The
+ * process is there while there is an organization; it is opened while the appliance is Operational, and another process
+ * takes its place when that ends, so that nothing it knew stays in memory. Contract section 3.8.
+ */
+
+import type { Duplex } from 'node:stream'
+import * as z from 'zod'
+import type { Appliance } from '../../appliance/appliance.ts'
+import type { ChatBackups } from '../../backup/chat.ts'
+import { actAlone } from '../../base/admission.ts'
+import { formatTime } from '../../base/clock.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import { wipe } from '../../base/secret.ts'
+import type { ChatPlace, ChatWish, ToFirmware } from '../../channel/protocol.ts'
+import { type Random, systemRandom } from '../../crypto/random.ts'
+import type { TlsIdentity } from '../../crypto/tls/identity.ts'
+import {
+  type Ask,
+  type Figures,
+  JWT_ALGORITHMS,
+  type NewOrganization,
+  type OperatorChanges,
+  type OperatorSettings,
+} from '../link/link.ts'
+import { createActsKept } from './acts.ts'
+import { expectShape, type Life } from './asking.ts'
+import { createHostBackups } from './backups.ts'
+import { createChanges } from './changes.ts'
+import { createCommitsKept } from './commits.ts'
+import { askFigures, keepOrganization, noOrganization } from './organization.ts'
+import { createChatProcess } from './process.ts'
+import type { ChatRecord } from './record.ts'
+
+export type ChatState = 'none' | 'starting' | 'running' | 'failed'
+
+export interface ChatHostOptions {
+  appliance: Appliance
+  place: ChatPlace
+  host: string
+  /** To the chat's process, whichever runs. */
+  pipe: Duplex
+  want: (wish: ChatWish) => void
+  log: Log
+  random?: Random
+  /** While a version is on trial nothing is opened: it may be left, and its successor could not read what it wrote. */
+  onTrial: boolean
+}
+
+export interface ChatHost {
+  readonly backups: ChatBackups
+  readonly state: ChatState
+  /** Why it is failed. */
+  readonly problem: string | null
+  /** Where it listens; null while it does not. */
+  readonly port: number | null
+  /** Throws `unavailable` unless it is running, like all that asks it. */
+  figures(): Promise<Figures>
+  /** Throws `conflict` where there is one. Wipes the password. */
+  createOrganization(organization: NewOrganization, password: Uint8Array): Promise<void>
+  /** Throws `notFound` where there is none, `invalid` when that is not its name. Nothing of it is left afterwards. */
+  deleteOrganization(name: string): Promise<void>
+  settings(): Promise<OperatorSettings>
+  changeSettings(changes: OperatorChanges): Promise<void>
+  /** Throws `notFound`. Wipes the password. */
+  recoverOwner(email: string, password: Uint8Array): Promise<void>
+  /** From the boot manager. */
+  receive(message: ToFirmware): void
+  endTrial(): void
+  /** The appliance's clock was set. */
+  clockSet(): void
+  /** Hears what its process says at its end, which the boot manager has brought about, and keeps it. */
+  close(): Promise<void>
+}
+
+const settingsSchema = z.object({
+  url: z.string(),
+  ownerFullContentAccess: z.boolean(),
+  uploadQuotaMib: z.number().nullable(),
+  outgoingHosts: z.array(z.string()),
+  jwt: z.object({ algorithm: z.enum(JWT_ALGORITHMS) }).nullable(),
+})
+
+const KEY_PURPOSE = 'coffer chat'
+
+export function createChatHost(options: ChatHostOptions): ChatHost {
+  const { appliance, place, host, pipe, want, log, random = systemRandom } = options
+  const { chatTls } = appliance.configuration
+  const commits = createCommitsKept(appliance.deviceRecords)
+  const acts = createActsKept({ audit: () => appliance.audit, time: () => formatTime(appliance.clock.now()) })
+  let { onTrial } = options
+  const changes = createChanges(() => appliance.era, settle)
+  const chatKey = (): Uint8Array => appliance.deriveKey(KEY_PURPOSE)
+
+  const process = createChatProcess({
+    pipe,
+    want,
+    log,
+    port: place.port,
+    start: (port) => ({
+      directory: place.directory,
+      host,
+      port,
+      ...identityBytes(chatTls.identity),
+      offsetMs: appliance.clock.offsetMs,
+      logLevel: log.level,
+    }),
+    onListening: sync,
+    onAct: acts.record,
+    onCommits: ({ generation, sealed }) => {
+      if (organization.record?.generation === generation) commits.keep(generation, sealed)
+    },
+  })
+  const organization = keepOrganization({ appliance, process, commits, random, chatKey })
+
+  /** What should be, is asked for; called whenever something has changed. */
+  function sync(): void {
+    if (changes.isUnderWay) return
+    const { record } = organization
+    if (record === null || appliance.state === 'Unprovisioned') {
+      process.want('none')
+      return
+    }
+    const isOperational = appliance.state === 'Operational' && !onTrial
+    if (record.stage !== 'present') {
+      if (isOperational) void actAlone(finishErasing) // the request that unlocked has nothing to do with it
+      return
+    }
+    if (chatTls.identity === undefined) chatTls.reload()
+    if (chatTls.identity === undefined) {
+      process.fail('the key of its port cannot be read')
+      return
+    }
+    process.want('running')
+    if (isOperational && process.port !== null && !process.isSpent) void actAlone(() => open(record))
+  }
+
+  async function open({ generation }: ChatRecord): Promise<void> {
+    process.spend()
+    const life = process.life!
+    try {
+      await life.ask({ do: 'open', generation, chatKey: chatKey(), kept: commits.of(generation) })
+      if (process.life !== life) return
+      process.opened()
+      log.info('general', 'the chat is open')
+      await learnHost(life)
+    } catch (error) {
+      if (process.life === life && !isLocking(error)) process.fail(messageOf(error))
+    }
+  }
+
+  /** Certificates have the host of the organization's address. What is asked for is done by then, and must not seem to have failed. */
+  async function learnHost(life: Life): Promise<void> {
+    try {
+      const { url } = await askFigures(life)
+      appliance.configuration.setChatHost(url === '' ? null : new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    } catch (error) {
+      if (process.life === life && !isLocking(error))
+        log.warning('general', `certificates may lack the host of the chat's url: ${messageOf(error)}`)
+    }
+  }
+
+  /** The key was taken away: whoever had it goes. */
+  function renew(): void {
+    if (!changes.isUnderWay) process.renew()
+  }
+
+  function settle(isRenewed: boolean): void {
+    if (isRenewed) renew()
+    sync()
+  }
+
+  const finishErasing = (): Promise<void> =>
+    changes.quietly(async () => {
+      try {
+        await organization.eraseRest()
+      } catch (error) {
+        process.fail(`what is left of it could not be erased: ${messageOf(error)}`) // tried again at the next unlock
+      }
+    })
+
+  const expectRunning = (): Life => {
+    const { isOpen, life, problem } = process
+    if (isOpen && life !== null) return life
+    if (organization.record === null) throw noOrganization()
+    throw new CofferError('unavailable', problem === null ? 'The chat is starting' : `The chat has failed: ${problem}`)
+  }
+  const askRunning = async (ask: Ask): Promise<unknown> => expectRunning().ask(ask)
+
+  const backups = createHostBackups({
+    process,
+    organization,
+    changes,
+    tls: chatTls,
+    random,
+    log,
+    expectRunning,
+    onReplaced: () => settle(true),
+  })
+
+  appliance.onState((state) => settle(state !== 'Operational'))
+  appliance.onEra(() => renew())
+  appliance.configuration.onChange((part) => {
+    if (part === 'chatTls') process.life?.send({ type: 'identity', ...identityBytes(chatTls.identity) })
+  })
+  sync()
+
+  return {
+    backups,
+    get state() {
+      if (organization.record === null) return 'none'
+      return process.isOpen ? 'running' : process.problem === null ? 'starting' : 'failed'
+    },
+    get problem() {
+      return process.problem
+    },
+    get port() {
+      return process.port
+    },
+    figures: async () => askFigures(expectRunning()),
+    settings: async () => expectShape(settingsSchema, await askRunning({ do: 'settings' })),
+    changeSettings: async (changes) => {
+      const life = expectRunning()
+      await life.ask({ do: 'changeSettings', changes })
+      await learnHost(life)
+    },
+    recoverOwner: async (email, password) => {
+      try {
+        await askRunning({ do: 'recoverOwner', email, password })
+      } finally {
+        wipe(password)
+      }
+    },
+    createOrganization: (wanted, password) =>
+      changes.exclusively(async () => {
+        if (onTrial) throw new CofferError('unavailable', 'A new version is being tried')
+        await organization.create(wanted, password)
+        if (process.life !== null) await learnHost(process.life)
+      }),
+    deleteOrganization: (name) => changes.exclusively(() => organization.delete(name)),
+    receive: (message) => {
+      if (message.type === 'chatDown') process.down(message.problem)
+    },
+    endTrial: () => {
+      onTrial = false
+      sync()
+    },
+    clockSet: () => process.life?.send({ type: 'time', offsetMs: appliance.clock.offsetMs }),
+    close: async () => {
+      await process.silent()
+      commits.flush()
+    },
+  }
+}
+
+const identityBytes = ({ key, cert }: TlsIdentity) => ({ key: key.slice(), cert: new TextEncoder().encode(cert) })
+
+/** The appliance was locked meanwhile: no fault of the chat's. */
+const isLocking = (error: unknown): boolean => error instanceof CofferError && error.code === 'unavailable'
+
+const messageOf = (error: unknown): string => (error instanceof CofferError ? error.message : 'unexpected')

@@ -1,0 +1,184 @@
+/**
+ * Calls bots whose service answers (contract section 3.5, row E140): each bot hears one message after the other, and what it
+ * says is sent as its own. What is not answered by a stop is asked again afterwards.
+ */
+
+import { setTimeout as wait } from 'node:timers/promises'
+import { actAlone } from '../../base/admission.ts'
+import type { Log } from '../../base/log.ts'
+import { ChatError } from '../base/error.ts'
+import { embeddedBot } from '../realm/bots/embedded.ts'
+import { readReply, WebhookError, webhookRequest } from '../realm/bots/webhook.ts'
+import { silently } from '../realm/channels/notices.ts'
+import { noticePerson } from '../realm/messages/notices.ts'
+import { placeOf } from '../realm/messages/places.ts'
+import { type Outgoing, send } from '../realm/messages/send.ts'
+import { nowOf, type Realm } from '../realm/realm.ts'
+import type { BotCall, BotService, User } from '../realm/records.ts'
+import { organizationOf } from '../realm/state.ts'
+import type { Turn } from '../realm/turn.ts'
+import { isDeactivated } from '../realm/users.ts'
+import type { MessageRow } from '../store/messages.ts'
+import { type Network, OutsideError, post } from './post.ts'
+
+const BOTS_AT_ONCE = 16
+const TRIES = 3 // contract section 9
+const AFTER_TRY_MS = 1000
+const AFTER_FAILURE_MS = 60_000 // of the disk; each is a line of the log
+
+/** What was said long ago is not answered out of nowhere: Coffer was locked or off. */
+const LATE_MAX_S = 600
+
+const CLIENT = 'OutgoingWebhookResponse'
+
+export interface BotCalls {
+  /** Resolves when no bot is called. */
+  quiet(): Promise<void>
+  /** Nothing is sent from now on. */
+  stop(): void
+}
+
+type Outcome = { readonly reply: string | null } | { readonly problem: string }
+
+export function startBotCalls(realm: Realm, network: Network, log: Log, afterTryMs = AFTER_TRY_MS): BotCalls {
+  const { state, store } = realm
+  const stopped = new AbortController()
+  const busy = new Map<number, Promise<void>>()
+  let resting: NodeJS.Timeout | undefined
+
+  function begin(): void {
+    if (stopped.signal.aborted || resting !== undefined || state.organization.size === 0 || isDeactivated(realm)) return
+    for (const { botId } of state.botCall.all()) {
+      if (busy.size >= BOTS_AT_ONCE) return
+      if (!busy.has(botId)) busy.set(botId, attendAll(botId))
+    }
+  }
+
+  async function attendAll(botId: number): Promise<void> {
+    try {
+      for (let call = first(botId); call !== undefined; call = first(botId)) {
+        const outcome = await outcomeOf(call)
+        if (stopped.signal.aborted) return
+        settle(call, outcome)
+      }
+    } catch (error) {
+      if (stopped.signal.aborted) return
+      log.error('chat', `bots are not called: ${(error as Error).message}`)
+      rest()
+    } finally {
+      busy.delete(botId)
+      begin()
+    }
+  }
+
+  function rest(): void {
+    resting ??= setTimeout(() => {
+      resting = undefined
+      begin()
+    }, AFTER_FAILURE_MS).unref()
+  }
+
+  const first = (botId: number): BotCall | undefined =>
+    [...state.callsOf.get(botId).values()].reduce<BotCall | undefined>(
+      (least, call) => (least === undefined || call.id < least.id ? call : least),
+      undefined,
+    )
+
+  /** The bot and the message, as they are now; null when one of them is gone. */
+  function subjectOf({ botId, messageId }: BotCall): { bot: User; service: BotService; row: MessageRow } | null {
+    const bot = state.user.get(botId)
+    const row = store.messages.get(messageId)
+    const service = bot?.bot?.service
+    return bot?.isActive && service !== undefined && row !== undefined ? { bot, service, row } : null
+  }
+
+  async function outcomeOf(call: BotCall): Promise<Outcome> {
+    const subject = subjectOf(call)
+    if (subject === null) return { reply: null }
+    if (nowOf(realm) - call.time > LATE_MAX_S) return { problem: 'Coffer was locked or off' }
+    const { bot, service, row } = subject
+    if (service.kind === 'embedded')
+      return { reply: embeddedBot(service.name)?.reply(withoutMention(row.content, bot), service.config) ?? null }
+    try {
+      const sent = webhookRequest(realm, bot, service, row, call.trigger)
+      return { reply: readReply(service.form, await askPatiently(service.url, sent)) }
+    } catch (error) {
+      if (error instanceof OutsideError || error instanceof WebhookError) return { problem: error.message }
+      throw error
+    }
+  }
+
+  /** Throws `OutsideError` after the last try. */
+  async function askPatiently(url: string, sent: { contentType: string; body: string }): Promise<string> {
+    const { signal } = stopped
+    for (let tried = 1; ; tried++) {
+      try {
+        const hosts = organizationOf(state).operator.outgoingHosts ?? []
+        const { status, text } = await post(network, { url, ...sent, hosts, signal })
+        if (status >= 200 && status < 300) return text
+        throw new OutsideError(`it answered with the status ${status}`, status < 500)
+      } catch (error) {
+        if (!(error instanceof OutsideError) || error.isFinal || tried === TRIES || signal.aborted) throw error
+      }
+      await wait(afterTryMs * tried, undefined, { signal, ref: false })
+    }
+  }
+
+  /** What the bot says, and that it was asked, are one change. */
+  function settle(call: BotCall, outcome: Outcome): void {
+    try {
+      realm.change((turn) => {
+        turn.remove('botCall', call.id)
+        const subject = subjectOf(call)
+        if (subject === null) return
+        if ('problem' in outcome) tellOwner(turn, subject.bot, outcome.problem)
+        else if (outcome.reply !== null)
+          send(realm, turn, subject.bot, answerTo(realm, subject.bot, subject.row, outcome.reply))
+      })
+    } catch (error) {
+      if (!(error instanceof ChatError)) throw error
+      realm.change((turn) => {
+        turn.remove('botCall', call.id)
+        tellOwner(turn, state.user.get(call.botId)!, `its answer could not be sent: ${error.message}`)
+      })
+    }
+  }
+
+  function tellOwner(turn: Turn, bot: User, problem: string): void {
+    const owner = state.user.get(bot.bot?.ownerId ?? 0)
+    if (!owner?.isActive) return
+    noticePerson(realm, turn, owner, `A message to your bot ${silently(bot)} was not answered: ${problem}.`)
+  }
+
+  realm.onBotCall = () => actAlone(begin) // whoever called a bot has nothing to do with its answer
+  begin()
+  return {
+    async quiet() {
+      while (busy.size > 0) await Promise.all(busy.values())
+    },
+    stop() {
+      stopped.abort()
+      clearTimeout(resting)
+    },
+  }
+}
+
+/** Where the message is now. */
+function answerTo(realm: Realm, bot: User, row: MessageRow, content: string): Outgoing {
+  const place = placeOf(realm, row)
+  const common = { content, client: CLIENT, readBySender: undefined, local: undefined }
+  return place.kind === 'channel'
+    ? { ...common, kind: 'channel', to: place.channel.id, topic: place.topic }
+    : {
+        ...common,
+        kind: 'direct',
+        to: place.conversation.userIds.filter((id) => id !== bot.id),
+        topic: undefined,
+      }
+}
+
+/** Of the bot's name at the beginning. */
+function withoutMention(content: string, { fullName, id }: User): string {
+  const mention = [`@**${fullName}**`, `@**${fullName}|${id}**`].find((text) => content.startsWith(text)) ?? ''
+  return content.slice(mention.length).trim()
+}

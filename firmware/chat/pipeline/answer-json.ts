@@ -1,0 +1,75 @@
+/** The JSON of answers, counted as it is written: no answer is larger than its bound. Contract section 9. */
+
+import { badRequest } from '../base/error.ts'
+
+/** Of a whole answer. The largest is a register of an organization that is at all its bounds: see realm/bounds.ts. */
+export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+/** Throws `BAD_REQUEST`. Members of the answer are written one by one, and so are elements of their lists and objects. */
+export function answerJson(answer: Readonly<Record<string, unknown>>, bytesMax = ANSWER_BYTES_MAX): string {
+  const pieces: string[] = []
+  let bytes = 0
+  const write = (piece: string): void => {
+    bytes += Buffer.byteLength(piece)
+    if (bytes > bytesMax) throw tooLarge()
+    pieces.push(piece)
+  }
+  writeObject(answer, write, (value) => writeMember(value, write))
+  return pieces.join('')
+}
+
+/** As many of the values, the first of them in any case, as have a JSON of together at most so many bytes. */
+export function takeFitting(values: Iterable<unknown>, bytesMax: number): Fitting {
+  const texts: string[] = []
+  let bytes = 0
+  for (const value of values) {
+    const text = JSON.stringify(value)
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > bytesMax && texts.length > 0) return { texts, isComplete: false }
+    texts.push(text)
+  }
+  return { texts, isComplete: true }
+}
+
+export interface Fitting {
+  texts: string[]
+  isComplete: boolean
+}
+
+export const tooLarge = () => badRequest('The answer would be too large: ask for less')
+
+type Write = (piece: string) => void
+
+function writeMember(value: unknown, write: Write): void {
+  if (Array.isArray(value)) writeList(value, write)
+  else if (isPlain(value)) writeObject(value, write, (member) => write(JSON.stringify(member)))
+  else write(JSON.stringify(value))
+}
+
+function writeList(values: readonly unknown[], write: Write): void {
+  write('[')
+  for (const [index, value] of values.entries()) write(`${index === 0 ? '' : ','}${JSON.stringify(value) ?? 'null'}`)
+  write(']')
+}
+
+/** As JSON.stringify, which leaves out what is undefined. */
+function writeObject(
+  members: Readonly<Record<string, unknown>>,
+  write: Write,
+  writeValue: (value: unknown) => void,
+): void {
+  let separator = '{'
+  for (const [name, value] of Object.entries(members)) {
+    if (value === undefined || typeof value === 'function') continue
+    write(`${separator}${JSON.stringify(name)}:`)
+    writeValue(value)
+    separator = ','
+  }
+  write(separator === '{' ? '{}' : '}')
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.getPrototypeOf(value) === Object.prototype &&
+  !('toJSON' in value)

@@ -1,0 +1,118 @@
+/** Every answer of the API: success and errors in one envelope. Contract sections 1.3 and 1.4. */
+
+import { CofferError, type ErrorCode } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import { errorReply, RequestError } from '../../http/errors.ts'
+import { bodyReply, type Reply, type StreamedReply } from '../../http/reply.ts'
+import { storageFailure } from '../../store/failure.ts'
+import { ChatError, type ChatErrorCode } from '../base/error.ts'
+import { answerJson } from './answer-json.ts'
+import { RateLimitHit } from './rate-limit.ts'
+
+const TYPE = 'application/json; charset=utf-8'
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+} as const
+
+/** What a handler gives. */
+export type Answer = Readonly<Record<string, unknown>> | Special
+
+/** An answer that is more than members of the envelope: made by `partly`, `withText` and `raw`. */
+class Special {
+  readonly make: (ignored: readonly string[]) => Reply | StreamedReply
+
+  constructor(make: (ignored: readonly string[]) => Reply | StreamedReply) {
+    this.make = make
+  }
+}
+
+/** The work did not end within its time: contract section 11.3. */
+export const partly = (fields: Readonly<Record<string, unknown>>): Special =>
+  new Special((ignored) =>
+    reply(200, {
+      result: 'partially_completed',
+      msg: '',
+      code: 'REQUEST_TIMEOUT',
+      ...fields,
+      ...ignoredField(ignored),
+    }),
+  )
+
+/** `json` is the text of the member `name`, made before. */
+export const withText = (name: string, json: string, fields: Readonly<Record<string, unknown>>): Special =>
+  new Special((ignored) => {
+    const head = JSON.stringify({ result: 'success', msg: '', ...fields, ...ignoredField(ignored) })
+    return bodyReply(200, `${head.slice(0, -1)},"${name}":${json}}`, TYPE, HEADERS)
+  })
+
+/** Without the envelope: files, pages, redirects. */
+export const raw = (reply: Reply | StreamedReply): Special => new Special(() => reply)
+
+export function successReply(answer: Answer, ignored: readonly string[]): Reply | StreamedReply {
+  if (answer instanceof Special) return answer.make(ignored)
+  return reply(200, { result: 'success', msg: '', ...answer, ...ignoredField(ignored) })
+}
+
+const ignoredField = (ignored: readonly string[]) =>
+  ignored.length === 0 ? {} : { ignored_parameters_unsupported: [...ignored].sort() }
+
+const reply = (
+  status: number,
+  value: Readonly<Record<string, unknown>>,
+  headers?: Readonly<Record<string, string>>,
+): Reply => bodyReply(status, answerJson(value), TYPE, { ...HEADERS, ...headers })
+
+/** What comes from rooms that are not of the chat. */
+const CODES: Partial<Record<ErrorCode, [status: number, code: ChatErrorCode]>> = {
+  invalid: [400, 'BAD_REQUEST'],
+  unauthenticated: [401, 'UNAUTHORIZED'],
+  forbidden: [403, 'BAD_REQUEST'],
+  notFound: [404, 'NOT_FOUND'],
+  timeout: [408, 'BAD_REQUEST'],
+  conflict: [409, 'BAD_REQUEST'],
+  tooLarge: [413, 'BAD_REQUEST'],
+  tooManyAttempts: [429, 'RATE_LIMIT_HIT'],
+  full: [400, 'BAD_REQUEST'], // published clients show the text of no 5xx, and ask ten times again
+  busy: [429, 'RATE_LIMIT_HIT'], // of memory or derivations: what others ask for takes it all
+  unavailable: [500, 'SERVER_NOT_READY'],
+}
+
+/** What nobody foresaw is logged, and the client learns nothing of it. */
+export function failureReply(thrown: unknown, log: Log): Reply {
+  const error = storageFailure(thrown)
+  if (error instanceof ChatError) {
+    const { code, status, message, fields } = error
+    return reply(status, { result: 'error', msg: message, code, ...fields }, headersOf(error))
+  }
+  if (error instanceof RequestError)
+    return reply(error.status, { result: 'error', msg: error.message, code: 'BAD_REQUEST' })
+  const known = error instanceof CofferError ? CODES[error.code] : undefined
+  if (known !== undefined) {
+    const [status, code] = known
+    const retry = code === 'RATE_LIMIT_HIT' ? { 'retry-after': 1 } : {}
+    const headers = code === 'RATE_LIMIT_HIT' ? { 'retry-after': '1' } : {}
+    return reply(status, { result: 'error', msg: (error as CofferError).message, code, ...retry }, headers)
+  }
+  const { status } = errorReply(error, log) // logs it
+  return reply(status === 503 ? 500 : status, { result: 'error', msg: 'Internal server error', code: 'BAD_REQUEST' })
+}
+
+/** Of the answer that this becomes. */
+export function statusOf(thrown: unknown): number {
+  const error = storageFailure(thrown)
+  if (error instanceof ChatError || error instanceof RequestError) return error.status
+  return (error instanceof CofferError ? CODES[error.code]?.[0] : undefined) ?? 500
+}
+
+function headersOf(error: ChatError): Record<string, string> {
+  const { code, fields } = error
+  if (code === 'UNAUTHORIZED') return { 'www-authenticate': 'Basic realm="zulip"' }
+  if (code === 'RATE_LIMIT_HIT') {
+    const limit = error instanceof RateLimitHit ? error.headers : {}
+    return { 'retry-after': String(Math.ceil(Number(fields['retry-after'] ?? 1))), ...limit }
+  }
+  if (code === 'SERVER_NOT_READY') return { 'retry-after': '5' }
+  return {}
+}

@@ -1,0 +1,60 @@
+/** So many calls within so long, per name: a window that begins with the first call. Contract section 1.5. */
+
+import { ChatError } from '../base/error.ts'
+
+export interface Rate {
+  calls: number
+  withinMs: number
+}
+
+const NAMES_MAX = 20_000 // addresses are anybody's to make up; when full, the one whose window began first is forgotten
+
+/** Its answer has the headers that one within the limit has. */
+export class RateLimitHit extends ChatError {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(secondsLeft: number, headers: Readonly<Record<string, string>>) {
+    super('RATE_LIMIT_HIT', 'API usage exceeded rate limit', { 'retry-after': secondsLeft })
+    this.headers = headers
+  }
+}
+
+export interface RateLimiter {
+  /** Throws `RateLimitHit`; the headers of the answer otherwise. */
+  take(name: string): Readonly<Record<string, string>>
+}
+
+/** `nowMs` must never jump; `timeS` is what the clock says, for the header. */
+export function createRateLimiter({ calls, withinMs }: Rate, nowMs: () => number, timeS: () => number): RateLimiter {
+  const windows = new Map<string, { used: number; endsMs: number }>() // in order of their beginning
+
+  function windowOf(name: string, now: number): { used: number; endsMs: number } {
+    const known = windows.get(name)
+    if (known !== undefined && known.endsMs > now) return known
+    windows.delete(name)
+    for (const [other, { endsMs }] of windows) {
+      if (endsMs > now && windows.size < NAMES_MAX) break
+      windows.delete(other)
+    }
+    const window = { used: 0, endsMs: now + withinMs }
+    windows.set(name, window)
+    return window
+  }
+
+  return {
+    take(name) {
+      const now = nowMs()
+      const window = windowOf(name, now)
+      const secondsLeft = (window.endsMs - now) / 1000
+      const isOver = window.used >= calls
+      if (!isOver) window.used++
+      const headers = {
+        'x-ratelimit-limit': String(calls),
+        'x-ratelimit-remaining': String(calls - window.used),
+        'x-ratelimit-reset': String(Math.ceil(timeS() + secondsLeft)),
+      }
+      if (isOver) throw new RateLimitHit(secondsLeft, headers)
+      return headers
+    },
+  }
+}

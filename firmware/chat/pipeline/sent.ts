@@ -1,0 +1,122 @@
+/** Parameters as they come: in the query, in a urlencoded or a multipart body. Contract section 1.1. */
+
+import { CofferError } from '../../base/error.ts'
+import { BODY_BYTES_MAX, type BodyReader, type Held, tooLarge } from '../../http/request/body.ts'
+import type { Terms } from '../../http/request/body-rate.ts'
+import { mediaType } from '../../http/request/media.ts'
+import { type ArrivingPart, readParts } from '../../http/request/multipart.ts'
+import type { Exchange } from '../../http/server/exchange.ts'
+import { badRequest } from '../base/error.ts'
+
+const PARAMETERS_MAX = 200 // PATCH /realm has a hundred
+const PARTS_MAX = 210 // one client sends each parameter as a part
+
+export interface Sent {
+  /** The body's win over the query's; of one name sent twice the last counts. */
+  values: Map<string, string>
+  file: SentFile | undefined
+}
+
+/** To be taken in once, in one of two ways. */
+export interface SentFile extends Pick<ArrivingPart, 'fileName' | 'content'> {
+  /** All of it in memory, for as long as the request is under way. Throws `busy` when that is too much. */
+  whole(): Promise<Uint8Array>
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Throws `invalid`, and what the reader throws. Once `use` returns, nothing of the body is read any more. */
+export async function withSent<T>(
+  reader: BodyReader,
+  exchange: Exchange,
+  query: string,
+  fileBytesMax: number,
+  terms: Terms,
+  use: (sent: Sent) => Promise<T> | T,
+): Promise<T> {
+  const values = new Map<string, string>()
+  take(values, query)
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return use({ values, file: undefined })
+  const contentType = exchange.header('content-type') ?? ''
+  const type = mediaType(contentType)
+  if (type === 'multipart/form-data') return withParts(reader, exchange, contentType, values, fileBytesMax, terms, use)
+  const bytes = await reader.read(exchange.openBody(), BODY_BYTES_MAX, terms)
+  if (type === 'application/x-www-form-urlencoded') take(values, decode(bytes))
+  return use({ values, file: undefined })
+}
+
+async function withParts<T>(
+  reader: BodyReader,
+  exchange: Exchange,
+  contentType: string,
+  values: Map<string, string>,
+  fileBytesMax: number,
+  terms: Terms,
+  use: (sent: Sent) => Promise<T> | T,
+): Promise<T> {
+  const bytesMax = BODY_BYTES_MAX + fileBytesMax
+  // Said before the client has sent it all and the disk has taken it.
+  if (Number(exchange.header('content-length') ?? 0) > bytesMax) throw tooLarge(bytesMax)
+  const upload = bounded(reader.stream(exchange.openBody, terms), bytesMax)
+  const held = reader.hold()
+  try {
+    const parts = readParts(upload, contentType, PARTS_MAX)
+    for await (const { name, fileName, content } of parts) {
+      if (fileName !== null && fileBytesMax > 0) {
+        const file = onlyFile(bounded(content, fileBytesMax), parts)
+        return await use({ values, file: { fileName, content: file, whole: () => whole(file, held) } })
+      }
+      const bytes = await whole(bounded(content, BODY_BYTES_MAX), held)
+      if (fileName === null) set(values, name, decode(bytes))
+    }
+    return await use({ values, file: undefined })
+  } finally {
+    held.release()
+  }
+}
+
+/** Throws at its end, before anything is kept of it, when another file follows. */
+async function* onlyFile(
+  content: AsyncIterable<Uint8Array>,
+  others: AsyncIterable<ArrivingPart>,
+): AsyncGenerator<Uint8Array, void> {
+  yield* content
+  for await (const { fileName } of others)
+    if (fileName !== null) throw badRequest('You may only upload one file at a time')
+}
+
+async function* bounded(chunks: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (bytes > bytesMax) throw tooLarge(bytesMax)
+    yield chunk
+  }
+}
+
+async function whole(content: AsyncIterable<Uint8Array>, held: Held): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of content) {
+    held.add(piece.length)
+    pieces.push(Uint8Array.from(piece))
+  }
+  return Buffer.concat(pieces)
+}
+
+function take(values: Map<string, string>, text: string): void {
+  if (text === '') return
+  for (const [name, value] of new URLSearchParams(text)) set(values, name, value)
+}
+
+function set(values: Map<string, string>, name: string, value: string): void {
+  values.set(name, value)
+  if (values.size > PARAMETERS_MAX) throw new CofferError('invalid', `More than ${PARAMETERS_MAX} parameters`)
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new CofferError('invalid', 'The request body is not UTF-8')
+  }
+}

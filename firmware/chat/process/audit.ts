@@ -1,0 +1,46 @@
+/** Which account a line of the audit log is charged to, and how many changes an account may make. Contract section 1.6. */
+
+import { type Clock, createClock } from '../../base/clock.ts'
+import type { Act, Share } from '../link/act.ts'
+import type { Auditor } from '../pipeline/auditor.ts'
+import { RATE_LIMITS, type RateLimits } from '../pipeline/pipeline.ts'
+import { createRateLimiter } from '../pipeline/rate-limit.ts'
+import type { Realm } from '../realm/realm.ts'
+import { atLeast, ROLES } from '../realm/roles.ts'
+import { findByName } from '../realm/users/find.ts'
+
+export interface AuditorOptions {
+  /** For the audit log of the appliance. Nothing by default. */
+  record?: (act: Act) => Promise<void> | undefined
+  rateLimits?: Partial<RateLimits>
+  clock?: Clock
+  /** Must never jump. */
+  nowMs?: () => number
+}
+
+/** Administrators, like those of the appliance, change as much as they like. */
+export function createAuditor(
+  realm: Realm,
+  { record = () => undefined, rateLimits, clock = createClock(), nowMs }: AuditorOptions,
+): Auditor {
+  const rate = { ...RATE_LIMITS, ...rateLimits }.changes
+  const changes = createRateLimiter(rate, nowMs ?? (() => performance.now()), () => clock.now() / 1000)
+
+  /** A bot takes from the share of its owner, whose role it never exceeds. */
+  function shareOf(account: number): Share {
+    const user = realm.state.user.get(account)
+    const payer = user?.bot?.ownerId == null ? user : realm.state.user.get(user.bot.ownerId)
+    const isAdministrator = payer !== undefined && atLeast(payer.role, ROLES.administrator)
+    return { of: isAdministrator ? 'administrators' : 'accounts', account: payer?.id ?? account }
+  }
+
+  return {
+    record,
+    accountOf: (email) => findByName(realm, email)?.id ?? null,
+    shareOf,
+    expectBudget(account) {
+      const share = shareOf(account)
+      if (share.of === 'accounts') changes.take(String(share.account))
+    },
+  }
+}

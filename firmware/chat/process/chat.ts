@@ -1,0 +1,287 @@
+/** The chat: one organization over its sealed database, and the API that its clients meet. */
+
+import type { Clock } from '../../base/clock.ts'
+import { createClock } from '../../base/clock.ts'
+import { createDiskSpace, type DiskUsage, readDiskUsage } from '../../base/disk-space.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import { wipe } from '../../base/secret.ts'
+import { type Random, systemRandom } from '../../crypto/random.ts'
+import { deriveSealKey } from '../../crypto/seal.ts'
+import type { ScryptCost } from '../../crypto/types.ts'
+import { storageFailure } from '../../store/failure.ts'
+import { DECLARATIONS, OTHER_DECLARATIONS } from '../api/declarations.ts'
+import type { Services } from '../api/declare.ts'
+import { ChatError } from '../base/error.ts'
+import { VERSION } from '../base/version.ts'
+import { createEventHub, type EventHub } from '../events/hub.ts'
+import { createLevels } from '../levels/levels.ts'
+import type { Act } from '../link/act.ts'
+import { startBotCalls } from '../outgoing/bot-calls.ts'
+import { type Network, systemNetwork } from '../outgoing/post.ts'
+import type { BasicCredentials } from '../pipeline/credentials.ts'
+import type { Who } from '../pipeline/declaration.ts'
+import { type Api, createApi, type RateLimits, type Session } from '../pipeline/pipeline.ts'
+import { limitBotsToOwners } from '../realm/bots/owners.ts'
+import { BOT_TYPES } from '../realm/bots/services.ts'
+import { createExportKey } from '../realm/export/archive.ts'
+import { createExports } from '../realm/export/exports.ts'
+import { findByKey, noteUse } from '../realm/keys.ts'
+import { startDeliveries } from '../realm/messages/due.ts'
+import { startRetention } from '../realm/messages/retention.ts'
+import { recoverOwner } from '../realm/operator.ts'
+import { createOrganization, type NewOrganization } from '../realm/organization.ts'
+import { createPasswords, type Derive } from '../realm/passwords.ts'
+import { openRealm, type Realm } from '../realm/realm.ts'
+import type { User } from '../realm/records.ts'
+import { atLeast, ROLES } from '../realm/roles.ts'
+import { expectRoomForFiles, expectRoomForMessages } from '../realm/room.ts'
+import { removeOrphans } from '../realm/uploads/receive.ts'
+import { createUrlSigner } from '../realm/uploads/signed-url.ts'
+import { noteHost } from '../realm/url.ts'
+import { erase } from '../realm/users/erasing.ts'
+import { releaseReservedAddresses } from '../realm/users/reserved-addresses.ts'
+import { isDeactivated } from '../realm/users.ts'
+import { type ChatStore, type Commits, DATABASES, databasePath, openStore } from '../store/store.ts'
+import { createAuditor } from './audit.ts'
+
+export interface ChatOptions {
+  directory: string
+  /** 32 bytes; the caller wipes them. */
+  chatKey: Uint8Array
+  log: Log
+  derive: Derive
+  /** For the audit log of the appliance. Nothing by default. */
+  record?: (act: Act) => Promise<void> | undefined
+  clock?: Clock
+  random?: Random
+  passwordCost?: ScryptCost
+  rateLimits?: Partial<RateLimits>
+  heartbeatMs?: () => number
+  /** Must never jump. */
+  nowMs?: () => number
+  nativeBinding?: string
+  /** How full the disk is that `directory` lies on. Throws an error of the file system. */
+  readDisk?: () => DiskUsage
+  /** Where outgoing webhooks are. */
+  network?: Network
+  /** Between two tries of one. */
+  botRetryMs?: number
+}
+
+export interface Chat {
+  readonly api: Api
+  readonly realm: Realm
+  readonly hasOrganization: boolean
+  /** Throws `conflict` where there is one, and `REQUEST_VARIABLE_INVALID`. */
+  createOrganization(organization: NewOrganization, password: string): Promise<User>
+  /** Throws `notFound`, and `REQUEST_VARIABLE_INVALID`. */
+  recoverOwner(email: string, password: string): Promise<void>
+  /** Sends what is due by now. The chat calls it every second by itself. */
+  deliverDue(): Promise<void>
+  /** Makes the exports that were asked for by now. */
+  makeExports(): Promise<void>
+  /** By which exports are signed, in hex. */
+  readonly exportKey: string
+  /** Deletes what is too old by now. The chat does it every ten minutes by itself. */
+  expireOld(): Promise<void>
+  /** Resolves when every bot that was called has answered. */
+  botsAnswered(): Promise<void>
+  /** Ends polls with an empty list and keeps the queues for the next start. Gives what the databases have seen; null when it was closed. */
+  close(): Commits | null
+}
+
+/** Throws `storage` with the reason. */
+export function createChat(options: ChatOptions): Chat {
+  const { directory, chatKey, nativeBinding } = options
+  const store = openStore({ directory, chatKey, nativeBinding })
+  try {
+    return chatOver(store, options)
+  } catch (error) {
+    store.close()
+    throw storageFailure(error)
+  }
+}
+
+function chatOver(store: ChatStore, options: ChatOptions): Chat {
+  const { chatKey, log, derive, nowMs } = options
+  const { clock = createClock(), random = systemRandom } = options
+  const secretsKey = deriveSealKey(chatKey, 'secrets')
+  const levels = createLevels(() => realm)
+  const events = createEventHub({
+    oldEvents: levels.events,
+    newQueueId: () => Buffer.from(random(16)).toString('base64url'),
+    ...(nowMs && { nowMs }),
+    ...(options.heartbeatMs && { heartbeatMs: options.heartbeatMs }),
+  })
+  const space = createDiskSpace(options.readDisk ?? (() => readDiskUsage(databasePath(options.directory))))
+  const realm: Realm = openRealm({ store, space, events, clock, random, secretsKey })
+  const passwords = createPasswords({
+    derive,
+    random,
+    ...(nowMs && { nowMs }),
+    ...(options.passwordCost && { cost: options.passwordCost }),
+  })
+  const generation = Math.floor(clock.now() / 1000)
+  resume(realm, generation)
+  releaseReservedAddresses(realm)
+  const limited = limitBotsToOwners(realm)
+  if (limited > 0) log.warning('chat', `bots limited to the rights of their owners: ${limited}`)
+  tellOfLogs(store, log)
+  store.inspectAfterKill((problem) => log.error('chat', `The chat's database is damaged: ${problem}`))
+  let isOpen = true
+  removeOrphans(realm, () => isOpen).catch((error) =>
+    log.error('chat', `files that were not whole stay: ${error.name}`),
+  )
+  erase(realm).catch((error) => {
+    if (isOpen) log.error('chat', `what was to be deleted with an account is not gone: ${error.message}`)
+  })
+
+  const deliveries = startDeliveries(realm, log)
+  const retention = startRetention(realm, log)
+  const botCalls = startBotCalls(realm, options.network ?? systemNetwork, log, options.botRetryMs)
+
+  const uploadUrls = createUrlSigner(random(32)) // those of before a start are over
+  const auditor = createAuditor(realm, options)
+  const exportKey = createExportKey(chatKey)
+  const exports = createExports({ realm, key: exportKey, urls: uploadUrls, log })
+  const services: Services = {
+    realm,
+    passwords,
+    log,
+    uploadUrls,
+    exports,
+    generation,
+    expectBudget: auditor.expectBudget,
+  }
+  const api = createApi<Services, User>({
+    declarations: DECLARATIONS,
+    others: OTHER_DECLARATIONS,
+    services,
+    isReady: () => isOpen && realm.state.organization.size > 0,
+    authenticate: (credentials, _client, host) => authenticate(realm, credentials, host),
+    authorize,
+    auditor,
+    formOf: levels.formOf,
+    expectRoom: (what) => (what === 'files' ? expectRoomForFiles(realm, 0) : expectRoomForMessages(realm)),
+    timeS: () => clock.now() / 1000,
+    log,
+    ...(nowMs && { nowMs }),
+    ...(options.rateLimits && { rateLimits: options.rateLimits }),
+  })
+
+  return {
+    api,
+    realm,
+    get hasOrganization() {
+      return realm.state.organization.size > 0
+    },
+    async createOrganization(organization, password) {
+      return createOrganization(realm, organization, await passwords.digest(0, password))
+    },
+    recoverOwner: (email, password) => recoverOwner(realm, passwords, email, password),
+    deliverDue: deliveries.now,
+    expireOld: retention.now,
+    makeExports: exports.now,
+    exportKey: exportKey.publicKey,
+    botsAnswered: botCalls.quiet,
+    close() {
+      if (!isOpen) return null
+      isOpen = false
+      deliveries.stop()
+      retention.stop()
+      exports.stop()
+      exportKey.close()
+      botCalls.stop()
+      const saved = events.save((messageId) => store.messages.get(messageId) === undefined)
+      events.close()
+      try {
+        store.transaction(() => {
+          for (const { id, json } of saved) store.queues.add(id, json)
+        })
+        return store.commitsOfEach()
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error
+        log.error('chat', `the queues of clients are not kept: ${error.message}`)
+        return null
+      } finally {
+        store.close()
+        wipe(secretsKey)
+      }
+    },
+  }
+}
+
+function tellOfLogs({ logEnds }: ChatStore, log: Log): void {
+  for (const name of DATABASES) {
+    if (logEnds[name] === 'damaged')
+      log.error('chat', `The log of ${name} is damaged: changes that were answered are lost`)
+    if (logEnds[name] === 'cut off')
+      log.warning('chat', `The log of ${name} ends in a change that is not whole, which is passed over`)
+  }
+}
+
+/** Queues of the last start go on, and are told of this one. After a kill there are none: their events are lost. */
+function resume(realm: Realm, generation: number): void {
+  const { store, events } = realm
+  const saved = store.queues.all()
+  if (saved.length === 0) return
+  store.transaction(() => store.queues.clear()) // before anything else happens: they are of no use a second time
+  events.restore(saved.map(({ json }) => json))
+  announceRestart(events, generation)
+}
+
+function announceRestart(events: EventHub, generation: number): void {
+  const batch = events.begin()
+  const body = { ...VERSION, server_generation: generation }
+  batch.add({ type: 'restart', to: 'everyone', make: () => body, merge: { key: 'restart', join: (_, after) => after } })
+  batch.deliver()
+}
+
+function authenticate(realm: Realm, { email, key }: BasicCredentials, host: string | undefined): Session<User> {
+  const { user, apiKey } = findByKey(realm, email, key, host)
+  const current = (): User => {
+    const now = realm.state.user.get(user.id)
+    if (now === undefined || realm.state.apiKey.get(apiKey.hash) === undefined)
+      throw new ChatError('INVALID_API_KEY', 'Invalid API key')
+    if (isDeactivated(realm)) throw new ChatError('REALM_DEACTIVATED', 'This organization has been deactivated')
+    if (!now.isActive) throw new ChatError('USER_DEACTIVATED', 'Account is deactivated')
+    return now
+  }
+  current()
+  noteUse(realm, apiKey)
+  noteHost(realm, user, host)
+  // Bots spend the calls of their owner, who may make hundreds of them.
+  return { name: `user ${user.bot?.ownerId ?? user.id}`, account: user.id, current }
+}
+
+const WHO: Readonly<Record<Who, (me: User) => boolean>> = {
+  nobody: () => true,
+  anyone: () => true,
+  sender: () => true,
+  account: () => true,
+  human: (me) => me.bot === null,
+  member: (me) => atLeast(me.role, ROLES.member),
+  moderator: (me) => atLeast(me.role, ROLES.moderator),
+  administrator: (me) => atLeast(me.role, ROLES.administrator),
+  owner: (me) => atLeast(me.role, ROLES.owner),
+}
+
+const MEANT: Partial<Record<Who, string>> = {
+  human: 'This endpoint does not accept bot requests',
+  member: 'Not allowed for guest users',
+  moderator: 'Must be an organization moderator',
+  administrator: 'Must be an organization administrator',
+  owner: 'Must be an organization owner',
+}
+
+function authorize(who: Who, me: User | null): void {
+  if (me === null) {
+    if (who !== 'nobody' && who !== 'anyone')
+      throw new ChatError('UNAUTHENTICATED_USER', 'Not logged in: API authentication or user session required')
+    return
+  }
+  if (me.bot?.type === BOT_TYPES.incomingWebhook && who !== 'nobody' && who !== 'sender')
+    throw new ChatError('UNAUTHORIZED', 'This API is not available to incoming webhook bots.')
+  if (!WHO[who](me)) throw new ChatError('BAD_REQUEST', MEANT[who]!)
+}

@@ -1,0 +1,197 @@
+/**
+ * The organization's life on disk: each generation has a directory, the appliance says which one counts. So one that is
+ * being restored or made lies beside the present one until the appliance has changed its mind, which it does at once.
+ */
+
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { createDiskSpace, readDiskUsage } from '../../base/disk-space.ts'
+import { CofferError } from '../../base/error.ts'
+import type { Log } from '../../base/log.ts'
+import { type Random, systemRandom } from '../../crypto/random.ts'
+import type { CryptoPool } from '../../crypto/types.ts'
+import { onDisk } from '../../store/failure.ts'
+import type { Act } from '../link/act.ts'
+import { type Ask, type Figures, GENERATION } from '../link/link.ts'
+import { changeOperatorSettings, operatorSettings } from '../realm/operator.ts'
+import { organizationOf } from '../realm/state.ts'
+import { createIncomingGeneration } from '../store/incoming.ts'
+import { type Commits, DATABASES } from '../store/store.ts'
+import { type Chat, createChat } from './chat.ts'
+import { type CommitKeeper, openCommitKeeper } from './commits.ts'
+
+export interface OrganizationsOptions {
+  /** Holds nothing but generations. */
+  directory: string
+  pool: Pick<CryptoPool, 'scrypt'>
+  clock: Clock
+  log: Log
+  /** For the audit log of the appliance. */
+  record: (act: Act) => Promise<void> | undefined
+  /** The appliance is to keep that of the generation, and gives it back when it opens it. */
+  keep: (generation: string, sealed: Uint8Array) => void
+  random?: Random
+}
+
+export interface Organizations {
+  /** The one that is open; undefined while there is none. */
+  readonly current: Chat | undefined
+  /** Does what is asked and gives what it is answered with. Throws a CofferError or a ChatError. */
+  take(ask: Ask): Promise<unknown>
+  /** Saves the queues and gives the key back. */
+  close(): void
+}
+
+const KEEP_INTERVAL_MS = 60_000
+
+export function createOrganizations(options: OrganizationsOptions): Organizations {
+  const { directory, pool, clock, log, record, keep, random = systemRandom } = options
+  let open: { chat: Chat; generation: string; keeper: CommitKeeper; timer: NodeJS.Timeout } | undefined
+  const incoming = createIncomingGeneration(directory)
+  const space = createDiskSpace(() => readDiskUsage(directory))
+
+  const pathOf = (generation: string): string => {
+    if (!GENERATION.test(generation)) throw new CofferError('invalid', 'That is not a generation')
+    return join(directory, generation)
+  }
+  const expectOpen = (): Chat => {
+    if (open === undefined) throw new CofferError('unavailable', 'The chat is not open')
+    return open.chat
+  }
+  const close = () => {
+    const closing = open
+    open = undefined
+    if (closing === undefined) return
+    const { chat, generation, keeper, timer } = closing
+    clearInterval(timer)
+    try {
+      const commits = chat.close()
+      if (commits !== null) keepCommits(generation, keeper, commits)
+    } finally {
+      keeper.close()
+    }
+  }
+  const keepCommits = (generation: string, keeper: CommitKeeper, commits: Commits) => {
+    const sealed = keeper.seal(commits)
+    if (sealed !== null) keep(generation, sealed)
+  }
+  /** It serves from now on. */
+  const begin = (chat: Chat, generation: string, chatKey: Uint8Array, kept: Uint8Array | null) => {
+    const { store } = chat.realm
+    const report = (problem: string) => log.error('chat', problem)
+    const commits = commitsOf(chat)
+    const damaged = DATABASES.filter((name) => store.logEnds[name] === 'damaged')
+    const keeper = openCommitKeeper({ generation, chatKey, random, kept, commits, damaged, report })
+    const keepNow = () => {
+      try {
+        keepCommits(generation, keeper, store.commitsOfEach())
+      } catch (error) {
+        if (!(error instanceof CofferError)) throw error
+        report(`the counts of commits are not kept: ${error.message}`)
+      }
+    }
+    open = { chat, generation, keeper, timer: setInterval(keepNow, KEEP_INTERVAL_MS).unref() }
+    keepNow()
+  }
+  /** Everything but `generation`. */
+  const clear = (generation?: string) =>
+    onDisk(() => {
+      for (const name of readdirSync(directory))
+        if (name !== generation) rmSync(join(directory, name), { recursive: true, force: true })
+    })
+  const openGeneration = (generation: string, chatKey: Uint8Array): Chat =>
+    createChat({
+      directory: pathOf(generation),
+      chatKey,
+      log,
+      clock,
+      derive: (password, salt, cost) => pool.scrypt(password, salt, cost),
+      record,
+    })
+
+  async function take(ask: Ask): Promise<unknown> {
+    switch (ask.do) {
+      case 'open':
+        close()
+        for (const name of DATABASES)
+          if (!existsSync(join(pathOf(ask.generation), name))) throw new CofferError('storage', `${name} is missing`)
+        clear(ask.generation)
+        begin(openGeneration(ask.generation, ask.chatKey), ask.generation, ask.chatKey, ask.kept)
+        return undefined
+      case 'create': {
+        close()
+        clear()
+        const chat = openGeneration(ask.generation, ask.chatKey)
+        try {
+          await chat.createOrganization(ask.organization, new TextDecoder().decode(ask.password))
+        } catch (error) {
+          chat.close()
+          clear()
+          throw error
+        }
+        begin(chat, ask.generation, ask.chatKey, null)
+        return undefined
+      }
+      case 'erase':
+        close()
+        clear()
+        return undefined
+      case 'figures':
+        return { ...figuresOf(expectOpen(), pathOf(open!.generation)), older: [...open!.keeper.older] }
+      case 'settings':
+        return operatorSettings(expectOpen().realm)
+      case 'changeSettings':
+        return changeOperatorSettings(expectOpen().realm, ask.changes)
+      case 'recoverOwner':
+        return expectOpen().recoverOwner(ask.email, new TextDecoder().decode(ask.password))
+      case 'beginCopy':
+        return expectOpen().realm.store.copying.begin()
+      case 'readCopy':
+        return expectOpen().realm.store.copying.read(ask.name, ask.offset, ask.bytes)
+      case 'endCopy':
+        return open?.chat.realm.store.copying.end()
+      case 'receive':
+        pathOf(ask.generation)
+        return incoming.begin(ask.generation)
+      case 'write':
+        space.expectRoom('records', ask.bytes.length) // what a backup brings leaves the reserve, too
+        return incoming.write(ask.name, ask.bytes)
+      case 'received':
+        return incoming.finish()
+    }
+  }
+
+  return {
+    get current() {
+      return open?.chat
+    },
+    take,
+    close,
+  }
+}
+
+/** One that cannot say it is closed again. Throws `storage`. */
+function commitsOf(chat: Chat): Commits {
+  try {
+    return chat.realm.store.commitsOfEach()
+  } catch (error) {
+    chat.close()
+    throw error
+  }
+}
+
+function figuresOf({ realm, exportKey }: Chat, directory: string): Omit<Figures, 'older'> {
+  const { name, url } = organizationOf(realm.state)
+  const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size)
+  return {
+    name,
+    url,
+    users: [...realm.state.user.all()].filter(({ isActive, isSystemBot }) => isActive && !isSystemBot).length,
+    messages: realm.store.messages.count(),
+    bytes: sizes.reduce((a, b) => a + b, 0),
+    queues: realm.events.size,
+    commits: realm.store.commits,
+    exportKey,
+  }
+}

@@ -1,0 +1,165 @@
+/** The story of the chat's process: listen and refuse, open the organization when the key comes, serve, give the key back. */
+
+import { createClock } from '../../base/clock.ts'
+import { refuseNativeCode } from '../../base/confinement.ts'
+import { CofferError } from '../../base/error.ts'
+import { createLog, type Log, writeToConsole } from '../../base/log.ts'
+import { exitOnBugs, ignoreSignals, portProblem } from '../../base/process.ts'
+import { wipe } from '../../base/secret.ts'
+import type { Channel } from '../../channel/channel.ts'
+import type { ToEveryProcess } from '../../channel/protocol.ts'
+import { createPool } from '../../crypto/pool/pool.ts'
+import type { TlsIdentity } from '../../crypto/tls/identity.ts'
+import { toResponse } from '../../http/reply.ts'
+import { listenTls } from '../../http/server/listener.ts'
+import { ChatError } from '../base/error.ts'
+import type { Ask, FromChat, Problem, Start, ToChat } from '../link/link.ts'
+import { failureReply } from '../pipeline/envelope.ts'
+import { withoutSecrets } from '../pipeline/logged-path.ts'
+import { forgetExtensions } from '../store/extensions.ts'
+import { createActsOut } from './acts-out.ts'
+import { createOrganizations, type Organizations } from './organizations.ts'
+
+const CONNECTIONS_MAX = 10_000 // clients that wait for events
+
+type Link = Channel<ToChat, FromChat>
+
+/** Ends with `stop`, or when the boot manager or the appliance is gone. `program` is the file that was started. */
+export function obey(channel: Channel<ToEveryProcess, { type: 'pong' }>, link: Link, program: URL): void {
+  ignoreSignals()
+  let service: Promise<Service> | null = null
+  let ending = false
+  const end = async () => {
+    if (ending) return
+    ending = true
+    await (await service)?.close()
+    process.exit(0)
+  }
+  channel.on('message', ({ type }) => {
+    if (type === 'ping') channel.send({ type: 'pong' })
+    else void end()
+  })
+  for (const broken of ['end', 'refused'] as const) {
+    channel.on(broken, () => void end())
+    link.on(broken, () => void end())
+  }
+  link.on('message', async (message) => {
+    if (message.type === 'start') service ??= start(message.start, link, program)
+    else (await service)?.receive(message)
+  })
+}
+
+interface Service {
+  receive(message: Exclude<ToChat, { type: 'start' }>): void
+  close(): Promise<void>
+}
+
+async function start(start: Start, link: Link, program: URL): Promise<Service> {
+  const { host, port, offsetMs } = start
+  const clock = createClock(offsetMs)
+  const log = createLog(start.logLevel, (entry) => writeToConsole({ ...entry, source: 'chat' }))
+  exitOnBugs(log)
+  const pool = createPool({ workers: 1, entry: workerOf(program), startLater: true })
+  forgetExtensions()
+  refuseNativeCode()
+  const acts = createActsOut((message) => link.send(message))
+  let told = Promise.resolve()
+  const organizations = createOrganizations({
+    directory: start.directory,
+    pool,
+    clock,
+    log,
+    record: acts.record,
+    keep: (generation, sealed) => {
+      told = new Promise((sent) => link.send({ type: 'commits', generation, sealed }, sent))
+    },
+  })
+  let identity: TlsIdentity = identityFrom(start)
+  const listener = await listenTls({
+    app: { fetch: (request, env) => organizations.current?.api.fetch(request, env) ?? toResponse(notReady(log)) },
+    host,
+    port,
+    identity: () => identity,
+    log,
+    now: clock.now,
+    limits: { connectionsMax: CONNECTIONS_MAX },
+    withoutSecrets,
+  }).catch((error) => refuse(link, error))
+  link.send({ type: 'listening', port: listener.port })
+  log.info('chat', `listening at port ${listener.port}`)
+
+  let turn = Promise.resolve()
+  return {
+    receive(message) {
+      switch (message.type) {
+        case 'identity':
+          wipe(identity.key)
+          identity = identityFrom(message)
+          listener.renewIdentity()
+          break
+        case 'time':
+          clock.set(clock.now() - clock.offsetMs + message.offsetMs)
+          break
+        case 'close':
+          organizations.close()
+          break
+        case 'recorded':
+          acts.hear(message)
+          break
+        case 'ask':
+          // One after the other: an organization that is being made is not opened meanwhile.
+          turn = turn.then(() => answer(message.id, message.ask, organizations, link, log))
+      }
+    },
+    close: async () => {
+      organizations.close() // ends the polls, which the listener would wait for
+      await listener.close()
+      await pool.close()
+      await told // behind what else was on its way, as of a backup
+    },
+  }
+}
+
+async function answer(id: number, ask: Ask, organizations: Organizations, link: Link, log: Log): Promise<void> {
+  try {
+    const value = await organizations.take(ask)
+    link.send({ type: 'answer', id, problem: null, ...(value !== undefined && { value }) })
+  } catch (error) {
+    link.send({ type: 'answer', id, problem: problemOf(error, log) })
+  } finally {
+    for (const secret of ['chatKey', 'password'] as const)
+      if (secret in ask) wipe((ask as unknown as Record<string, Uint8Array>)[secret])
+    if (ask.do === 'changeSettings') wipe(ask.changes.jwt?.key)
+  }
+}
+
+/** Errors of the chat's own API are for its clients; the appliance's administrator gets the sentence. */
+function problemOf(error: unknown, log: Log): Problem {
+  if (error instanceof CofferError) return { code: error.code, message: error.message }
+  if (error instanceof ChatError) return { code: error.status === 404 ? 'notFound' : 'invalid', message: error.message }
+  const name = error instanceof Error ? error.name : 'Error'
+  const places = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line)) : []
+  log.error('chat', `unexpected ${name}: ${places.map((place) => place.trim()).join(', ')}`)
+  return { code: 'internal', message: 'The chat has a fault; its log says more' }
+}
+
+const notReady = (log: Log) =>
+  failureReply(new ChatError('SERVER_NOT_READY', 'The service is not available, try again later'), log)
+
+const identityFrom = ({ key, cert }: { key: Uint8Array; cert: Uint8Array }): TlsIdentity => ({
+  key,
+  cert: new TextDecoder().decode(cert),
+})
+
+const isBundle = (program: URL): boolean => program.pathname.endsWith('.js')
+
+const workerOf = (program: URL): URL =>
+  new URL(isBundle(program) ? './worker.js' : '../../crypto/pool/worker.ts', program)
+
+/** Another start with the same settings would fail the same way: the appliance is told, and ends us. */
+async function refuse(link: Link, error: NodeJS.ErrnoException): Promise<never> {
+  const reason = portProblem(error, 'COFFER_CHAT_PORT')
+  if (reason === undefined) throw error
+  await new Promise<void>((sent) => link.send({ type: 'refused', reason }, sent))
+  return new Promise(() => {})
+}

@@ -1,0 +1,98 @@
+/** Every parameter of every endpoint refuses what it cannot be: contract sections 1.1 and 1.4. Made from the declarations. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
+import type { AnyDeclaration } from '../../../firmware/chat/api/declare.ts'
+import { ChatError } from '../../../firmware/chat/base/error.ts'
+import type { Parameter } from '../../../firmware/chat/pipeline/parameters.ts'
+import { chatSuite } from '../support/suite.ts'
+
+const { rig } = await chatSuite()
+
+/** Of each kind of value some; the first that a parameter takes stands for it where another one is tried. */
+const SAMPLES = [
+  '1',
+  'x',
+  'true',
+  '[]',
+  '{}',
+  '[1]',
+  '["x"]',
+  '"x"',
+  'start',
+  'add',
+  'direct',
+  'active',
+  'spam',
+  'widget',
+  'fcm',
+  'public',
+  '0'.repeat(64),
+]
+
+/** Of each JSON type some, nested and not. */
+const TYPES = [
+  'null',
+  'true',
+  '1',
+  '-1',
+  '1.5',
+  '"x"',
+  '[]',
+  '{}',
+  '[1]',
+  '["x"]',
+  '[[]]',
+  '{"x":[]}',
+  '[{"x":{}}]',
+  '1e400',
+]
+
+for (const declaration of DECLARATIONS) {
+  for (const [name, parameter] of Object.entries<Parameter<unknown>>(declaration.parameters ?? {})) {
+    test(`${declaration.row} ${declaration.method} ${declaration.path} refuses a wrong ${name}`, async () => {
+      const wrong = ['\0', '[', ...TYPES.filter((value) => fails(parameter, value))].filter((value) =>
+        fails(parameter, value),
+      )
+      assert.ok(wrong.length > 0, 'something is always wrong')
+      for (const value of wrong) {
+        const { body } = await call(declaration, { ...earlier(declaration, name), [name]: value })
+        const codes = ['REQUEST_VARIABLE_INVALID', 'INVALID_JSON']
+        assert.ok(codes.includes(body.code), `${JSON.stringify(value)}: ${JSON.stringify(body)}`)
+        assert.equal(body.var_name, name)
+        assert.equal(body.result, 'error')
+      }
+    })
+    if (parameter.fallback !== null) continue
+    test(`${declaration.row} ${declaration.method} ${declaration.path} asks for ${name}`, async () => {
+      const { status, body } = await call(declaration, earlier(declaration, name))
+      assert.equal(status, 400)
+      assert.equal(body.code, 'REQUEST_VARIABLE_MISSING')
+      assert.equal(body.var_name, name)
+    })
+  }
+}
+
+/** Good values of what is read before it. */
+function earlier({ parameters = {} }: AnyDeclaration, name: string): Record<string, string> {
+  const values: Record<string, string> = {}
+  for (const [other, parameter] of Object.entries<Parameter<unknown>>(parameters)) {
+    if (other === name) return values
+    if (parameter.fallback === null) values[other] = SAMPLES.find((value) => !fails(parameter, value))!
+  }
+  return values
+}
+
+function fails(parameter: Parameter<unknown>, value: string): boolean {
+  try {
+    parameter.read(value, 'x')
+    return false
+  } catch (error) {
+    assert.ok(error instanceof ChatError, `${JSON.stringify(value)}: ${error}`)
+    return true
+  }
+}
+
+const call = ({ method, path }: AnyDeclaration, values: Record<string, string>) =>
+  rig.owner.call(method, path.replace(/:\w+/g, '1'), values)
