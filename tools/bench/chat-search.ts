@@ -3,7 +3,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { threadMs } from '../../firmware/base/step-size.ts'
 import type { Chat } from '../../firmware/chat/process/chat.ts'
-import { ROLES } from '../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../firmware/chat/realm/model/roles.ts'
 import { COMMONEST, createTexts } from './chat-words.ts'
 import { quantile } from './harness.ts'
 import { watchTurns } from './turns.ts'

@@ -4,7 +4,11 @@ import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
 import { raw } from '../pipeline/envelope.ts'
 import { integer, text } from '../pipeline/parameters.ts'
-import { AVATAR_MEDIUM_PX, AVATAR_PX, generatedAvatar } from '../realm/avatars/generated.ts'
+import { imageHeader } from '../realm/messages/images.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { REALM_ID, type User } from '../realm/model/records.ts'
+import { avatarSeed, avatarToken, avatarUrl } from '../realm/objects/avatar-url.ts'
+import { AVATAR_MEDIUM_PX, AVATAR_PX, generatedAvatar } from '../realm/objects/generated-avatar.ts'
 import {
   AVATAR_BYTES_MAX,
   PICTURE_HEADERS,
@@ -12,11 +16,7 @@ import {
   readPicture,
   removePicture,
   setPicture,
-} from '../realm/avatars/pictures.ts'
-import { avatarSeed, avatarToken, avatarUrl } from '../realm/avatars/url.ts'
-import { imageHeader } from '../realm/images.ts'
-import type { Realm } from '../realm/realm.ts'
-import { REALM_ID, type User } from '../realm/records.ts'
+} from '../realm/organization/users/avatar-pictures.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { expectAllowed } from './settings.ts'
 

@@ -1,7 +1,7 @@
 /** Folders of channels. Contract section 3.3, rows E63 to E66. */
 
 import { boolean, integer, integers, nameText, prose } from '../pipeline/parameters.ts'
-import { changeFolder, createFolder, folderViews, orderFolders } from '../realm/channels/folders.ts'
+import { changeFolder, createFolder, folderViews, orderFolders } from '../realm/objects/channel-folders.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 export const channelFolderDeclarations: readonly AnyDeclaration[] = [

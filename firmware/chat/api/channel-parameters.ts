@@ -2,10 +2,10 @@
 
 import { z } from 'zod'
 import { boolean, json, jsonOrText, type Parameter } from '../pipeline/parameters.ts'
-import type { NewChannelSettings } from '../realm/channels/create.ts'
-import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/groups/settings.ts'
-import { type GroupValue, type GroupValueUpdate, groupValue, groupValueUpdate } from '../realm/groups/value.ts'
-import type { Channel } from '../realm/records.ts'
+import { CHANNEL_GROUP_SETTINGS, type ChannelGroupSetting } from '../realm/model/group-settings.ts'
+import { type GroupValue, type GroupValueUpdate, groupValue, groupValueUpdate } from '../realm/model/group-value.ts'
+import type { Channel } from '../realm/model/records.ts'
+import type { NewChannelSettings } from '../realm/organization/channels/create.ts'
 
 const TOPICS_POLICIES = ['inherit', 'allow_empty_topic', 'disable_empty_topic', 'empty_topic_only'] as const
 export const topicsPolicy = jsonOrText(z.enum(TOPICS_POLICIES))

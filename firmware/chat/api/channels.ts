@@ -2,14 +2,14 @@
 
 import { z } from 'zod'
 import { boolean, integer, json, nameText, prose, text } from '../pipeline/parameters.ts'
-import { archiveChannel } from '../realm/channels/archive.ts'
-import { changeChannel } from '../realm/channels/change.ts'
-import { channelAddress } from '../realm/channels/email-address.ts'
-import { findChannel, findChannelByName } from '../realm/channels/find.ts'
-import { selectChannels } from '../realm/channels/list.ts'
-import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
-import { createWithSubscribers } from '../realm/channels/subscriptions.ts'
-import { channelView, subscriberIds } from '../realm/channels/view.ts'
+import { channelView, subscriberIds } from '../realm/objects/channel-view.ts'
+import { archiveChannel } from '../realm/organization/channels/archive.ts'
+import { changeChannel } from '../realm/organization/channels/change.ts'
+import { channelAddress } from '../realm/organization/channels/email-address.ts'
+import { selectChannels } from '../realm/organization/channels/list.ts'
+import { announceChannels, tellNewSubscribers } from '../realm/organization/channels/notices.ts'
+import { createWithSubscribers } from '../realm/organization/channels/subscriptions.ts'
+import { findChannel, findChannelByName } from '../realm/permissions/channel-find.ts'
 import {
   folderId,
   givenGroups,

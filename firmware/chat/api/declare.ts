@@ -4,10 +4,10 @@ import type { Log } from '../../base/log.ts'
 import type { Declaration } from '../pipeline/declaration.ts'
 import type { Parameters } from '../pipeline/parameters.ts'
 import type { Exports } from '../realm/export/exports.ts'
-import type { Passwords } from '../realm/passwords.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
-import type { UrlSigner } from '../realm/uploads/signed-url.ts'
+import type { UrlSigner } from '../realm/messages/signed-url.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
+import type { Passwords } from '../realm/organization/users/passwords.ts'
 
 export interface Services {
   readonly realm: Realm

@@ -1,13 +1,13 @@
 /** Channels for new members. Contract section 3.3, rows E61, E62. */
 
 import { integer, nameText, oneOf, prose, texts } from '../pipeline/parameters.ts'
-import { setDefault } from '../realm/channels/default-channels.ts'
+import { setDefault } from '../realm/objects/default-channels.ts'
 import {
   changeChannelsOfGroup,
   changeDefaultGroup,
   createDefaultGroup,
   removeDefaultGroup,
-} from '../realm/channels/default-groups.ts'
+} from '../realm/objects/default-groups.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const CHANNELS_MAX = 1000

@@ -1,7 +1,7 @@
 /** Where addresses of accounts may be. Contract section 3.7, rows E110 to E113; 11.7 for the two paths. */
 
 import { boolean, text } from '../pipeline/parameters.ts'
-import { addDomain, changeDomain, domainObjects, removeDomain } from '../realm/domains.ts'
+import { addDomain, changeDomain, domainObjects, removeDomain } from '../realm/organization/settings/domains.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ALL = { path: '/realm/domains', who: 'owner' } as const

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { nameString } from '../base/characters.ts'
 import { integer, json } from '../pipeline/parameters.ts'
-import { addDrafts, type DraftGiven, draftsOf, removeDraft, replaceDraft } from '../realm/users/drafts.ts'
+import { addDrafts, type DraftGiven, draftsOf, removeDraft, replaceDraft } from '../realm/organization/users/drafts.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const DRAFT = z.object({

@@ -4,11 +4,17 @@ import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
 import { raw } from '../pipeline/envelope.ts'
 import { integer, text } from '../pipeline/parameters.ts'
-import { PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
-import { addEmoji, deactivateEmoji, EMOJI_BYTES_MAX, emojiPicture, expectMayAddEmoji } from '../realm/custom-emoji.ts'
-import { emojiObjects } from '../realm/emoji.ts'
-import { imageHeader } from '../realm/images.ts'
-import { REALM_ID } from '../realm/records.ts'
+import { imageHeader } from '../realm/messages/images.ts'
+import { emojiObjects } from '../realm/model/emoji.ts'
+import { REALM_ID } from '../realm/model/records.ts'
+import {
+  addEmoji,
+  deactivateEmoji,
+  EMOJI_BYTES_MAX,
+  emojiPicture,
+  expectMayAddEmoji,
+} from '../realm/organization/settings/custom-emoji.ts'
+import { PICTURE_HEADERS, readPicture } from '../realm/organization/users/avatar-pictures.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 const ONE = { path: '/realm/emoji/:emoji_name', segments: { emoji_name: text() } } as const

@@ -2,10 +2,10 @@
 
 import { integer, oneOf } from '../pipeline/parameters.ts'
 import { consents } from '../realm/export/content.ts'
-import { EXPORT_TYPES } from '../realm/records.ts'
-import { userSetting } from '../realm/settings/read.ts'
-import { organizationOf } from '../realm/state.ts'
-import { urlOf } from '../realm/url.ts'
+import { urlOf } from '../realm/model/organization-url.ts'
+import { userSetting } from '../realm/model/read-settings.ts'
+import { EXPORT_TYPES } from '../realm/model/records.ts'
+import { organizationOf } from '../realm/model/state.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 export const exportDeclarations: readonly AnyDeclaration[] = [

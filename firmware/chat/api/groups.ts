@@ -2,14 +2,14 @@
 
 import { z } from 'zod'
 import { boolean, integer, json, nameText, type Parameter, prose } from '../pipeline/parameters.ts'
-import { changeGroup, createGroup, deactivateGroup } from '../realm/groups/change.ts'
-import { findGroup } from '../realm/groups/find.ts'
-import { changeMembers } from '../realm/groups/members.ts'
-import { allMembersOf, isMember, subgroupsOf } from '../realm/groups/nested.ts'
-import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../realm/groups/settings.ts'
-import { groupValue, groupValueUpdate } from '../realm/groups/value.ts'
-import { activeMembers, groupObjects } from '../realm/groups/view.ts'
-import { findUser } from '../realm/users/find.ts'
+import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../realm/model/group-settings.ts'
+import { groupValue, groupValueUpdate } from '../realm/model/group-value.ts'
+import { activeMembers, groupObjects } from '../realm/objects/group-view.ts'
+import { allMembersOf, isMember, subgroupsOf } from '../realm/objects/nested-groups.ts'
+import { changeGroup, createGroup, deactivateGroup } from '../realm/organization/groups/change.ts'
+import { changeMembers } from '../realm/organization/groups/members.ts'
+import { findGroup } from '../realm/permissions/group-find.ts'
+import { findUser } from '../realm/permissions/user-find.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const IDS_MAX = 20_000 // of accounts or groups in one request

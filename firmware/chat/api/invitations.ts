@@ -3,18 +3,18 @@
 import { z } from 'zod'
 import type { Exchange } from '../../http/server/exchange.ts'
 import { boolean, integer, integers, json, prose, text } from '../pipeline/parameters.ts'
+import { urlOf } from '../realm/model/organization-url.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { isRole, ROLES } from '../realm/model/roles.ts'
+import { organizationOf } from '../realm/model/state.ts'
 import {
   invitationsFor,
   invite,
   makeLink,
   repeatInvitation,
   revokeInvitation,
-} from '../realm/invitations/invitations.ts'
-import { expectInvitation, join } from '../realm/invitations/join.ts'
-import type { Realm } from '../realm/realm.ts'
-import { isRole, ROLES } from '../realm/roles.ts'
-import { organizationOf } from '../realm/state.ts'
-import { urlOf } from '../realm/url.ts'
+} from '../realm/organization/users/invitations.ts'
+import { expectInvitation, join } from '../realm/organization/users/join.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 const DEFAULT_MINUTES = 14_400 // ten days; contract section 9

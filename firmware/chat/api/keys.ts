@@ -2,14 +2,14 @@
 
 import { badRequest, ChatError, forbidden } from '../base/error.ts'
 import { boolean, integer, text } from '../pipeline/parameters.ts'
-import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/keys.ts'
-import { claimsOf } from '../realm/operator.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
-import { confirmAddress } from '../realm/users/confirmation.ts'
-import { findByName } from '../realm/users/find.ts'
-import { userFor } from '../realm/users/view.ts'
-import { isDeactivated } from '../realm/users.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
+import { keysOnList, makeKey, regenerateKey, revokeKey } from '../realm/objects/keys.ts'
+import { userFor } from '../realm/objects/user-view.ts'
+import { isDeactivated } from '../realm/objects/users.ts'
+import { claimsOf } from '../realm/organization/operator/operator.ts'
+import { confirmAddress } from '../realm/organization/users/confirmation.ts'
+import { findByName } from '../realm/permissions/user-find.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 export const keyDeclarations: readonly AnyDeclaration[] = [

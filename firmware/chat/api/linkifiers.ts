@@ -7,7 +7,7 @@ import {
   linkifierObjects,
   orderLinkifiers,
   removeLinkifier,
-} from '../realm/linkifiers.ts'
+} from '../realm/organization/settings/linkifiers.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/realm/filters/:filter_id', segments: { filter_id: integer() } } as const

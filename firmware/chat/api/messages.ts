@@ -13,7 +13,7 @@ import { readReceipts } from '../realm/messages/receipts.ts'
 import { renderFor } from '../realm/messages/rendering.ts'
 import { sendMessage } from '../realm/messages/send.ts'
 import { CHOICES } from '../realm/messages/widgets.ts'
-import { senderSightOf } from '../realm/users/access.ts'
+import { senderSightOf } from '../realm/permissions/user-access.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { topic } from './topic-parameter.ts'
 

@@ -6,7 +6,7 @@ import {
   changeNavigationView,
   navigationViewsOf,
   removeNavigationView,
-} from '../realm/users/navigation-views.ts'
+} from '../realm/organization/users/navigation-views.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/navigation_views/:fragment', segments: { fragment: text() } } as const

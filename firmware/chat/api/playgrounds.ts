@@ -1,7 +1,7 @@
 /** Pages that run the code of a message. Contract section 3.7, row E118. */
 
 import { integer, nameText } from '../pipeline/parameters.ts'
-import { addPlayground, removePlayground } from '../realm/playgrounds.ts'
+import { addPlayground, removePlayground } from '../realm/organization/settings/playgrounds.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 export const playgroundDeclarations: readonly AnyDeclaration[] = [

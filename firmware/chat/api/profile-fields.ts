@@ -2,9 +2,15 @@
 
 import { z } from 'zod'
 import { boolean, integer, integers, json, nameText } from '../pipeline/parameters.ts'
-import { addField, changeField, fieldObjects, orderFields, removeField } from '../realm/profile/fields.ts'
-import { FIELD_TYPES, type FieldType } from '../realm/profile/types.ts'
-import { changeProfile, givenValues, removeValues, VALUES_MAX } from '../realm/profile/values.ts'
+import {
+  addField,
+  changeField,
+  fieldObjects,
+  orderFields,
+  removeField,
+} from '../realm/organization/users/profile-fields.ts'
+import { FIELD_TYPES, type FieldType } from '../realm/organization/users/profile-types.ts'
+import { changeProfile, givenValues, removeValues, VALUES_MAX } from '../realm/organization/users/profile-values.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/realm/profile_fields/:field_id', segments: { field_id: integer() } } as const

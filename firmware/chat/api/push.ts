@@ -2,7 +2,7 @@
 
 import { badRequest, ChatError } from '../base/error.ts'
 import { boolean, integer, nameText, oneOf, text } from '../pipeline/parameters.ts'
-import { addToken, registerDevice, removeToken, testToken } from '../realm/push.ts'
+import { addToken, registerDevice, removeToken, testToken } from '../realm/organization/users/push.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 /** Both kinds of tokens in the clear: set and removed. */

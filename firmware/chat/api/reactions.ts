@@ -1,8 +1,8 @@
 /** Reactions. Contract section 3.2, rows E16 and E17. */
 
 import { integer, oneOf, text } from '../pipeline/parameters.ts'
-import { REACTION_TYPES } from '../realm/emoji.ts'
 import { addReaction, removeReaction } from '../realm/messages/reactions.ts'
+import { REACTION_TYPES } from '../realm/model/emoji.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 /** Names and codes of all lists there are; what is stored under one goes out with each fetch of the message. */

@@ -4,11 +4,16 @@ import { bodyReply } from '../../http/reply.ts'
 import { badRequest, ChatError } from '../base/error.ts'
 import { raw } from '../pipeline/envelope.ts'
 import { boolean, integer, oneOf, text } from '../pipeline/parameters.ts'
-import { AVATAR_BYTES_MAX, PICTURE_HEADERS, readPicture } from '../realm/avatars/pictures.ts'
-import { imageHeader } from '../realm/images.ts'
-import { pictureFields, REALM_PICTURES, realmPicture, setRealmPicture } from '../realm/pictures.ts'
-import { REALM_ID, type RealmPicture } from '../realm/records.ts'
-import { organizationOf } from '../realm/state.ts'
+import { imageHeader } from '../realm/messages/images.ts'
+import { REALM_ID, type RealmPicture } from '../realm/model/records.ts'
+import { organizationOf } from '../realm/model/state.ts'
+import {
+  pictureFields,
+  REALM_PICTURES,
+  realmPicture,
+  setRealmPicture,
+} from '../realm/organization/settings/pictures.ts'
+import { AVATAR_BYTES_MAX, PICTURE_HEADERS, readPicture } from '../realm/organization/users/avatar-pictures.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 
 const NIGHT = { night: boolean().default(false) }

@@ -12,12 +12,14 @@ import {
   text,
   textOf,
 } from '../pipeline/parameters.ts'
-import { REALM_GROUP_SETTINGS } from '../realm/groups/settings.ts'
-import { groupValueUpdate } from '../realm/groups/value.ts'
 import { noticePerson, welcomeBot } from '../realm/messages/notices.ts'
-import { deactivateOrganization } from '../realm/organization.ts'
-import type { User } from '../realm/records.ts'
-import { ROLES } from '../realm/roles.ts'
+import { REALM_GROUP_SETTINGS } from '../realm/model/group-settings.ts'
+import { groupValueUpdate } from '../realm/model/group-value.ts'
+import { REALM_SETTINGS, type RealmSetting, WELCOME_CHARACTERS_MAX } from '../realm/model/realm-settings.ts'
+import type { User } from '../realm/model/records.ts'
+import { ROLES } from '../realm/model/roles.ts'
+import { NOT_IN_REALM_DEFAULTS } from '../realm/model/user-settings.ts'
+import { deactivateOrganization } from '../realm/objects/organization.ts'
 import {
   changeRealmGroups,
   changeRealmSettings,
@@ -25,9 +27,7 @@ import {
   expectChannels,
   type GivenGroups,
   type GivenRealmSettings,
-} from '../realm/settings/change.ts'
-import { REALM_SETTINGS, type RealmSetting, WELCOME_CHARACTERS_MAX } from '../realm/settings/realm.ts'
-import { NOT_IN_REALM_DEFAULTS } from '../realm/settings/user.ts'
+} from '../realm/organization/settings/change.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { settingParameters } from './settings.ts'
 

@@ -1,7 +1,7 @@
 /** Telling moderators of a message. Contract section 3.2, row E25; 11.6 for the two paths. */
 
 import { integer, oneOf, prose } from '../pipeline/parameters.ts'
-import { REPORT_TYPES, type ReportType, reportMessage } from '../realm/messages/report.ts'
+import { REPORT_TYPES, type ReportType, reportMessage } from '../realm/organization/settings/report.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const report = (path: string): AnyDeclaration =>

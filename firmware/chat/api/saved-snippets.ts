@@ -6,7 +6,7 @@ import {
   changeSavedSnippet,
   removeSavedSnippet,
   savedSnippetsOf,
-} from '../realm/users/saved-snippets.ts'
+} from '../realm/organization/users/saved-snippets.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 
 const ONE = { path: '/saved_snippets/:saved_snippet_id', segments: { saved_snippet_id: integer() } } as const

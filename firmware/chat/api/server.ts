@@ -1,13 +1,13 @@
 /** What the server is, for whoever has no account yet. Contract section 3.1. */
 
 import { VERSION } from '../base/version.ts'
-import { pictureFields } from '../realm/pictures.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { Organization } from '../realm/records.ts'
-import { renderDescription } from '../realm/rendering.ts'
-import { realmSetting } from '../realm/settings/read.ts'
-import { organizationOf } from '../realm/state.ts'
-import { urlOf } from '../realm/url.ts'
+import { urlOf } from '../realm/model/organization-url.ts'
+import { realmSetting } from '../realm/model/read-settings.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { Organization } from '../realm/model/records.ts'
+import { organizationOf } from '../realm/model/state.ts'
+import { renderDescription } from '../realm/objects/rendering.ts'
+import { pictureFields } from '../realm/organization/settings/pictures.ts'
 import { type AnyDeclaration, declareOpen } from './declare.ts'
 
 export const serverDeclarations: readonly AnyDeclaration[] = [

@@ -1,9 +1,9 @@
 /** Those who have not signed in. Contract section 1.2. */
 
 import { ChatError } from '../base/error.ts'
-import type { Realm } from '../realm/realm.ts'
-import { realmSetting } from '../realm/settings/read.ts'
-import { organizationOf } from '../realm/state.ts'
+import { realmSetting } from '../realm/model/read-settings.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { organizationOf } from '../realm/model/state.ts'
 
 /** Whoever asks: null only where the organization lets everybody in. Throws `UNAUTHENTICATED_USER`. */
 export function reader<Me>({ state }: Realm, me: Me | null): Me | null {

@@ -4,22 +4,22 @@ import { z } from 'zod'
 import { nameString, textString } from '../base/characters.ts'
 import { badRequest } from '../base/error.ts'
 import { boolean, integer, json, oneOf } from '../pipeline/parameters.ts'
-import { findChannel, visibleChannels } from '../realm/channels/find.ts'
-import { announceChannels, tellNewSubscribers } from '../realm/channels/notices.ts'
-import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/channels/properties.ts'
-import { isSubscribed } from '../realm/channels/rights.ts'
-import type { Pair } from '../realm/channels/subscribe.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
+import { type IncludeSubscribers, subscriptionView } from '../realm/objects/channel-view.ts'
+import { announceChannels, tellNewSubscribers } from '../realm/organization/channels/notices.ts'
+import { changeProperties, SUBSCRIPTION_PROPERTIES } from '../realm/organization/channels/properties.ts'
+import type { Pair } from '../realm/organization/channels/subscribe.ts'
 import {
   expectMaySubscribe,
   readBeforeLeaving,
   type Subscribed,
   subscribeTo,
   unsubscribeFrom,
-} from '../realm/channels/subscriptions.ts'
-import { type IncludeSubscribers, subscriptionView } from '../realm/channels/view.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
-import { findUser } from '../realm/users/find.ts'
+} from '../realm/organization/channels/subscriptions.ts'
+import { findChannel, visibleChannels } from '../realm/permissions/channel-find.ts'
+import { isSubscribed } from '../realm/permissions/channel-rights.ts'
+import { findUser } from '../realm/permissions/user-find.ts'
 import { newChannelParameters, newChannelSettings, ORDINARY } from './channel-parameters.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 

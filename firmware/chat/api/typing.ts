@@ -4,7 +4,7 @@ import { ChatError } from '../base/error.ts'
 import { isOlder } from '../base/version.ts'
 import { integer, oneOf, text } from '../pipeline/parameters.ts'
 import { typeDirect, typeEdit, typeInChannel } from '../realm/messages/typing.ts'
-import { asTopic } from '../realm/topic-names.ts'
+import { asTopic } from '../realm/model/topic-names.ts'
 import { type AnyDeclaration, declare } from './declare.ts'
 import { to } from './messages.ts'
 

@@ -5,13 +5,13 @@ import { actAlone } from '../../base/admission.ts'
 import { badRequest, invalidParameter } from '../base/error.ts'
 import { boolean, integer, integers, json, jsonOrText, prose, text } from '../pipeline/parameters.ts'
 import { expectFreeBotName, reactivateBot } from '../realm/bots/bots.ts'
-import { isBot } from '../realm/bots/view.ts'
-import { changeProfile, givenValues } from '../realm/profile/values.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
-import { isRole, ROLES } from '../realm/roles.ts'
-import { accessOf, spectatorAccess } from '../realm/users/access.ts'
-import { deactivate, reactivate } from '../realm/users/activity.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
+import { isRole, ROLES } from '../realm/model/roles.ts'
+import { isBot } from '../realm/objects/bot-view.ts'
+import { spectatorObject, userFor } from '../realm/objects/user-view.ts'
+import { setPassword } from '../realm/objects/users.ts'
+import { deactivate, reactivate } from '../realm/organization/users/activity.ts'
 import {
   addPerson,
   changeAddress,
@@ -20,11 +20,11 @@ import {
   expectFreeName,
   expectMayDeactivate,
   expectOthers,
-} from '../realm/users/change.ts'
-import { erase, planErasure } from '../realm/users/erasing.ts'
-import { findForSpectator, findOwnUser, findUser } from '../realm/users/find.ts'
-import { spectatorObject, userFor } from '../realm/users/view.ts'
-import { setPassword } from '../realm/users.ts'
+} from '../realm/organization/users/change.ts'
+import { erase, planErasure } from '../realm/organization/users/erasing.ts'
+import { changeProfile, givenValues } from '../realm/organization/users/profile-values.ts'
+import { accessOf, spectatorAccess } from '../realm/permissions/user-access.ts'
+import { findForSpectator, findOwnUser, findUser } from '../realm/permissions/user-find.ts'
 import { type AnyDeclaration, declare, declareOpen } from './declare.ts'
 import { reader } from './spectators.ts'
 

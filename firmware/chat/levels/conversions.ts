@@ -2,12 +2,12 @@
 
 import { badRequest, ChatError } from '../base/error.ts'
 import { NarrowError } from '../narrow/terms.ts'
-import { groupsOf } from '../realm/groups/of-realm.ts'
-import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/groups/policies.ts'
-import { realmGroupValue, systemGroupId } from '../realm/groups/rights.ts'
-import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../realm/groups/settings.ts'
-import type { Realm } from '../realm/realm.ts'
-import { LEGACY_NOTIFICATION_SETTINGS } from '../realm/settings/user.ts'
+import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../realm/model/group-settings.ts'
+import { groupsOf } from '../realm/model/groups-of-realm.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { LEGACY_NOTIFICATION_SETTINGS } from '../realm/model/user-settings.ts'
+import { CREATE_POLICY, type Policy, policyOf, WILDCARD_MENTION_POLICY } from '../realm/permissions/group-policies.ts'
+import { realmGroupValue, systemGroupId } from '../realm/permissions/group-rights.ts'
 import type { Json, ReadRequest, Told } from './words.ts'
 
 /** `https://example.com/{id}` as `https://example.com/%(id)s`; what is more than variables stays as it is. */

@@ -3,13 +3,13 @@
  * has no answer or event to change, the room itself asks for the level: 372 in api/typing.ts, 201 in realm/bots/webhook.ts.
  */
 
-import { mutedTopics } from '../realm/channels/user-topics.ts'
-import { linkifierObjects } from '../realm/linkifiers.ts'
-import type { Realm } from '../realm/realm.ts'
-import { realmSetting, userDefault } from '../realm/settings/read.ts'
-import { organizationOf } from '../realm/state.ts'
-import { accessOf } from '../realm/users/access.ts'
-import { placeholderObject } from '../realm/users/view.ts'
+import { realmSetting, userDefault } from '../realm/model/read-settings.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { organizationOf } from '../realm/model/state.ts'
+import { mutedTopics } from '../realm/objects/user-topics.ts'
+import { placeholderObject } from '../realm/objects/user-view.ts'
+import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
+import { accessOf } from '../realm/permissions/user-access.ts'
 import {
   capability,
   createPolicyOf,

@@ -7,8 +7,8 @@ import { VERSION } from '../base/version.ts'
 import type { OldEvents } from '../events/hub.ts'
 import { integer } from '../pipeline/parameters.ts'
 import type { OldForm } from '../pipeline/pipeline.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
 import { compile, type Form, gatesAbove } from './rewrite.ts'
 
 /** Before the oldest change that the contract names. */

@@ -2,8 +2,8 @@
 
 import { type ChatErrorCode, invalidParameter } from '../base/error.ts'
 import type { Shape } from '../events/shapes.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: answers and events as JSON, whose members rules look at by name
 export type Json = any

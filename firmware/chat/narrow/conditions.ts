@@ -1,6 +1,7 @@
 /** What each narrow term asks of a message, and which index knows its messages best. Contract section 5.2. */
 
-import { policyOf } from '../realm/channels/user-topics.ts'
+import { isResolved } from '../realm/messages/places.ts'
+import { isMuted as isTopicMuted, unreadRanges } from '../realm/messages/unread.ts'
 import {
   ALERT_WORD,
   CHANNEL_WILDCARD,
@@ -10,11 +11,10 @@ import {
   HAS_REACTION,
   MENTIONED,
   TOPIC_WILDCARD,
-} from '../realm/messages/bits.ts'
-import { isResolved } from '../realm/messages/places.ts'
-import { isMuted as isTopicMuted, unreadRanges } from '../realm/messages/unread.ts'
-import { fold } from '../realm/names.ts'
-import { hasOrdinal } from '../realm/runs.ts'
+} from '../realm/model/message-bits.ts'
+import { fold } from '../realm/model/names.ts'
+import { hasOrdinal } from '../realm/model/runs.ts'
+import { policyOf } from '../realm/objects/user-topics.ts'
 import { isFound, readSearch, type Search } from '../search/search.ts'
 import type { Runs } from '../store/flags.ts'
 import { having, isIndexed, sentBy } from '../store/words.ts'

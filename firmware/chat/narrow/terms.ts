@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { ChatError } from '../base/error.ts'
-import { meantTopic } from '../realm/topic-names.ts'
+import { meantTopic } from '../realm/model/topic-names.ts'
 
 const TERMS_MAX = 100 // clients combine a handful; each costs a condition of the query
 const PARTIES_MAX = 1000 // of one conversation; the largest that can be sent to is smaller

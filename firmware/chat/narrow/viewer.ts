@@ -1,11 +1,11 @@
 /** Whoever narrows: what he may see, under which names, and what he has muted. */
 
-import { canSee } from '../realm/channels/rights.ts'
-import { type Sight, sightOf } from '../realm/messages/sight.ts'
-import { fold } from '../realm/names.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { Channel, User } from '../realm/records.ts'
-import { findForSpectator, findUser } from '../realm/users/find.ts'
+import { fold } from '../realm/model/names.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { Channel, User } from '../realm/model/records.ts'
+import { canSee } from '../realm/permissions/channel-rights.ts'
+import { type Sight, sightOf } from '../realm/permissions/sight.ts'
+import { findForSpectator, findUser } from '../realm/permissions/user-find.ts'
 import { type Named, NarrowError } from './terms.ts'
 
 /** True until something changes: for one turn. */

@@ -5,9 +5,9 @@ import type { Act, Share } from '../link/act.ts'
 import type { Auditor } from '../pipeline/auditor.ts'
 import { RATE_LIMITS, type RateLimits } from '../pipeline/pipeline.ts'
 import { createRateLimiter } from '../pipeline/rate-limit.ts'
-import type { Realm } from '../realm/realm.ts'
-import { atLeast, ROLES } from '../realm/roles.ts'
-import { findByName } from '../realm/users/find.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import { atLeast, ROLES } from '../realm/model/roles.ts'
+import { findByName } from '../realm/permissions/user-find.ts'
 
 export interface AuditorOptions {
   /** For the audit log of the appliance. Nothing by default. */

@@ -1,8 +1,8 @@
 /** One block of the answer of `POST /register`. Contract section 4.2. */
 
 import type { Shape } from '../events/shapes.ts'
-import type { Realm } from '../realm/realm.ts'
-import type { User } from '../realm/records.ts'
+import type { Realm } from '../realm/model/realm.ts'
+import type { User } from '../realm/model/records.ts'
 
 /** For whoever asks, with an account or without. */
 export interface OpenContext {

@@ -1,7 +1,7 @@
 /** Blocks of bots: those that the caller may manage, and kinds of bots that others have. Contract section 4.2. */
 
-import { EMBEDDED_BOTS } from '../realm/bots/embedded.ts'
-import { botObject, managedBots } from '../realm/bots/view.ts'
+import { botObject, managedBots } from '../realm/objects/bot-view.ts'
+import { EMBEDDED_BOTS } from '../realm/objects/embedded-bots.ts'
 import type { Block } from './block.ts'
 
 export const realmBot: Block = ({ realm, me }) => ({

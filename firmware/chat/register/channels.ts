@@ -1,11 +1,11 @@
 /** Channels in the answer of `POST /register`: blocks stream, subscription, default_streams and kin. Contract section 4.2. */
 
-import { defaultChannelIds } from '../realm/channels/default-channels.ts'
-import { defaultGroupViews } from '../realm/channels/default-groups.ts'
-import { visibleChannels } from '../realm/channels/find.ts'
-import { folderViews } from '../realm/channels/folders.ts'
-import { channelView, subscribersView, subscriptionView } from '../realm/channels/view.ts'
-import { ROLES } from '../realm/roles.ts'
+import { ROLES } from '../realm/model/roles.ts'
+import { folderViews } from '../realm/objects/channel-folders.ts'
+import { channelView, subscribersView, subscriptionView } from '../realm/objects/channel-view.ts'
+import { defaultChannelIds } from '../realm/objects/default-channels.ts'
+import { defaultGroupViews } from '../realm/objects/default-groups.ts'
+import { visibleChannels } from '../realm/permissions/channel-find.ts'
 import type { Block } from './block.ts'
 
 export const streamBlock: Block = ({ realm, me, shape }) => ({

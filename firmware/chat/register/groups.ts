@@ -1,7 +1,7 @@
 /** The block of user groups. Contract sections 2.5 and 4.2. */
 
-import { groupObjects } from '../realm/groups/view.ts'
-import { ROLES } from '../realm/roles.ts'
+import { ROLES } from '../realm/model/roles.ts'
+import { groupObjects } from '../realm/objects/group-view.ts'
 import type { Block } from './block.ts'
 
 /** Guests get an empty list, as they hear of no group either. */

@@ -1,10 +1,10 @@
 /** Blocks of what administrators make for everybody. Contract section 4.2. */
 
-import { domainObjects } from '../realm/domains.ts'
-import { linkifierObjects } from '../realm/linkifiers.ts'
-import { playgroundObjects } from '../realm/playgrounds.ts'
-import { fieldObjects } from '../realm/profile/fields.ts'
-import { FIELD_TYPES } from '../realm/profile/types.ts'
+import { domainObjects } from '../realm/organization/settings/domains.ts'
+import { linkifierObjects } from '../realm/organization/settings/linkifiers.ts'
+import { playgroundObjects } from '../realm/organization/settings/playgrounds.ts'
+import { fieldObjects } from '../realm/organization/users/profile-fields.ts'
+import { FIELD_TYPES } from '../realm/organization/users/profile-types.ts'
 import type { Block, OpenBlock } from './block.ts'
 
 export const customProfileFields: Block = ({ realm }) => ({

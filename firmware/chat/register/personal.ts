@@ -2,11 +2,11 @@
 
 import { remindersOf } from '../realm/messages/reminders.ts'
 import { scheduledMessagesOf } from '../realm/messages/scheduled.ts'
-import { pushDevices } from '../realm/push.ts'
-import { draftsAtRegister } from '../realm/users/drafts.ts'
-import { navigationViewsOf } from '../realm/users/navigation-views.ts'
-import { remainingSteps } from '../realm/users/onboarding.ts'
-import { savedSnippetsOf } from '../realm/users/saved-snippets.ts'
+import { draftsAtRegister } from '../realm/organization/users/drafts.ts'
+import { navigationViewsOf } from '../realm/organization/users/navigation-views.ts'
+import { remainingSteps } from '../realm/organization/users/onboarding.ts'
+import { pushDevices } from '../realm/organization/users/push.ts'
+import { savedSnippetsOf } from '../realm/organization/users/saved-snippets.ts'
 import type { Block } from './block.ts'
 
 export const alertWords: Block = ({ realm, me }) => ({ alert_words: realm.state.alertWords.get(me.id)?.value ?? [] })

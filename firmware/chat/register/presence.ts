@@ -1,8 +1,8 @@
 /** Blocks of who is there, and what he says of it. Contract section 4.2. */
 
-import { nowOf } from '../realm/realm.ts'
-import { presencesFor } from '../realm/users/presences.ts'
-import { statusesFor } from '../realm/users/statuses.ts'
+import { nowOf } from '../realm/model/realm.ts'
+import { presencesFor } from '../realm/objects/presences.ts'
+import { statusesFor } from '../realm/objects/statuses.ts'
 import type { Block } from './block.ts'
 
 export const presence: Block = ({ realm, me, shape, presenceHistoryLimitDays }) => {

@@ -1,11 +1,11 @@
 /** Blocks of accounts: all whom the caller may see, and himself. Contract section 4.2. */
 
-import { avatarUrl } from '../realm/avatars/url.ts'
-import { mayInRealm } from '../realm/groups/rights.ts'
-import type { User } from '../realm/records.ts'
-import { atLeast, ROLES } from '../realm/roles.ts'
-import { accessOf } from '../realm/users/access.ts'
-import { placeholderObject, systemBotObject, userFor } from '../realm/users/view.ts'
+import type { User } from '../realm/model/records.ts'
+import { atLeast, ROLES } from '../realm/model/roles.ts'
+import { avatarUrl } from '../realm/objects/avatar-url.ts'
+import { placeholderObject, systemBotObject, userFor } from '../realm/objects/user-view.ts'
+import { mayInRealm } from '../realm/permissions/group-rights.ts'
+import { accessOf } from '../realm/permissions/user-access.ts'
 import type { Block } from './block.ts'
 
 export const realmUser: Block = (context) => ({ ...everybody(context), ...oneself(context) })

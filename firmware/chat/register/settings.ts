@@ -1,7 +1,8 @@
 /** Blocks of users' settings, in the three forms in which clients have read them. Contract sections 2.7 and 4.2. */
 
-import type { User } from '../realm/records.ts'
-import { userDefault, userSettings } from '../realm/settings/read.ts'
+import { userDefault, userSettings } from '../realm/model/read-settings.ts'
+import type { User } from '../realm/model/records.ts'
+import { organizationOf } from '../realm/model/state.ts'
 import {
   LEGACY_DISPLAY_SETTINGS,
   LEGACY_NOTIFICATION_SETTINGS,
@@ -10,8 +11,7 @@ import {
   READ_ONLY,
   USER_SETTINGS,
   type UserSetting,
-} from '../realm/settings/user.ts'
-import { organizationOf } from '../realm/state.ts'
+} from '../realm/model/user-settings.ts'
 import type { Block, OpenBlock } from './block.ts'
 
 export const userSettingsBlock: Block = ({ me }) => ({ user_settings: { ...userSettings(me), ...READ_ONLY } })

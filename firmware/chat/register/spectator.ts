@@ -1,9 +1,9 @@
 /** The snapshot of whoever has not signed in: the organization, its people without addresses, and web-public channels. Contract 4.2. */
 
-import { visibleChannels } from '../realm/channels/find.ts'
-import { channelView } from '../realm/channels/view.ts'
-import { spectatorAccess } from '../realm/users/access.ts'
-import { spectatorObject, systemBotObject } from '../realm/users/view.ts'
+import { channelView } from '../realm/objects/channel-view.ts'
+import { spectatorObject, systemBotObject } from '../realm/objects/user-view.ts'
+import { visibleChannels } from '../realm/permissions/channel-find.ts'
+import { spectatorAccess } from '../realm/permissions/user-access.ts'
 import type { OpenBlock, OpenContext } from './block.ts'
 import { realmEmoji } from './emoji.ts'
 import { giphy, realmFilters, stopWords, tenor } from './nothing.ts'

@@ -1,7 +1,7 @@
 /** Topics that a user has muted, unmuted or followed: blocks user_topic and muted_topics. Contract section 4.2. */
 
-import { mutedTopics, userTopics } from '../realm/channels/user-topics.ts'
-import { topicName } from '../realm/topic-names.ts'
+import { topicName } from '../realm/model/topic-names.ts'
+import { mutedTopics, userTopics } from '../realm/objects/user-topics.ts'
 import type { Block } from './block.ts'
 
 export const userTopicBlock: Block = ({ realm, me, shape }) => ({

@@ -17,12 +17,12 @@ export interface MessageRow {
   ordinal: number
   /** The number that it took in the private channel that it was moved into; 0: it was not. */
   arrival: number
-  /** See realm/messages/bits.ts. */
+  /** See realm/model/message-bits.ts. */
   bits: number
   client: string
   content: string
   html: string
-  /** JSON: see realm/messages/extra.ts. */
+  /** JSON: see realm/model/message-extra.ts. */
   extra: string
 }
 

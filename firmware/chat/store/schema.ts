@@ -27,7 +27,7 @@ export const MIGRATIONS: readonly Migration[] = [
 const CORE: readonly string[] = [
   // What counts up and never goes back: numbers of objects by kind, and the commits.
   'CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID',
-  // Everything but messages and files: read whole when the database is opened. See realm/kinds.ts.
+  // Everything but messages and files: read whole when the database is opened. See realm/model/kinds.ts.
   'CREATE TABLE things (kind TEXT, key TEXT, json TEXT NOT NULL, PRIMARY KEY (kind, key)) STRICT, WITHOUT ROWID',
   /*
    * A message lies in `recipient` (a channel or a conversation) and `topic` (0 in conversations). `birth` is the recipient
@@ -45,12 +45,12 @@ const CORE: readonly string[] = [
   // The few that lie elsewhere than where they were sent to, and those with a link, picture, file or reaction: HAS_ bits.
   'CREATE INDEX messages_moved ON messages (id) WHERE birth <> recipient',
   'CREATE INDEX messages_with ON messages (id) WHERE bits & 15 <> 0',
-  /* `folded` is the name as it is compared: see realm/names.ts. */
+  /* `folded` is the name as it is compared: see realm/model/names.ts. */
   `CREATE TABLE topics (
     id INTEGER PRIMARY KEY AUTOINCREMENT, recipient INTEGER NOT NULL, name TEXT NOT NULL, folded TEXT NOT NULL
   ) STRICT`,
   'CREATE UNIQUE INDEX topics_name ON topics (recipient, folded)',
-  // Which ordinals of a recipient a user has marked with a flag: runs, as JSON [[from, to], ...]. See realm/runs.ts.
+  // Which ordinals of a recipient a user has marked with a flag: runs, as JSON [[from, to], ...]. See realm/model/runs.ts.
   `CREATE TABLE flags (user INTEGER, recipient INTEGER, flag TEXT, runs TEXT NOT NULL,
     PRIMARY KEY (user, recipient, flag)) STRICT, WITHOUT ROWID`,
   // Who is mentioned in a message, and how (bits), and who has a message that he did not receive when it was sent.

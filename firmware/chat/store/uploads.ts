@@ -5,7 +5,7 @@ import { PLACED_COLUMNS, type PlacedRow } from './messages.ts'
 
 export interface UploadRow {
   id: number
-  /** Below `/user_uploads/`: see realm/uploads/path.ts. */
+  /** Below `/user_uploads/`: see realm/model/upload-path.ts. */
   path: string
   owner: number
   name: string

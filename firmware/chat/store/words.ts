@@ -39,7 +39,7 @@ export interface Wanted {
 export const sentTo = (recipient: number): string => keptAs(0, recipient)
 export const sentIn = (topic: number): string => keptAs(1, topic)
 export const sentBy = (user: number): string => keptAs(2, user)
-/** One of the bits of what its content has: see realm/messages/bits.ts. */
+/** One of the bits of what its content has: see realm/model/message-bits.ts. */
 export const having = (bit: number): string => keptAs(3, bit)
 /** Which no message has. */
 const NOWHERE = keptAs(4, 0)

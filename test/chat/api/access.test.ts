@@ -5,9 +5,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { subscribe } from '../../../firmware/chat/realm/channels/subscribe.ts'
-import type { Channel, Organization } from '../../../firmware/chat/realm/records.ts'
-import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
+import type { Channel, Organization } from '../../../firmware/chat/realm/model/records.ts'
+import { ROLES, type Role } from '../../../firmware/chat/realm/model/roles.ts'
+import { subscribe } from '../../../firmware/chat/realm/organization/channels/subscribe.ts'
 import type { Answer, Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

@@ -6,7 +6,7 @@ import { CofferError } from '../../../firmware/base/error.ts'
 import { DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
 import type { Act } from '../../../firmware/chat/link/act.ts'
 import type { ChatOptions } from '../../../firmware/chat/process/chat.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { NO_LIMITS, OWNER_PASSWORD, openTestChat } from '../support/chat.ts'
 
 async function told(t: TestContext, options: Partial<ChatOptions> = {}) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
+import { changeOperatorSettings } from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import type { Client } from '../support/chat.ts'
 import { START_MS } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'

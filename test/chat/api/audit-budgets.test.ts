@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { AuditEvent, Kind } from '../../../firmware/audit/chain.ts'
 import { createActsKept } from '../../../firmware/chat/host/acts.ts'
 import { readAct } from '../../../firmware/chat/link/act.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { type Client, NO_LIMITS } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { png } from '../../../firmware/chat/realm/avatars/png.ts'
-import { imageHeader } from '../../../firmware/chat/realm/images.ts'
+import { imageHeader } from '../../../firmware/chat/realm/messages/images.ts'
+import { png } from '../../../firmware/chat/realm/objects/avatar-png.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet } = await chatSuite({ hamlet: 'member' })

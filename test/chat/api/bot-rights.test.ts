@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { makeKey } from '../../../firmware/chat/realm/keys.ts'
-import { ROLES, type Role } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES, type Role } from '../../../firmware/chat/realm/model/roles.ts'
+import { makeKey } from '../../../firmware/chat/realm/objects/keys.ts'
 import type { Client } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { DECLARATIONS, OTHER_DECLARATIONS } from '../../../firmware/chat/api/declarations.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

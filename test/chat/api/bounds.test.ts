@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
-import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/model/state.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

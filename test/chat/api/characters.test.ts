@@ -17,7 +17,7 @@ import type { Parameter } from '../../../firmware/chat/pipeline/parameters.ts'
 import { createChat } from '../../../firmware/chat/process/chat.ts'
 import { POLL, POLL_WIDGET, TODO, TODO_WIDGET } from '../../../firmware/chat/realm/messages/submessages.ts'
 import { CHOICES } from '../../../firmware/chat/realm/messages/widgets.ts'
-import { fullName } from '../../../firmware/chat/realm/users/names.ts'
+import { fullName } from '../../../firmware/chat/realm/model/user-names.ts'
 import { deriveKey } from '../../../firmware/crypto/kdf.ts'
 import { CHAT_KEY, type Client, OWNER_PASSWORD, openTestChat, type TestChat } from '../support/chat.ts'
 
@@ -42,20 +42,20 @@ const OTHERS: Readonly<Record<string, string>> = {
   to: 'looked up',
   topic: 'of POST /typing: asTopic, by the level of the client',
   username: 'looked up',
-  email: 'an address: realm/users/names.ts',
-  new_email: 'an address: realm/users/names.ts',
-  invitee_emails: 'addresses: realm/users/names.ts',
+  email: 'an address: realm/model/user-names.ts',
+  new_email: 'an address: realm/model/user-names.ts',
+  invitee_emails: 'addresses: realm/model/user-names.ts',
   full_name: 'fullName, tested below',
-  short_name: 'letters, digits and three marks: realm/users/names.ts',
+  short_name: 'letters, digits and three marks: realm/model/user-names.ts',
   password: 'kept as a digest',
   old_password: 'kept as a digest',
   new_password: 'kept as a digest',
   token: 'opaque',
   appid: 'opaque',
-  push_key: 'base64: realm/push.ts',
-  bouncer_public_key: 'base64: realm/push.ts',
-  encrypted_push_registration: 'base64: realm/push.ts',
-  domain: 'labels: realm/domains.ts',
+  push_key: 'base64: realm/organization/users/push.ts',
+  bouncer_public_key: 'base64: realm/organization/users/push.ts',
+  encrypted_push_registration: 'base64: realm/organization/users/push.ts',
+  domain: 'labels: realm/organization/settings/domains.ts',
   string_id: 'compared with the one there is',
   queue_id: 'looked up',
   local_id: 'told to the client that sent it alone',
@@ -74,9 +74,9 @@ const OTHERS: Readonly<Record<string, string>> = {
   keys: 'looked up',
   storage: 'data of a bot, for itself',
   config_data: 'settings of a bot, for itself and its owner',
-  payload_url: 'a URL: realm/bots/services.ts',
-  service_payload_url: 'a URL: realm/bots/services.ts',
-  emoji_name: 'looked up, or letters, digits and three marks: realm/custom-emoji.ts',
+  payload_url: 'a URL: realm/objects/bot-services.ts',
+  service_payload_url: 'a URL: realm/objects/bot-services.ts',
+  emoji_name: 'looked up, or letters, digits and three marks: realm/organization/settings/custom-emoji.ts',
   emoji_code: 'looked up',
   onboarding_step: 'one of those there are',
   fragment: 'looked up, where it is a part of the path',
@@ -89,10 +89,10 @@ const OTHERS: Readonly<Record<string, string>> = {
   op: 'one of two words',
   flag: 'one of the flags there are',
   message_retention_days: 'a number or one of two words',
-  subscription_data: 'a color or a switch: realm/channels/properties.ts',
+  subscription_data: 'a color or a switch: realm/organization/channels/properties.ts',
   authentication_methods: 'names of those there are',
-  field_data: 'realm/profile/fields.ts, tested below',
-  data: 'realm/profile/values.ts, tested below',
+  field_data: 'realm/organization/users/profile-fields.ts, tested below',
+  data: 'realm/organization/users/profile-values.ts, tested below',
   profile_data: 'as data',
 }
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { png } from '../../../firmware/chat/realm/avatars/png.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import { png } from '../../../firmware/chat/realm/objects/avatar-png.ts'
 import type { Client } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'
 

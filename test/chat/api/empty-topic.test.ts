@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
+import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
 import { chatForEachTest } from '../support/suite.ts'
 
 const NAMES = ['', 'general chat', '(no topic)', ' general chat ', ' (no topic)']

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { png } from '../../../firmware/chat/realm/avatars/png.ts'
+import { png } from '../../../firmware/chat/realm/objects/avatar-png.ts'
 import type { Client } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'
 

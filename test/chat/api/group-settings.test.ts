@@ -10,10 +10,10 @@ import {
   type GroupSetting,
   REALM_GROUP_SETTINGS,
   USER_GROUP_SETTINGS,
-} from '../../../firmware/chat/realm/groups/settings.ts'
-import type { GroupValue } from '../../../firmware/chat/realm/groups/value.ts'
-import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
-import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+} from '../../../firmware/chat/realm/model/group-settings.ts'
+import type { GroupValue } from '../../../firmware/chat/realm/model/group-value.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/model/state.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

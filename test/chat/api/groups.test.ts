@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
-import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import { ROLES, type SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/model/state.ts'
 import { Random } from '../model/operations.ts'
 import { type Client, openTestChat } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'

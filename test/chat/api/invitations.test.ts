@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/model/state.ts'
 import type { Client, RegisteredQueue } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

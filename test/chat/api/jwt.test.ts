@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { changeOperatorSettings, operatorSettings } from '../../../firmware/chat/realm/operator.ts'
+import {
+  changeOperatorSettings,
+  operatorSettings,
+} from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import { openTestChat, START_MS } from '../support/chat.ts'
 
 const NOW_S = START_MS / 1000

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { changeOperatorSettings } from '../../../firmware/chat/realm/operator.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import { changeOperatorSettings } from '../../../firmware/chat/realm/organization/operator/operator.ts'
 import type { Client } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'
 

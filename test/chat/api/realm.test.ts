@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { REALM_GROUP_SETTINGS } from '../../../firmware/chat/realm/groups/settings.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { REALM_SETTINGS, type RealmSetting } from '../../../firmware/chat/realm/settings/realm.ts'
+import { REALM_GROUP_SETTINGS } from '../../../firmware/chat/realm/model/group-settings.ts'
+import { REALM_SETTINGS, type RealmSetting } from '../../../firmware/chat/realm/model/realm-settings.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import type { Client } from '../support/chat.ts'
 import { chatForEachTest } from '../support/suite.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SYSTEM_BOTS } from '../../../firmware/chat/realm/organization.ts'
+import { SYSTEM_BOTS } from '../../../firmware/chat/realm/objects/organization.ts'
 import type { Client } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import type { Setting } from '../../../firmware/chat/realm/settings/setting.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import type { Setting } from '../../../firmware/chat/realm/model/setting.ts'
 import {
   NOT_IN_BULK,
   USER_SETTINGS,
   type UserSetting,
   userSettingDefaults,
-} from '../../../firmware/chat/realm/settings/user.ts'
+} from '../../../firmware/chat/realm/model/user-settings.ts'
 import { type Client, OWNER_PASSWORD } from '../support/chat.ts'
 import { chatSuite } from '../support/suite.ts'
 

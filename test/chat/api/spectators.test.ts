@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const { rig, hamlet, cordelia } = await chatSuite({ hamlet: 'member', cordelia: 'member' })

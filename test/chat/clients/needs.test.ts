@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { z } from 'zod'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { chatSuite } from '../support/suite.ts'
 
 const int = z.int()

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Realm } from '../../../firmware/chat/realm/realm.ts'
+import type { Realm } from '../../../firmware/chat/realm/model/realm.ts'
 import type { ChatStore } from '../../../firmware/chat/store/store.ts'
 
 const TURNS_MAX = 10_000 // of the event loop, in which what is left of uploads goes

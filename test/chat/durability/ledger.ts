@@ -1,7 +1,7 @@
 /** What a sender that is killed has said, and whether the chat that is opened afterwards has it. */
 
 import assert from 'node:assert/strict'
-import type { Realm } from '../../../firmware/chat/realm/realm.ts'
+import type { Realm } from '../../../firmware/chat/realm/model/realm.ts'
 import type { Flag } from '../../../firmware/chat/store/flags.ts'
 import { fileIn } from './consistency.ts'
 

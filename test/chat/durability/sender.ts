@@ -5,8 +5,8 @@
 
 import { createLog } from '../../../firmware/base/log.ts'
 import { createChat } from '../../../firmware/chat/process/chat.ts'
-import { keysOnList, makeKey, revokeKey } from '../../../firmware/chat/realm/keys.ts'
-import type { User } from '../../../firmware/chat/realm/records.ts'
+import type { User } from '../../../firmware/chat/realm/model/records.ts'
+import { keysOnList, makeKey, revokeKey } from '../../../firmware/chat/realm/objects/keys.ts'
 import { CHAT_KEY, NO_LIMITS } from '../support/chat.ts'
 import { contentOf, type Line } from './ledger.ts'
 

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { type Client, openTestChat } from '../support/chat.ts'
 
 const ACCOUNTS = 10

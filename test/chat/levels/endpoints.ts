@@ -1,9 +1,9 @@
 /** Parts 4 and 5 of the history: endpoints, their parameters and answers, and signing in. */
 
 import { createHash } from 'node:crypto'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
-import { realmSetting } from '../../../firmware/chat/realm/settings/read.ts'
-import { organizationOf } from '../../../firmware/chat/realm/state.ts'
+import { realmSetting } from '../../../firmware/chat/realm/model/read-settings.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
+import { organizationOf } from '../../../firmware/chat/realm/model/state.ts'
 import type { Client } from '../support/chat.ts'
 import {
   attachmentTimes,

@@ -1,7 +1,7 @@
 /** Part 2 of the history: fields of objects, and of the register answer. */
 
 import { compile, gatesAbove } from '../../../firmware/chat/levels/rewrite.ts'
-import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
 import {
   attachmentTimes,
   away,

@@ -1,8 +1,8 @@
 /** What the rows of items.ts ask with. */
 
-import { systemGroupId } from '../../../firmware/chat/realm/groups/rights.ts'
-import type { Channel } from '../../../firmware/chat/realm/records.ts'
-import type { SystemGroupName } from '../../../firmware/chat/realm/roles.ts'
+import type { Channel } from '../../../firmware/chat/realm/model/records.ts'
+import type { SystemGroupName } from '../../../firmware/chat/realm/model/roles.ts'
+import { systemGroupId } from '../../../firmware/chat/realm/permissions/group-rights.ts'
 import type { Client } from '../support/chat.ts'
 import type { Ask } from './rig.ts'
 

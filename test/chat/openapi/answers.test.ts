@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { learnChannels, Random, step, type World } from '../model/operations.ts'
 import { type Client, openTestChat, type TestChat } from '../support/chat.ts'
 import { expectDescribed } from './described.ts'

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { openDatabase } from '../../../firmware/chat/store/database.ts'
 import { MIGRATIONS } from '../../../firmware/chat/store/schema.ts'
 import { deriveSealKey } from '../../../firmware/crypto/seal.ts'

@@ -2,7 +2,7 @@
 
 import { after, afterEach, beforeEach } from 'node:test'
 import type { ChatOptions } from '../../../firmware/chat/process/chat.ts'
-import { ROLES } from '../../../firmware/chat/realm/roles.ts'
+import { ROLES } from '../../../firmware/chat/realm/model/roles.ts'
 import { type Client, openTestChat, type TestChat } from './chat.ts'
 
 type Accounts<Name extends string> = Record<Name, keyof typeof ROLES>

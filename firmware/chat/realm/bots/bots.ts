@@ -1,22 +1,14 @@
 /** Making and changing bots. Contract section 3.5, rows E90 to E93. */
 
 import { badRequest, type ChatError, forbidden, invalidParameter } from '../../base/error.ts'
-import { setPicture } from '../avatars/pictures.ts'
-import { findChannelByName } from '../channels/find.ts'
-import { mayInRealm } from '../groups/rights.ts'
-import { makeKey } from '../keys.ts'
-import type { Realm } from '../realm.ts'
-import type { Bot, User } from '../records.ts'
-import { atLeast, ROLES, type Role } from '../roles.ts'
-import { organizationOf } from '../state.ts'
-import type { Turn } from '../turn.ts'
-import { deactivate, reactivate } from '../users/activity.ts'
-import { addressHost, expectFreeAddress } from '../users/addresses.ts'
-import { addUser, changeName, changeRole, limitRole, putAddresses } from '../users/change.ts'
-import { publishPerson } from '../users/events.ts'
-import { botLocalPart } from '../users/names.ts'
-import { publishBot, publishBotGone, publishBotUpdate } from './events.ts'
-import { renewKey, replaceKey } from './keys.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Bot, User } from '../model/records.ts'
+import { atLeast, ROLES, type Role } from '../model/roles.ts'
+import { organizationOf } from '../model/state.ts'
+import type { Turn } from '../model/turn.ts'
+import { botLocalPart } from '../model/user-names.ts'
+import { publishBot, publishBotGone, publishBotUpdate } from '../objects/bot-events.ts'
+import { renewKey, replaceKey } from '../objects/bot-keys.ts'
 import {
   BOT_TYPES,
   type BotType,
@@ -25,8 +17,16 @@ import {
   newService,
   type ServiceChange,
   servicesOf,
-} from './services.ts'
-import { type BotUser, botAvatarUrl, defaultsOf, isBot, managersOf, mayManage } from './view.ts'
+} from '../objects/bot-services.ts'
+import { type BotUser, botAvatarUrl, defaultsOf, isBot, managersOf, mayManage } from '../objects/bot-view.ts'
+import { makeKey } from '../objects/keys.ts'
+import { publishPerson } from '../objects/user-events.ts'
+import { deactivate, reactivate } from '../organization/users/activity.ts'
+import { setPicture } from '../organization/users/avatar-pictures.ts'
+import { addUser, changeName, changeRole, limitRole, putAddresses } from '../organization/users/change.ts'
+import { findChannelByName } from '../permissions/channel-find.ts'
+import { mayInRealm } from '../permissions/group-rights.ts'
+import { addressHost, expectFreeAddress } from '../permissions/user-addresses.ts'
 
 /** Names of channels; '' for none. */
 export interface GivenDefaults {

@@ -1,10 +1,10 @@
 /** Bots of earlier versions could have more rights than their owner. Contract section 3.5.1. */
 
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { atLeast } from '../roles.ts'
-import { deactivate } from '../users/activity.ts'
-import { limitRole } from '../users/change.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { atLeast } from '../model/roles.ts'
+import { deactivate } from '../organization/users/activity.ts'
+import { limitRole } from '../organization/users/change.ts'
 
 /** Deactivates bots without an active owner, and lowers the role of those above their owner. Returns how many bots it changed. */
 export function limitBotsToOwners(realm: Realm): number {

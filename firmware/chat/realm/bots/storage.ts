@@ -1,8 +1,8 @@
 /** What bots keep for themselves. Contract row E94. */
 
 import { badRequest } from '../../base/error.ts'
-import type { Realm } from '../realm.ts'
-import type { BotStorage, User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { BotStorage, User } from '../model/records.ts'
 
 // Names and values in UTF-8. All of it is in memory.
 const BOT_BYTES_MAX = 10_000_000

@@ -4,11 +4,11 @@ import { isOlder } from '../../base/version.ts'
 import type { MessageRow } from '../../store/messages.ts'
 import { messageForm } from '../messages/form.ts'
 import { placeOf } from '../messages/places.ts'
-import type { Realm } from '../realm.ts'
-import { type BotCall, type BotService, REALM_ID, type User } from '../records.ts'
-import { openText } from '../secrets.ts'
-import { urlFor } from '../url.ts'
-import { senderSightOf } from '../users/access.ts'
+import { urlFor } from '../model/organization-url.ts'
+import type { Realm } from '../model/realm.ts'
+import { type BotCall, type BotService, REALM_ID, type User } from '../model/records.ts'
+import { openText } from '../model/secrets.ts'
+import { senderSightOf } from '../permissions/user-access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
 

@@ -2,10 +2,10 @@
 
 import { badRequest } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { covers, type Placed, sightOf } from '../permissions/sight.ts'
 import { placeOf, recipientsOf } from './places.ts'
-import { covers, type Placed, sightOf } from './sight.ts'
 
 /** Throws the same for a message that is not there and one that he may not read. */
 export function accessMessage(realm: Realm, user: User, id: number): MessageRow {

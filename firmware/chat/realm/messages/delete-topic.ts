@@ -1,14 +1,14 @@
 /** Deleting all of a topic. Contract row E48, sections 7.4 and 11.3, V9. */
 
 import { badRequest } from '../../base/error.ts'
-import { findReadableChannel } from '../channels/find.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import type { Turn } from '../turn.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { findReadableChannel } from '../permissions/channel-find.ts'
+import { sightOf } from '../permissions/sight.ts'
 import { mayDeleteAny, removeMessages } from './delete.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
-import { sightOf } from './sight.ts'
 
 /**
  * The newest first, those that he can read, for as long as he may: `caller` is asked anew in each turn. False when the time

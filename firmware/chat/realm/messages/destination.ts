@@ -1,15 +1,15 @@
 /** To whom a message may be sent: contract section 3.2.1, in its order of checks. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
-import { findChannelByName } from '../channels/find.ts'
-import { canRead, canSee } from '../channels/rights.ts'
-import { mayInChannel, mayInRealm } from '../groups/rights.ts'
-import type { Realm } from '../realm.ts'
-import type { Channel, User } from '../records.ts'
-import { realmSetting } from '../settings/read.ts'
-import { organizationOf } from '../state.ts'
-import { asTopic } from '../topic-names.ts'
-import { mayAccess } from '../users/access.ts'
+import { realmSetting } from '../model/read-settings.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import { organizationOf } from '../model/state.ts'
+import { asTopic } from '../model/topic-names.ts'
+import { findChannelByName } from '../permissions/channel-find.ts'
+import { canRead, canSee } from '../permissions/channel-rights.ts'
+import { mayInChannel, mayInRealm } from '../permissions/group-rights.ts'
+import { mayAccess } from '../permissions/user-access.ts'
 import { findConversation, findTopic } from './places.ts'
 
 /** As it was sent: an id, a name, or a list of ids or addresses. */

@@ -2,11 +2,11 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../../base/log.ts'
-import { nowOf, type Realm } from '../realm.ts'
-import { hasRoomForMessages } from '../room.ts'
-import { type Rounds, startRounds } from '../rounds.ts'
-import { isDeactivated } from '../users.ts'
+import { hasRoomForMessages } from '../model/disk-room.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import { isDeactivated } from '../objects/users.ts'
 import { deliverReminder } from './reminders.ts'
+import { type Rounds, startRounds } from './rounds.ts'
 import { deliverScheduled } from './scheduled.ts'
 
 const INTERVAL_MS = 1000 // the clock may be set: nobody knows now how long it is until the next is due

@@ -4,8 +4,8 @@
  */
 
 import { createStepSize, threadMs } from '../../../base/step-size.ts'
-import type { Realm } from '../realm.ts'
-import type { Turn } from '../turn.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Turn } from '../model/turn.ts'
 
 const BUDGET_MS = 50_000 // how long one call may work; contract section 9
 const TURN_MS = 10

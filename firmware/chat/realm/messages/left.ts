@@ -2,12 +2,12 @@
 
 import type { Runs } from '../../store/flags.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import type { Realm } from '../realm.ts'
-import type { Channel, User } from '../records.ts'
-import { difference, gaps, lowerBound, runsOf, union } from '../runs.ts'
-import type { Turn } from '../turn.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import { difference, gaps, lowerBound, runsOf, union } from '../model/runs.ts'
+import type { Turn } from '../model/turn.ts'
+import { sightOf } from '../permissions/sight.ts'
 import { changeFlag, publishRead } from './flags.ts'
-import { sightOf } from './sight.ts'
 import { unreadWithin } from './unread.ts'
 
 /**

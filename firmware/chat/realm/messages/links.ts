@@ -1,8 +1,8 @@
 /** How the service's bots name channels and topics: as links that mention nobody, whatever the names are. Contract 6.2. */
 
 import { channelPath, topicPath } from '../../render/narrow-links.ts'
-import type { Channel } from '../records.ts'
-import { topicName } from '../topic-names.ts'
+import type { Channel } from '../model/records.ts'
+import { topicName } from '../model/topic-names.ts'
 import type { InChannel } from './places.ts'
 
 /** What `#**channel>topic**` cannot hold, and what would be the id of a message there. */

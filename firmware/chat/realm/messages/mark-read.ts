@@ -2,15 +2,15 @@
 
 import { badRequest } from '../../base/error.ts'
 import type { PlacedRow } from '../../store/messages.ts'
-import { findReadableChannel } from '../channels/find.ts'
-import { isSubscribed } from '../channels/rights.ts'
-import type { Realm } from '../realm.ts'
-import type { Channel, User } from '../records.ts'
-import type { Turn } from '../turn.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { findReadableChannel } from '../permissions/channel-find.ts'
+import { isSubscribed } from '../permissions/channel-rights.ts'
+import { sightOf } from '../permissions/sight.ts'
 import { changeFlag, publishFlag, readerOf } from './flags.ts'
 import { inTurns } from './in-turns.ts'
 import { findTopic } from './places.ts'
-import { sightOf } from './sight.ts'
 import { newestUnread } from './unread.ts'
 
 /** The newest first. False when the time was over before all was done: what is done is done. */

@@ -3,11 +3,11 @@
 import { badRequest } from '../../base/error.ts'
 import type { Flag } from '../../store/flags.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { isSubscribed } from '../channels/rights.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { isSubscribed } from '../permissions/channel-rights.ts'
+import { sightOf } from '../permissions/sight.ts'
 import { changeFlag, EDITABLE_FLAGS, FLAG_OPS, type FlagOp } from './flags.ts'
-import { sightOf } from './sight.ts'
 
 export interface Marking {
   op: FlagOp

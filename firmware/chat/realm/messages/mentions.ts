@@ -1,11 +1,11 @@
 /** Who is mentioned by a message, and how: contract section 6.4. */
 
 import { badRequest, ChatError } from '../../base/error.ts'
-import { membersAmong } from '../groups/nested.ts'
-import { mayInGroup, mayInRealm } from '../groups/rights.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from './bits.ts'
+import { ALERT_WORD, CHANNEL_WILDCARD, MENTIONED, TOPIC_WILDCARD } from '../model/message-bits.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { membersAmong } from '../objects/nested-groups.ts'
+import { mayInGroup, mayInRealm } from '../permissions/group-rights.ts'
 import type { Destination } from './destination.ts'
 import { findTopic, type Place } from './places.ts'
 import type { RenderedMessage } from './rendering.ts'

@@ -1,11 +1,11 @@
 /** Which messages a queue with a narrow hears of. Contract section 4.1, `narrow`. */
 
 import { ChatError } from '../../base/error.ts'
-import { policyOf } from '../channels/user-topics.ts'
-import { fold } from '../names.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { meantTopic } from '../topic-names.ts'
+import { fold } from '../model/names.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { meantTopic } from '../model/topic-names.ts'
+import { policyOf } from '../objects/user-topics.ts'
 import { isResolved, type Place } from './places.ts'
 
 type Term = readonly [operator: string, operand: string]

@@ -1,10 +1,10 @@
 /** What the Notification Bot says of moved and resolved topics. Contract sections 3.2.2, 7.3. */
 
-import { SYSTEM_BOTS } from '../organization.ts'
-import { nowOf, type Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { userSetting } from '../settings/read.ts'
-import type { Turn } from '../turn.ts'
+import { userSetting } from '../model/read-settings.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { SYSTEM_BOTS } from '../objects/organization.ts'
 import { removeMessages } from './delete.ts'
 import { linkToTopic } from './links.ts'
 import { isFollowedBy } from './narrows.ts'

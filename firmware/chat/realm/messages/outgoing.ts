@@ -1,7 +1,7 @@
 /** A message that is not sent yet: what a send would refuse now is refused now. Contract section 3.2.1. */
 
-import type { Realm } from '../realm.ts'
-import type { ScheduledMessage, User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { ScheduledMessage, User } from '../model/records.ts'
 import { findDestination } from './destination.ts'
 import { expectMayMention } from './mentions.ts'
 import { draftOf, type Outgoing } from './send.ts'

@@ -2,12 +2,12 @@
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { TopicRow } from '../../store/topics.ts'
-import { fold } from '../names.ts'
-import type { Realm } from '../realm.ts'
-import type { Channel, Conversation, User } from '../records.ts'
-import { meantTopic } from '../topic-names.ts'
-import type { Turn } from '../turn.ts'
-import { watchAcquaintance } from '../users/acquaintance.ts'
+import { fold } from '../model/names.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, Conversation, User } from '../model/records.ts'
+import { meantTopic } from '../model/topic-names.ts'
+import type { Turn } from '../model/turn.ts'
+import { watchAcquaintance } from '../objects/acquaintance.ts'
 
 export type Place =
   | { readonly kind: 'channel'; readonly channel: Channel; readonly topic: string }

@@ -2,8 +2,8 @@
 
 import { ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
 import { linkToMessage } from './links.ts'
 import { placeOf } from './places.ts'
 import { renderFor } from './rendering.ts'

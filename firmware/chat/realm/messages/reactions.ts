@@ -2,15 +2,15 @@
 
 import { badRequest, ChatError } from '../../base/error.ts'
 import type { MessageRow } from '../../store/messages.ts'
-import { type Emoji, findEmoji, type NamedEmoji } from '../emoji.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import type { Turn } from '../turn.ts'
-import { blindTo } from '../users/access.ts'
-import { placeholderObject } from '../users/view.ts'
+import { type Emoji, findEmoji, type NamedEmoji } from '../model/emoji.ts'
+import { HAS_REACTION } from '../model/message-bits.ts'
+import { extraOf, type Reaction } from '../model/message-extra.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { placeholderObject } from '../objects/user-view.ts'
+import { blindTo } from '../permissions/user-access.ts'
 import { accessMessageToChange, audienceOf } from './access.ts'
-import { HAS_REACTION } from './bits.ts'
-import { extraOf, type Reaction } from './extra.ts'
 
 const REACTIONS_MAX = 2000 // of one message: each is sent with it
 const REACTIONS_OF_ACCOUNT_MAX = 100 // of one account: the others can still react

@@ -1,14 +1,14 @@
 /** Who has read a message. Contract section 3.2, E15. */
 
 import { badRequest } from '../../base/error.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { hasOrdinal } from '../runs.ts'
-import { realmSetting, userSetting } from '../settings/read.ts'
-import { organizationOf } from '../state.ts'
-import { accessOf } from '../users/access.ts'
+import { realmSetting, userSetting } from '../model/read-settings.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { hasOrdinal } from '../model/runs.ts'
+import { organizationOf } from '../model/state.ts'
+import { sightOf } from '../permissions/sight.ts'
+import { accessOf } from '../permissions/user-access.ts'
 import { accessMessage, readersOf } from './access.ts'
-import { sightOf } from './sight.ts'
 
 export function readReceipts(realm: Realm, me: User, messageId: number): number[] {
   if (!realmSetting(organizationOf(realm.state), 'enable_read_receipts'))

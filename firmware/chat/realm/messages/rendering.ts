@@ -2,14 +2,14 @@
 
 import type { Rendered } from '../../render/render.ts'
 import { linksInTopic, type TopicLink } from '../../render/topic-links.ts'
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
-import { linkifiersOf, renderText } from '../rendering.ts'
-import { findUpload } from '../uploads/claims.ts'
-import { asPathId, decoded } from '../uploads/path.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { asPathId, decoded } from '../model/upload-path.ts'
+import { linkifiersOf, renderText } from '../objects/rendering.ts'
+import { findUpload } from '../objects/upload-claims.ts'
 
 export interface RenderedMessage extends Omit<Rendered, 'uploads'> {
-  /** Uploads that the text links, of those that its author may read: see uploads/path.ts. */
+  /** Uploads that the text links, of those that its author may read: see model/upload-path.ts. */
   pathIds: readonly string[]
 }
 

@@ -1,10 +1,10 @@
 /** Messages that are sent when their time has come. Contract section 2.5, rows E29 to E32, V40. */
 
 import { badRequest, ChatError, notFound } from '../../base/error.ts'
-import { publishOwn } from '../own-events.ts'
-import { nowOf, type Realm } from '../realm.ts'
-import type { ScheduledMessage, User } from '../records.ts'
-import type { Turn } from '../turn.ts'
+import { publishOwn } from '../model/own-events.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { ScheduledMessage, User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
 import { noticePerson } from './notices.ts'
 import { checkedOutgoing } from './outgoing.ts'
 import { type Outgoing, send } from './send.ts'

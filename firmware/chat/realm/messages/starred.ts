@@ -1,7 +1,7 @@
 /** What somebody has starred; it stays so where he can read it no longer, and is his again when he can. */
 
-import type { Realm } from '../realm.ts'
-import type { User } from '../records.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
 
 const STARRED_MAX = 100_000
 

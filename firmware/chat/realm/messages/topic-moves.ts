@@ -5,8 +5,8 @@
 
 import type { MessageRow } from '../../store/messages.ts'
 import type { TopicMoveRow } from '../../store/topics.ts'
-import type { Realm } from '../realm.ts'
-import { type Edit, type Extra, extraOf } from './extra.ts'
+import { type Edit, type Extra, extraOf } from '../model/message-extra.ts'
+import type { Realm } from '../model/realm.ts'
 
 export interface TopicMove {
   edit: Edit

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MutableCollection } from '../../../../firmware/chat/realm/collection.ts'
-import type { Group } from '../../../../firmware/chat/realm/records.ts'
+import type { MutableCollection } from '../../../../firmware/chat/realm/model/collection.ts'
+import type { Group } from '../../../../firmware/chat/realm/model/records.ts'
 import { chatSuite } from '../../support/suite.ts'
 
 const GROUPS = 40

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { organizationOf } from '../../../../firmware/chat/realm/state.ts'
+import { organizationOf } from '../../../../firmware/chat/realm/model/state.ts'
 import { chatSuite } from '../../support/suite.ts'
 
 const STEP_S = 100

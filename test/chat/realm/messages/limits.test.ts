@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Channel, Organization } from '../../../../firmware/chat/realm/records.ts'
-import { organizationOf } from '../../../../firmware/chat/realm/state.ts'
+import type { Channel, Organization } from '../../../../firmware/chat/realm/model/records.ts'
+import { organizationOf } from '../../../../firmware/chat/realm/model/state.ts'
 import { chatSuite } from '../../support/suite.ts'
 
 const WEEK_S = 604_800

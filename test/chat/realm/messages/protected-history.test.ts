@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import type { Channel } from '../../../../firmware/chat/realm/records.ts'
+import type { Channel } from '../../../../firmware/chat/realm/model/records.ts'
 import type { Client } from '../../support/chat.ts'
 import { chatForEachTest } from '../../support/suite.ts'
 

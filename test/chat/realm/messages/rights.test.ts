@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { removeMessages } from '../../../../firmware/chat/realm/messages/delete.ts'
-import type { Channel, Organization } from '../../../../firmware/chat/realm/records.ts'
-import type { SystemGroupName } from '../../../../firmware/chat/realm/roles.ts'
+import type { Channel, Organization } from '../../../../firmware/chat/realm/model/records.ts'
+import type { SystemGroupName } from '../../../../firmware/chat/realm/model/roles.ts'
 import type { Client } from '../../support/chat.ts'
 import { chatSuite } from '../../support/suite.ts'
 

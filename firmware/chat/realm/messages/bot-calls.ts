@@ -1,0 +1,36 @@
+/**
+ * Which messages call bots whose service answers: those that a person sends to them, or mentions them in. What is still to
+ * be heard is kept until it is, so that no stop loses it. Contract section 3.5, row E140.
+ */
+
+import type { MessageRow } from '../../store/messages.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { BotCall, User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import type { Place } from './places.ts'
+
+/** Of one bot: whoever answers more slowly than it is called is not called any more for a while. */
+export const CALLS_WAITING_MAX = 100
+
+/** Within a change. Bots call no bots: two could go on for ever. */
+export function callBots(
+  realm: Realm,
+  turn: Turn,
+  message: { sender: User; place: Place; mentioned: ReadonlySet<number>; recipients: ReadonlySet<number> } & Pick<
+    MessageRow,
+    'id'
+  >,
+): void {
+  const { sender, place, mentioned, recipients } = message
+  if (sender.bot !== null) return
+  const called = place.kind === 'conversation' ? recipients : mentioned
+  let isCalled = false
+  for (const botId of called) {
+    if (!recipients.has(botId) || realm.state.user.get(botId)?.bot?.service === undefined) continue
+    if (realm.state.callsOf.get(botId).size >= CALLS_WAITING_MAX) continue
+    const trigger: BotCall['trigger'] = mentioned.has(botId) ? 'mention' : 'direct_message'
+    turn.put('botCall', { id: turn.nextId('botCall'), botId, messageId: message.id, trigger, time: nowOf(realm) })
+    isCalled = true
+  }
+  if (isCalled) turn.afterwards(() => realm.onBotCall?.())
+}

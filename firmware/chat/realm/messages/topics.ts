@@ -1,0 +1,54 @@
+/** Topics of a channel that somebody may read, with their newest message. Row E49. */
+
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import { type Placed, sightOf } from '../permissions/sight.ts'
+
+export interface ListedTopic {
+  name: string
+  /** The newest message in it that he may read. */
+  maxId: number
+}
+
+/** Newest first. */
+export function topicsOf(realm: Realm, user: User, channel: Channel): ListedTopic[] {
+  const { recipientId } = channel
+  const sight = sightOf(realm, user)
+  switch (sight.extent(recipientId)) {
+    case 'none':
+      return []
+    case 'all':
+      return realm.store.topics.list(recipientId).map(({ name, maxId }) => ({ name, maxId }))
+    case 'received':
+      return receivedTopics(realm, user, channel, (message) => sight.canRead(message))
+  }
+}
+
+/** Of what was sent to the channel and never left, his intervals tell; what was moved into it is looked at one by one. */
+function receivedTopics(
+  realm: Realm,
+  user: User,
+  { id, recipientId }: Channel,
+  canRead: (message: Placed) => boolean,
+): ListedTopic[] {
+  const { store, state } = realm
+  const newest = new Map<number, number>()
+  const note = (topic: number, id: number): void => void newest.set(topic, Math.max(newest.get(topic) ?? 0, id))
+  for (const [from, to] of state.subscriptionsOf.get(user.id).get(id)?.intervals ?? []) {
+    const rows = store.select<{ topic: number; maxId: number }>(
+      `SELECT topic, max(id) AS maxId FROM messages
+       WHERE birth = ? AND ordinal BETWEEN ? AND ? AND recipient = birth AND arrival = 0 GROUP BY topic`,
+      [recipientId, from, to ?? store.messages.maxOrdinal(recipientId)],
+    )
+    for (const { topic, maxId } of rows) note(topic, maxId)
+  }
+  const others = store.select<Placed & { topic: number }>(
+    `SELECT id, recipient, birth, ordinal, arrival, topic FROM messages
+     WHERE recipient = ? AND (birth <> recipient OR arrival > 0 OR id IN (SELECT message FROM history WHERE user = ?))`,
+    [recipientId, user.id],
+  )
+  for (const message of others) if (canRead(message)) note(message.topic, message.id)
+  return [...newest]
+    .map(([topic, maxId]) => ({ name: store.topics.get(topic)?.name ?? '', maxId }))
+    .sort((a, b) => b.maxId - a.maxId)
+}

@@ -1,0 +1,129 @@
+/** Taking a file in: chunk by chunk onto the disk, and only when it is whole it is one. Row E130, design 4. */
+
+import { setImmediate } from 'node:timers/promises'
+import { badRequest, ChatError } from '../../base/error.ts'
+import { CHUNK_BYTES, CHUNKS_AT_ONCE } from '../../store/files.ts'
+import type { UploadRow } from '../../store/uploads.ts'
+import { expectRoomForFiles, expectUploadQuota } from '../model/disk-room.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import { REALM_ID, type User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { newPathId, shownName } from '../model/upload-path.ts'
+import { attachmentView, publishAttachment } from '../objects/upload-claims.ts'
+import { imageHeader } from './images.ts'
+import { createChunkWriter } from './upload-writer.ts'
+
+const MIB = 1024 * 1024
+export const UPLOAD_BYTES_MAX = 100 * MIB // contract section 9
+
+/** Of one write: see upload-writer.ts. */
+const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
+
+/** At once: each holds a MiB while it arrives. */
+const UPLOADS_MAX = 32
+const UPLOADS_OF_USER_MAX = 8
+
+export interface ArrivingFile {
+  /** As the client has it. */
+  name: string
+  content: AsyncIterable<Uint8Array>
+  /** Throws when whoever sends it is admitted no longer. */
+  check: () => void
+}
+
+/** Throws `REALM_UPLOAD_QUOTA`, `full`, `RATE_LIMIT_HIT`, and what `content` and `check` throw; nothing is left of it then. */
+export async function receiveUpload(realm: Realm, me: User, file: ArrivingFile): Promise<UploadRow> {
+  const end = begin(realm, me.id)
+  try {
+    return await receive(realm, me, file)
+  } finally {
+    end()
+  }
+}
+
+async function receive(realm: Realm, me: User, { name, content, check }: ArrivingFile): Promise<UploadRow> {
+  const id = realm.change((turn) => turn.nextId('upload'))
+  try {
+    const writer = createChunkWriter(realm.store.files, id, (bytes) => {
+      check()
+      expectUploadQuota(realm, bytes)
+      expectRoomForFiles(realm, WRITTEN_BYTES)
+    })
+    for await (const piece of content) writer.add(piece)
+    const { bytes, head } = writer.end()
+    return finish(realm, me, { id, name, bytes, head })
+  } catch (error) {
+    await removeFile(realm, id).catch(() => {}) // what is left of it goes at the next start
+    throw error
+  }
+}
+
+const arriving = new WeakMap<Realm, Map<number, number>>()
+
+/** Counts it among those under way; returns what counts it out. */
+function begin(realm: Realm, userId: number): () => void {
+  const counts = arriving.get(realm) ?? new Map<number, number>()
+  arriving.set(realm, counts)
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const own = counts.get(userId) ?? 0
+  if (all >= UPLOADS_MAX || own >= UPLOADS_OF_USER_MAX)
+    throw new ChatError('RATE_LIMIT_HIT', 'Too many files are being uploaded', { 'retry-after': 1 })
+  counts.set(userId, own + 1)
+  return () => {
+    const left = counts.get(userId)! - 1
+    if (left === 0) counts.delete(userId)
+    else counts.set(userId, left)
+  }
+}
+
+function finish(
+  realm: Realm,
+  me: User,
+  { id, name, bytes, head }: { id: number; name: string; bytes: number; head: Uint8Array },
+): UploadRow {
+  const picture = imageHeader(head)
+  return realm.change((turn) => {
+    expectUploadQuota(realm, bytes)
+    const upload: UploadRow = {
+      id,
+      path: newPathId(REALM_ID, name, realm.random),
+      owner: me.id,
+      name: shownName(name),
+      sizeBytes: bytes,
+      time: nowOf(realm),
+      width: picture?.width ?? null,
+      height: picture?.height ?? null,
+    }
+    realm.store.uploads.add(upload)
+    publishAttachment(realm, turn, me.id, 'add', attachmentView(realm, upload))
+    return upload
+  })
+}
+
+/** Its owner's. Throws `BAD_REQUEST`. Row E133. */
+export async function deleteUpload(realm: Realm, me: User, id: number): Promise<void> {
+  realm.change((turn) => {
+    const upload = realm.store.uploads.get(id)
+    if (upload === undefined || upload.owner !== me.id) throw badRequest('Invalid attachment')
+    dropUpload(realm, turn, upload)
+  })
+  await removeFile(realm, id)
+}
+
+/** Within a change; its bytes go afterwards, by `removeFile`. */
+export function dropUpload(realm: Realm, turn: Turn, { id, owner }: UploadRow): void {
+  realm.store.uploads.remove(id)
+  publishAttachment(realm, turn, owner, 'remove', { id })
+}
+
+/** In slices: a large file is as long on the disk's way out as it was in. */
+export async function removeFile({ store }: Realm, id: number): Promise<void> {
+  while (store.files.removeSome(id)) await setImmediate()
+}
+
+/** What a start finds of files that were not whole, or that were being removed. Before any upload begins. */
+export async function removeOrphans(realm: Realm, isOpen: () => boolean): Promise<void> {
+  const exported = new Set([...realm.state.realmExport.all()].map(({ archive }) => archive?.id))
+  const orphans = realm.store.files.all().filter((id) => realm.store.uploads.get(id) === undefined && !exported.has(id))
+  for (const id of orphans) while (isOpen() && realm.store.files.removeSome(id)) await setImmediate()
+}

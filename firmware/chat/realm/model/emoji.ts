@@ -1,0 +1,61 @@
+/** Emoji: those of Unicode, and the organisation's own. Contract sections 2.4 and 2.5. */
+
+import { badRequest } from '../../base/error.ts'
+import { emojiCode, emojiName } from '../../data/emoji.ts'
+import type { Realm } from './realm.ts'
+import type { RealmEmoji } from './records.ts'
+
+export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'zulip_extra_emoji'] as const
+export type ReactionType = (typeof REACTION_TYPES)[number]
+
+/** As it is on the wire, of reactions and of statuses. */
+export interface Emoji {
+  readonly emoji_name: string
+  readonly emoji_code: string
+  readonly reaction_type: ReactionType
+}
+
+export interface NamedEmoji {
+  readonly name: string | undefined
+  readonly code: string | undefined
+  readonly type: ReactionType | undefined
+}
+
+/** Throws `BAD_REQUEST` for an emoji that is none, and for a code that is another's than the name. */
+export function findEmoji(realm: Realm, { name, code, type }: NamedEmoji): Emoji {
+  const custom = name === undefined ? undefined : activeEmoji(realm, name)
+  if ((type === undefined || type === 'realm_emoji') && custom !== undefined) {
+    if (code !== undefined && code !== String(custom.id)) throw badRequest('Invalid emoji name.')
+    return { emoji_name: custom.name, emoji_code: String(custom.id), reaction_type: 'realm_emoji' }
+  }
+  if ((type === undefined || type === 'zulip_extra_emoji') && name === 'zulip') {
+    if (code !== undefined && code !== 'zulip') throw badRequest('Invalid emoji code.')
+    return { emoji_name: 'zulip', emoji_code: 'zulip', reaction_type: 'zulip_extra_emoji' }
+  }
+  if ((type === undefined || type === 'unicode_emoji') && name !== undefined) {
+    if (code !== undefined && emojiName(code) === undefined) throw badRequest('Invalid emoji code.')
+    const known = emojiCode(name)
+    if (code !== undefined && known !== code) throw badRequest('Invalid emoji name.')
+    if (known !== undefined) return { emoji_name: name, emoji_code: known, reaction_type: 'unicode_emoji' }
+  }
+  throw badRequest(`Emoji '${name ?? code ?? ''}' does not exist`)
+}
+
+/** The one that is in use under this name. */
+export function activeEmoji(realm: Realm, name: string): RealmEmoji | undefined {
+  for (const emoji of realm.state.realmEmoji.all()) if (emoji.name === name && !emoji.isDeactivated) return emoji
+  return undefined
+}
+
+/** All of the organisation's by id, deactivated ones included. */
+export const emojiObjects = (realm: Realm) =>
+  Object.fromEntries([...realm.state.realmEmoji.all()].map((emoji) => [String(emoji.id), emojiObject(emoji)]))
+
+const emojiObject = ({ id, name, sourceUrl, stillUrl, isDeactivated, authorId }: RealmEmoji) => ({
+  id: String(id),
+  name,
+  source_url: sourceUrl,
+  still_url: stillUrl,
+  deactivated: isDeactivated,
+  author_id: authorId,
+})

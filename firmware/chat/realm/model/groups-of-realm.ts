@@ -1,0 +1,13 @@
+/** The organisation's groups as the rules of group-membership.ts ask for them. */
+
+import type { Groups } from './group-membership.ts'
+import { nowOf, type Realm } from './realm.ts'
+import { organizationOf } from './state.ts'
+
+export const groupsOf = (realm: Realm): Groups => ({
+  find: (id) => realm.state.group.get(id),
+  period: () => ({
+    days: Number(organizationOf(realm.state).settings.waiting_period_threshold ?? 0),
+    now: nowOf(realm),
+  }),
+})

@@ -1,0 +1,46 @@
+/** What few messages have, as the JSON of their row. */
+
+import type { MessageRow } from '../../store/messages.ts'
+import type { Emoji } from './emoji.ts'
+
+export interface Reaction extends Emoji {
+  readonly user_id: number
+}
+
+export interface Submessage {
+  id: number
+  message_id: number
+  sender_id: number
+  msg_type: 'widget'
+  content: string
+}
+
+/** Only members of what changed: contract section 2.4, `edit_history`. */
+export interface Edit {
+  timestamp: number
+  user_id: number
+  prev_content?: string
+  prev_rendered_content?: string
+  prev_stream?: number
+  stream?: number
+  prev_topic?: string
+  topic?: string
+}
+
+export interface Extra {
+  reactions?: readonly Reaction[]
+  submessages?: readonly Submessage[]
+  /** Newest first. */
+  edits?: readonly Edit[]
+  /** Seconds; of the last change of the content, of channel or topic but for resolving. */
+  edited?: number
+  moved?: number
+  /** The number of the newest move of its topic that is in all this already: see topic-moves.ts. */
+  since?: number
+}
+
+/** Without what befell its topic as a whole: see topic-moves.ts. */
+export const extraOf = ({ extra }: Pick<MessageRow, 'extra'>): Extra =>
+  extra === '{}' ? NOTHING : (JSON.parse(extra) as Extra)
+
+const NOTHING: Extra = {}

@@ -1,0 +1,289 @@
+/** The realm in memory: its records by kind, and indexes. Messages are not here: see store/messages.ts. */
+
+import { AlertWords } from '../../render/alert-words.ts'
+import { CompiledLinkifier, type Linkifiers } from '../../render/linkifiers.ts'
+import type { Things } from '../../store/things.ts'
+import {
+  type Collection,
+  createCollection,
+  type GroupIndex,
+  groupBy,
+  type Index,
+  indexBy,
+  type MutableCollection,
+} from './collection.ts'
+import { KINDS, type Kind, type RecordOf } from './kinds.ts'
+import { fold } from './names.ts'
+import {
+  type ApiKey,
+  type BotCall,
+  type BotStorage,
+  type Channel,
+  type Conversation,
+  type Draft,
+  type Group,
+  type Invitation,
+  type Linkifier,
+  type NavigationView,
+  type OfUser,
+  type Organization,
+  type PushDevice,
+  type PushToken,
+  REALM_ID,
+  type Reminder,
+  type SavedSnippet,
+  type ScheduledMessage,
+  type Subscription,
+  type User,
+  type UserTopic,
+} from './records.ts'
+import { createUsage, type Usage } from './usage.ts'
+
+type Collections = { readonly [K in Kind]: Collection<RecordOf<K>> }
+export type MutableCollections = { readonly [K in Kind]: MutableCollection<RecordOf<K>> }
+
+export interface State extends Collections {
+  /** Both of a user's addresses, in lower case. */
+  readonly userByEmail: Index<string, User>
+  readonly userByDeliveryEmail: Index<string, User>
+  /** By full name, folded; several may have the same. */
+  readonly usersByName: GroupIndex<string, number, User>
+  readonly botsOf: GroupIndex<number, number, User>
+  readonly keysOf: GroupIndex<number, string, ApiKey>
+  /** Names of groups and channels are compared folded: see names.ts. Archived channels keep theirs. */
+  readonly groupByName: Index<string, Group>
+  readonly channelByName: Index<string, Channel>
+  readonly channelByRecipient: Index<number, Channel>
+  /** By channel; those of before included. */
+  readonly subscriptionsOf: GroupIndex<number, number, Subscription>
+  /** By user, of whoever is subscribed now. */
+  readonly subscribersOf: GroupIndex<number, number, Subscription>
+  /** By user, of whoever is or was. */
+  readonly everSubscribedTo: GroupIndex<number, number, Subscription>
+  /** By their users' ids, ascending and joined by commas. */
+  readonly conversationByUsers: Index<string, Conversation>
+  readonly invitationByHash: Index<string, Invitation>
+  /** By recipient id. */
+  readonly conversationsOf: (userId: number) => Iterable<Conversation>
+  readonly userTopicsOf: GroupIndex<number, string, UserTopic>
+  /** By user, of a channel's topic: see `topicKey`. */
+  readonly userTopicsIn: GroupIndex<string, number, UserTopic>
+  /** Everybody's alert words; made when it is asked for after a change. */
+  readonly alertWordIndex: () => AlertWords
+  /** The organisation's, in their order; made when they are asked for after a change. */
+  readonly linkifiers: () => Linkifiers
+  /** By kind and token. */
+  readonly pushTokensOf: GroupIndex<number, string, PushToken>
+  /** By the number that the client has given. */
+  readonly pushDevicesOf: GroupIndex<number, number, PushDevice>
+  /** By id. */
+  readonly draftsOf: GroupIndex<number, number, Draft>
+  readonly savedSnippetsOf: GroupIndex<number, number, SavedSnippet>
+  readonly scheduledMessagesOf: GroupIndex<number, number, ScheduledMessage>
+  readonly remindersOf: GroupIndex<number, number, Reminder>
+  /** By id, of a message. */
+  readonly remindersAbout: GroupIndex<number, number, Reminder>
+  /** When the first of what waits for its time is due, in seconds; infinite when nothing waits. */
+  readonly nextDue: () => number
+  /** By fragment. */
+  readonly navigationViewsOf: GroupIndex<number, string, NavigationView>
+  /** What bots have still to hear of, by id. */
+  readonly callsOf: GroupIndex<number, number, BotCall>
+  /** By name. */
+  readonly botStorageOf: GroupIndex<number, string, BotStorage>
+}
+
+/** Reads everything; throws when a record is of no known kind. */
+export function loadState(things: Things): { state: State; collections: MutableCollections; usage: Usage } {
+  const collections = Object.fromEntries(
+    Object.keys(KINDS).map((kind) => [kind, createCollection()]),
+  ) as unknown as MutableCollections
+  const state: State = { ...collections, ...createIndexes(collections) }
+  const usage = createUsage(collections, (owner) => state.botsOf.get(owner).keys())
+  for (const { kind, json } of things.all()) {
+    if (!(kind in KINDS)) throw new Error(`Unknown kind of record: ${kind}`)
+    load(collections, kind as Kind, JSON.parse(json))
+  }
+  return { state, collections, usage }
+}
+
+function load<K extends Kind>(collections: MutableCollections, kind: K, record: RecordOf<K>): void {
+  const keyOf = KINDS[kind] as (record: RecordOf<K>) => string | number
+  collections[kind].set(keyOf(record), record)
+}
+
+function createIndexes(collections: MutableCollections) {
+  const { user, apiKey, group, channel, subscription, conversation, userTopic, alertWords, botStorage } = collections
+  const { draft, savedSnippet, navigationView, scheduledMessage, reminder } = collections
+  const { linkifier, pushToken, pushDevice, botCall, invitation } = collections
+  return {
+    userByEmail: indexBy(user, ({ email }) => email.toLowerCase()),
+    userByDeliveryEmail: indexBy(user, ({ deliveryEmail }) => deliveryEmail.toLowerCase()),
+    usersByName: groupBy(
+      user,
+      ({ fullName }) => fold(fullName),
+      ({ id }) => id,
+    ),
+    botsOf: groupBy(
+      user,
+      ({ bot }) => bot?.ownerId ?? null,
+      ({ id }) => id,
+    ),
+    keysOf: groupBy(
+      apiKey,
+      ({ userId }) => userId,
+      ({ hash }) => hash,
+    ),
+    groupByName: indexBy(group, ({ name }) => fold(name)),
+    channelByName: indexBy(channel, ({ name }) => fold(name)),
+    channelByRecipient: indexBy(channel, ({ recipientId }) => recipientId),
+    subscriptionsOf: groupBy(
+      subscription,
+      ({ userId }) => userId,
+      ({ channelId }) => channelId,
+    ),
+    subscribersOf: groupBy(
+      subscription,
+      ({ channelId, isActive }) => (isActive ? channelId : null),
+      ({ userId }) => userId,
+    ),
+    everSubscribedTo: groupBy(
+      subscription,
+      ({ channelId }) => channelId,
+      ({ userId }) => userId,
+    ),
+    invitationByHash: indexBy(invitation, ({ hash }) => hash),
+    conversationByUsers: indexBy(conversation, ({ userIds }) => userIds.join(',')),
+    conversationsOf: indexConversations(conversation),
+    alertWordIndex: indexAlertWords(alertWords),
+    linkifiers: indexLinkifiers(linkifier),
+    pushTokensOf: groupBy(
+      pushToken,
+      ({ userId }) => userId,
+      ({ kind, token }) => `${kind}:${token}`,
+    ),
+    pushDevicesOf: groupBy(
+      pushDevice,
+      ({ userId }) => userId,
+      ({ accountId }) => accountId,
+    ),
+    userTopicsOf: groupBy(
+      userTopic,
+      ({ userId }) => userId,
+      ({ channelId, topicName }) => topicKey(channelId, topicName),
+    ),
+    userTopicsIn: groupBy(
+      userTopic,
+      ({ channelId, topicName }) => topicKey(channelId, topicName),
+      ({ userId }) => userId,
+    ),
+    draftsOf: groupBy(
+      draft,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    savedSnippetsOf: groupBy(
+      savedSnippet,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    scheduledMessagesOf: groupBy(
+      scheduledMessage,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    remindersOf: groupBy(
+      reminder,
+      ({ userId }) => userId,
+      ({ id }) => id,
+    ),
+    remindersAbout: groupBy(
+      reminder,
+      ({ messageId }) => messageId,
+      ({ id }) => id,
+    ),
+    nextDue: indexDue(scheduledMessage, reminder),
+    navigationViewsOf: groupBy(
+      navigationView,
+      ({ userId }) => userId,
+      ({ fragment }) => fragment,
+    ),
+    callsOf: groupBy(
+      botCall,
+      ({ botId }) => botId,
+      ({ id }) => id,
+    ),
+    botStorageOf: groupBy(
+      botStorage,
+      ({ userId }) => userId,
+      ({ name }) => name,
+    ),
+  }
+}
+
+/** Names of topics are compared folded: see names.ts. */
+export const topicKey = (channelId: number, topic: string): string => `${channelId}:${fold(topic)}`
+
+/** A conversation is in the list of each of its users. */
+function indexConversations(collection: MutableCollection<Conversation>): State['conversationsOf'] {
+  const byUser = new Map<number, Map<number, Conversation>>()
+  collection.listen((before, after) => {
+    for (const id of before?.userIds ?? []) byUser.get(id)?.delete(before!.recipientId)
+    for (const id of after?.userIds ?? []) {
+      const own = byUser.get(id) ?? new Map<number, Conversation>()
+      byUser.set(id, own.set(after!.recipientId, after!))
+    }
+  })
+  return (userId) => byUser.get(userId)?.values() ?? []
+}
+
+function indexAlertWords(collection: MutableCollection<OfUser<readonly string[]>>): State['alertWordIndex'] {
+  let index: AlertWords | undefined
+  collection.listen(() => {
+    index = undefined
+  })
+  return () => {
+    index ??= new AlertWords(
+      [...collection.all()].flatMap(({ userId, value }) => value.map((word) => [userId, word] as const)),
+    )
+    return index
+  }
+}
+
+function indexLinkifiers(collection: MutableCollection<Linkifier>): State['linkifiers'] {
+  let compiled: Linkifiers | undefined
+  collection.listen(() => {
+    compiled = undefined
+  })
+  return () => {
+    compiled ??= [...collection.all()].sort((a, b) => a.order - b.order).map((one) => new CompiledLinkifier(one))
+    return compiled
+  }
+}
+
+/** Looked for when it is asked for after a change: that is once a second at most. */
+function indexDue(
+  scheduled: MutableCollection<ScheduledMessage>,
+  reminders: MutableCollection<Reminder>,
+): State['nextDue'] {
+  let next: number | undefined
+  const forget = () => {
+    next = undefined
+  }
+  scheduled.listen(forget)
+  reminders.listen(forget)
+  return () => {
+    if (next !== undefined) return next
+    next = Number.POSITIVE_INFINITY
+    for (const { time, failed } of scheduled.all()) if (!failed && time < next) next = time
+    for (const { time } of reminders.all()) if (time < next) next = time
+    return next
+  }
+}
+
+/** Throws when there is no organisation: then nobody listens either. */
+export function organizationOf(state: State): Organization {
+  const organization = state.organization.get(REALM_ID)
+  if (organization === undefined) throw new Error('There is no organization')
+  return organization
+}

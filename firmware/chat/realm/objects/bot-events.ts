@@ -1,0 +1,25 @@
+/** What is told of bots to those who manage them. Contract section 4.4, V25 and V26. */
+
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { type BotUser, botObject, managersOf } from './bot-view.ts'
+
+export function publishBot(realm: Realm, turn: Turn, bot: BotUser, to: Iterable<number>): void {
+  for (const id of to)
+    turn.publish({ type: 'realm_bot', to: [id], make: () => ({ op: 'add', bot: botObject(realm, bot, id) }) })
+}
+
+export function publishBotUpdate(
+  realm: Realm,
+  turn: Turn,
+  bot: User,
+  changed: Readonly<Record<string, unknown>>,
+  to: Iterable<number> = managersOf(realm, bot),
+): void {
+  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'update', bot: { user_id: bot.id, ...changed } }) })
+}
+
+export function publishBotGone(turn: Turn, bot: User, to: Iterable<number>): void {
+  turn.publish({ type: 'realm_bot', to, make: () => ({ op: 'delete', bot: { user_id: bot.id } }) })
+}

@@ -1,0 +1,34 @@
+/** Channels that new members are subscribed to. Contract row E61, V8, realm_default_streams. */
+
+import { badRequest } from '../../base/error.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { ROLES } from '../model/roles.ts'
+import type { Turn } from '../model/turn.ts'
+import { findChannel } from '../permissions/channel-find.ts'
+
+/** Ascending. */
+export const defaultChannelIds = (realm: Realm): number[] =>
+  [...realm.state.channel.all()]
+    .filter(({ isDefault, isArchived }) => isDefault && !isArchived)
+    .map(({ id }) => id)
+    .sort((a, b) => a - b)
+
+/** What is so already is a success without an event. */
+export function setDefault(realm: Realm, me: User, channelId: number, isDefault: boolean): void {
+  realm.change((turn) => {
+    const channel = findChannel(realm, me, channelId)
+    if (channel.isDefault === isDefault) return
+    if (isDefault && channel.isPrivate) throw badRequest('Private channels cannot be made default.')
+    if (isDefault && channel.isArchived) throw badRequest('Archived channels cannot be made default.')
+    turn.put('channel', { ...channel, isDefault })
+    publishDefaultChannels(realm, turn)
+  })
+}
+
+/** Guests have no such list. */
+export function publishDefaultChannels(realm: Realm, turn: Turn, users: Iterable<User> = realm.state.user.all()): void {
+  const to = [...users].filter(({ role, isActive }) => isActive && role !== ROLES.guest)
+  const default_streams = defaultChannelIds(realm)
+  turn.publish({ type: 'default_streams', to: to.map(({ id }) => id), make: () => ({ default_streams }) })
+}

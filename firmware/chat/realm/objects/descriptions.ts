@@ -1,0 +1,13 @@
+/** What channels, their folders and groups say of themselves. Contract section 9. */
+
+import { badRequest } from '../../base/error.ts'
+
+export const DESCRIPTION_CHARACTERS_MAX = 1024
+
+/** Throws `BAD_REQUEST` when it is too long. */
+export function checkedDescription(given: string): string {
+  const description = given.trim()
+  if ([...description].length > DESCRIPTION_CHARACTERS_MAX)
+    throw badRequest(`description is too long (limit: ${DESCRIPTION_CHARACTERS_MAX} characters)`)
+  return description
+}

@@ -1,0 +1,47 @@
+/** What members are told of user groups, and whom a change of one shows or hides channels. Contract V54 to V57, V41, V42. */
+
+import type { EventBody } from '../../events/queue.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, Group } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { channelGroupValues } from '../permissions/group-rights.ts'
+import { groupObject, membersOf } from './group-view.ts'
+import { reaches } from './nested-groups.ts'
+import { watchSight } from './sight-events.ts'
+
+/** Those of a deactivated group only to clients that know of such. */
+export function publishGroup(realm: Realm, turn: Turn, group: Group, body: EventBody): void {
+  turn.publish({
+    type: 'user_group',
+    to: membersOf(realm),
+    make: ({ can }) => (group.isDeactivated && !can.include_deactivated_groups ? null : body),
+  })
+}
+
+/** After it was deactivated, or is in use again: to other clients it goes, and comes. */
+export function publishActivation(realm: Realm, turn: Turn, group: Group): void {
+  const { id, isDeactivated } = group
+  turn.publish({
+    type: 'user_group',
+    to: membersOf(realm),
+    make({ can }) {
+      if (can.include_deactivated_groups) return { op: 'update', group_id: id, data: { deactivated: isDeactivated } }
+      return isDeactivated ? { op: 'remove', group_id: id } : { op: 'add', group: groupObject(realm, group) }
+    },
+  })
+}
+
+/** Settings by which a group sees a private channel. Contract section 7.1. */
+const SHOWING = ['can_administer_channel_group', 'can_add_subscribers_group', 'can_subscribe_group'] as const
+
+/** As `watchSight`, for a change of who is in the group: of the channels that it shows to whoever is. */
+export function watchGroup(realm: Realm, groupId: number, userIds: () => Iterable<number>): (turn: Turn) => void {
+  const shown = [...realm.state.channel.all()].filter((channel) => isShown(realm, channel, groupId))
+  return shown.length === 0 ? () => {} : watchSight(realm, userIds(), shown)
+}
+
+function isShown(realm: Realm, channel: Channel, groupId: number): boolean {
+  if (!channel.isPrivate || Object.keys(channel.groupSettings).length === 0) return false
+  const values = channelGroupValues(realm, channel)
+  return SHOWING.some((name) => reaches(realm, values[name], groupId))
+}

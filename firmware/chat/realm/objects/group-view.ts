@@ -1,0 +1,90 @@
+/** User groups as clients see them, and the events when accounts enter and leave system groups. Contract section 2.5. */
+
+import { groupsOf } from '../model/groups-of-realm.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Group, User } from '../model/records.ts'
+import { directSystemGroups, inSystemGroup, ROLES, type SystemGroupName } from '../model/roles.ts'
+import type { Turn } from '../model/turn.ts'
+import { systemGroupId, userGroupValues } from '../permissions/group-rights.ts'
+
+/** Accounts whose role a group stands for: the service's own bots are in none. */
+export const isCounted = (user: User): boolean => user.isActive && !user.isSystemBot
+
+/** Direct members that are active, ascending. */
+export function activeMembers(realm: Realm, group: Group): number[] {
+  if (!group.isSystem) return group.members.filter((id) => realm.state.user.get(id)?.isActive === true)
+  const period = groupsOf(realm).period()
+  const members: number[] = []
+  for (const user of realm.state.user.all()) {
+    // Asked in this order because most accounts are in few groups.
+    if (!isCounted(user) || !inSystemGroup(group.name as SystemGroupName, user, period)) continue
+    if (directSystemGroups(user, period).includes(group.name as SystemGroupName)) members.push(user.id)
+  }
+  return members.sort((a, b) => a - b)
+}
+
+export const groupObject = (realm: Realm, group: Group) => ({
+  id: group.id,
+  name: group.name,
+  description: group.description,
+  date_created: group.dateCreated,
+  creator_id: group.creatorId,
+  members: activeMembers(realm, group),
+  direct_subgroup_ids: [...group.subgroups],
+  is_system_group: group.isSystem,
+  deactivated: group.isDeactivated,
+  ...userGroupValues(realm, group),
+})
+
+/** In ascending order of their ids. */
+export const groupObjects = (realm: Realm, includeDeactivated: boolean) =>
+  [...realm.state.group.all()]
+    .filter(({ isDeactivated }) => includeDeactivated || !isDeactivated)
+    .sort((a, b) => a.id - b.id)
+    .map((group) => groupObject(realm, group))
+
+/** Groups that list the account among their members: of roles and of people, if it is active. */
+function directGroups(realm: Realm, user: User | undefined): Set<number> {
+  if (user === undefined || !isCounted(user)) return new Set()
+  const ids = directSystemGroups(user, groupsOf(realm).period()).map((name) => systemGroupId(realm, name))
+  for (const { id, members } of realm.state.group.all()) if (members.includes(user.id)) ids.push(id)
+  return new Set(ids)
+}
+
+/** Within a change, after the account was put: tells whoever knows groups which of them it left and entered. */
+export function publishMemberships(realm: Realm, turn: Turn, before: User | undefined, after: User): void {
+  publishDifference(realm, turn, after.id, directGroups(realm, before), directGroups(realm, after))
+}
+
+/** To be called before a change of what a full member is; what it returns, after it: it tells of everybody. */
+export function watchMemberships(realm: Realm): (turn: Turn) => void {
+  const before = new Map([...realm.state.user.all()].map((user) => [user, directGroups(realm, user)]))
+  return (turn) => {
+    for (const [user, old] of before) publishDifference(realm, turn, user.id, old, directGroups(realm, user))
+  }
+}
+
+function publishDifference(
+  realm: Realm,
+  turn: Turn,
+  userId: number,
+  old: ReadonlySet<number>,
+  now: ReadonlySet<number>,
+): void {
+  const publish = (op: 'add_members' | 'remove_members', group: number) =>
+    turn.publish({
+      type: 'user_group',
+      to: membersOf(realm),
+      make: (shape) =>
+        realm.state.group.get(group)!.isDeactivated && !shape.can.include_deactivated_groups
+          ? null
+          : { op, group_id: group, user_ids: [userId] },
+    })
+  for (const id of old.difference(now)) publish('remove_members', id)
+  for (const id of now.difference(old)) publish('add_members', id)
+}
+
+/** Everybody but guests. */
+export function* membersOf(realm: Realm): Generator<number> {
+  for (const { id, role, isActive } of realm.state.user.all()) if (isActive && role !== ROLES.guest) yield id
+}

@@ -1,0 +1,25 @@
+/** Notification settings of channels that have none of their own. Contract section 4.1, `notification_settings_null`. */
+
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import type { UserSetting } from '../model/user-settings.ts'
+import { CAMEL, INHERITED, NOTIFICATION_SETTINGS } from './channel-view.ts'
+
+/** Within a change, once the user's setting for all channels was changed: clients that know no inheriting see it in each. */
+export function publishInherited(realm: Realm, turn: Turn, user: User, setting: UserSetting, value: unknown): void {
+  const property = NOTIFICATION_SETTINGS.find((name) => INHERITED[name] === setting)
+  if (property === undefined) return
+  for (const [channelId, subscription] of realm.state.subscriptionsOf.get(user.id)) {
+    if (!subscription.isActive || subscription[CAMEL[property]] !== null) continue
+    const isArchived = realm.state.channel.get(channelId)?.isArchived === true
+    turn.publish({
+      type: 'subscription',
+      to: [user.id],
+      make: ({ can }) =>
+        can.notification_settings_null || (isArchived && !can.archived_channels)
+          ? null
+          : { op: 'update', stream_id: channelId, property, value },
+    })
+  }
+}

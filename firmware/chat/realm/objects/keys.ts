@@ -1,0 +1,148 @@
+/**
+ * Keys of accounts: 32 letters and digits; a new one for each client that asks, of which only the hash is kept. A bot's is
+ * shown again to its owner, so it is kept sealed as well. Contract sections 1.2 and 11.15, design 10.
+ */
+
+import { createHash } from 'node:crypto'
+import type { Random } from '../../../crypto/random.ts'
+import { ChatError, notFound } from '../../base/error.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { ApiKey, User } from '../model/records.ts'
+import { openText, sealText } from '../model/secrets.ts'
+import type { Turn } from '../model/turn.ts'
+import { addressKey } from '../model/user-names.ts'
+import { ownHosts } from '../permissions/user-addresses.ts'
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
+const KEY_LENGTH = 32 // 190 bits
+const KEYS_OF_USER_MAX = 100
+const DAY_S = 86_400
+
+/**
+ * A new key; the one of the account unused for the longest time goes when there are too many. `givenTo` is an account that is
+ * told the key of another account's bot.
+ */
+export function makeKey(realm: Realm, turn: Turn, user: User, client: string, givenTo?: number): string {
+  const own = [...realm.state.keysOf.get(user.id).values()]
+  if (own.length >= KEYS_OF_USER_MAX)
+    revoke(
+      realm,
+      turn,
+      own.reduce((a, b) => (isUnusedLonger(b, a) ? b : a)),
+    )
+  const key = randomKey(realm.random)
+  const now = nowOf(realm)
+  turn.put('apiKey', {
+    hash: hashOf(key),
+    id: turn.nextId('apiKey'),
+    userId: user.id,
+    client,
+    made: now,
+    usedDay: Math.floor(now / DAY_S),
+    sealed: user.bot === null ? null : sealText(realm, key),
+    ...(givenTo !== undefined && { givenTo }),
+  })
+  return key
+}
+
+/** All of an account's: none of them is taken from now on. */
+export function revokeKeys(realm: Realm, turn: Turn, user: User): void {
+  for (const apiKey of [...realm.state.keysOf.get(user.id).values()]) revoke(realm, turn, apiKey)
+}
+
+/** Within a change: one key in place of all. That of a bot stays given to whom it was. */
+export function regenerateKey(realm: Realm, turn: Turn, user: User, client: string): string {
+  const { givenTo } = [...realm.state.keysOf.get(user.id).values()].find((key) => key.givenTo !== undefined) ?? {}
+  revokeKeys(realm, turn, user)
+  return makeKey(realm, turn, user, client, givenTo)
+}
+
+/** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
+export interface KeyOnList {
+  readonly id: number
+  /** The client that asked for it. */
+  readonly client: string
+  /** Seconds since the epoch. */
+  readonly date_created: number
+  /** When the day of its last use began (UTC), in seconds since the epoch. */
+  readonly last_used: number
+}
+
+/** An account's keys, the oldest first. */
+export const keysOnList = (realm: Realm, user: User): KeyOnList[] =>
+  [...realm.state.keysOf.get(user.id).values()]
+    .map(({ id, client, made, usedDay }) => ({ id, client, date_created: made, last_used: usedDay * DAY_S }))
+    .sort((a, b) => a.id - b.id)
+
+/** Not taken from now on. Throws what is 404 where the account has no such key, whoever else may have it. */
+export function revokeKey(realm: Realm, user: User, id: number): void {
+  realm.change((turn) => {
+    const apiKey = [...realm.state.keysOf.get(user.id).values()].find((own) => own.id === id)
+    if (apiKey === undefined) throw notFound('API key does not exist')
+    revoke(realm, turn, apiKey)
+  })
+}
+
+/** Polls of the account end, and are asked for their keys again: none goes on with one that is revoked. */
+function revoke(realm: Realm, turn: Turn, { hash, userId }: ApiKey): void {
+  turn.remove('apiKey', hash)
+  turn.afterwards(() => realm.events.endPollsOf(userId))
+}
+
+/** A bot's newest key. */
+export function shownKey(realm: Realm, bot: User): string {
+  const keys = [...realm.state.keysOf.get(bot.id).values()].filter(({ sealed }) => sealed !== null)
+  const newest = keys.reduce<ApiKey | undefined>((a, b) => (a === undefined || b.id > a.id ? b : a), undefined)
+  return (newest && openText(realm, newest.sealed!)) ?? ''
+}
+
+/**
+ * The account whose address and key these are. `host`: what the client asked, by which programs that notify make up the address of
+ * a bot. Throws what contract section 1.2 says.
+ */
+export function findByKey(
+  realm: Realm,
+  email: string,
+  key: string,
+  host: string | undefined,
+): { user: User; apiKey: ApiKey } {
+  const apiKey = KEY.test(key) ? realm.state.apiKey.get(hashOf(key)) : undefined
+  const user = apiKey && realm.state.user.get(apiKey.userId)
+  // Clients were set up with the real address, and go on when its owner hides it from others.
+  if (user === undefined || !isAddressOf(realm, user, email, host))
+    throw new ChatError('INVALID_API_KEY', 'Invalid API key')
+  return { user, apiKey: apiKey! }
+}
+
+function isAddressOf(realm: Realm, user: User, given: string, host: string | undefined): boolean {
+  const email = addressKey(given)
+  if ([user.email, user.deliveryEmail].some((own) => addressKey(own) === email)) return true
+  if (user.bot === null) return false
+  const local = user.email.slice(0, user.email.lastIndexOf('@'))
+  return ownHosts(realm, host).some((own) => addressKey(`${local}@${own}`) === email)
+}
+
+/** Keeps the day of a key's last use. */
+export function noteUse(realm: Realm, { hash }: ApiKey): void {
+  const day = Math.floor(nowOf(realm) / DAY_S)
+  const apiKey = realm.state.apiKey.get(hash)
+  if (apiKey !== undefined && apiKey.usedDay < day)
+    realm.change((turn) => turn.put('apiKey', { ...apiKey, usedDay: day }))
+}
+
+const KEY = /^[a-zA-Z0-9]{32}$/
+
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
+
+const isUnusedLonger = (a: ApiKey, b: ApiKey): boolean =>
+  a.usedDay < b.usedDay || (a.usedDay === b.usedDay && a.id < b.id)
+
+/** Bytes beyond the last whole alphabet are thrown away, so that each character is as likely as any. */
+export function randomKey(random: Random): string {
+  const limit = 256 - (256 % ALPHABET.length)
+  let key = ''
+  while (key.length < KEY_LENGTH)
+    for (const byte of random(KEY_LENGTH))
+      if (byte < limit && key.length < KEY_LENGTH) key += ALPHABET[byte % ALPHABET.length]
+  return key
+}

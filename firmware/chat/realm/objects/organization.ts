@@ -1,0 +1,79 @@
+/** Making the organization: its system groups, the bots that the service itself is, and its first owner. */
+
+import { CofferError } from '../../../base/error.ts'
+import { expectName } from '../../base/characters.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import { type Password, REALM_ID, type User } from '../model/records.ts'
+import { NESTED_SYSTEM_GROUPS, ROLES, SYSTEM_GROUP_DESCRIPTIONS, type SystemGroupName } from '../model/roles.ts'
+import { organizationOf } from '../model/state.ts'
+import { createUser } from './users.ts'
+
+export interface NewOrganization {
+  name: string
+  /** '' or without a slash at its end. */
+  url: string
+  owner: { email: string; fullName: string }
+}
+
+export const SYSTEM_BOTS = [
+  { email: 'notification-bot@coffer.invalid', fullName: 'Notification Bot' },
+  { email: 'welcome-bot@coffer.invalid', fullName: 'Welcome Bot' },
+  { email: 'emailgateway@coffer.invalid', fullName: 'Email Gateway' },
+] as const
+
+/** Throws `conflict` where there is one. `password` is made by `passwords.digest` for the user id 0, and taken over. */
+export function createOrganization(realm: Realm, { name, url, owner }: NewOrganization, password: Password): User {
+  return realm.change((turn) => {
+    if (realm.state.organization.size > 0) throw new CofferError('conflict', 'There already is an organization')
+    turn.put('organization', {
+      id: REALM_ID,
+      name: expectName(name.trim(), 'name'),
+      url,
+      dateCreated: nowOf(realm),
+      isDeactivated: false,
+      settings: {},
+      groupSettings: {},
+      operator: { ownerFullContentAccess: false, uploadQuotaMib: null },
+    })
+    turn.put('group', systemGroup(turn.nextId('group'), 'role:nobody', [])) // the first, as upstream
+    let below: number[] = []
+    for (const name of [...NESTED_SYSTEM_GROUPS].reverse()) {
+      const id = turn.nextId('group')
+      turn.put('group', systemGroup(id, name, below))
+      below = [id]
+    }
+    for (const bot of SYSTEM_BOTS) createUser(realm, turn, { ...bot, role: ROLES.member, bot: BOT, isSystemBot: true })
+    const user = createUser(realm, turn, { ...owner, role: ROLES.owner, isAddressTrusted: true })
+    turn.put('password', { ...password, userId: user.id })
+    return user
+  })
+}
+
+/** From now on every call is refused; clients are told why. The administrator of the server undoes it: see organization/operator/operator.ts. */
+export function deactivateOrganization(realm: Realm): void {
+  realm.change((turn) => {
+    turn.put('organization', { ...organizationOf(realm.state), isDeactivated: true })
+    turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'deactivated', realm_id: REALM_ID }) })
+  })
+}
+
+const BOT = {
+  type: 1,
+  ownerId: null,
+  defaultSendingStreamId: null,
+  defaultEventsRegisterStreamId: null,
+  defaultAllPublicStreams: false,
+} as const
+
+const systemGroup = (id: number, name: SystemGroupName, subgroups: readonly number[]) => ({
+  id,
+  name,
+  description: SYSTEM_GROUP_DESCRIPTIONS[name],
+  dateCreated: null,
+  creatorId: null,
+  members: [],
+  subgroups,
+  isSystem: true,
+  isDeactivated: false,
+  groupSettings: {},
+})

@@ -1,0 +1,84 @@
+/** Presence of everybody, as it is reported and asked for. Contract rows E79 to E81, V19. */
+
+import { userSetting } from '../model/read-settings.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { accessOf, audiencesOf } from '../permissions/user-access.ts'
+import { isWithin, legacy, legacyClient, modern, OFFLINE_SECONDS, type PresenceStatus, report } from './presence.ts'
+
+const AWAY_SECONDS = OFFLINE_SECONDS + 5 // beyond doubt
+
+/** `legacy` is by address for the API, `modern` by id. */
+export type PresenceForm = 'legacy' | 'modern'
+
+export interface PresenceQuery {
+  form: PresenceForm
+  historyDays: number
+  /** Only what is newer than this `last_update_id`; -1: all. */
+  after: number
+}
+
+/** Of people that are active and that `viewer` may see. */
+export function presencesFor(realm: Realm, viewer: User, { form, historyDays, after }: PresenceQuery) {
+  const now = nowOf(realm)
+  const mayAccess = accessOf(realm, viewer)
+  const presences: Record<string, object> = {}
+  let lastUpdateId = after
+  for (const presence of realm.state.presence.all()) {
+    lastUpdateId = Math.max(lastUpdateId, presence.updateId)
+    const user = realm.state.user.get(presence.userId)
+    if (user === undefined || !user.isActive || user.bot !== null || !mayAccess(user)) continue
+    if (presence.updateId <= after || !isWithin(presence, historyDays, now)) continue
+    if (form === 'modern') presences[user.id] = modern(presence)
+    else presences[user.email] = legacy(presence)
+  }
+  return { presences, lastUpdateId }
+}
+
+/** Takes what a client says of its user, unless he wants nothing said. */
+export function takeReport(realm: Realm, me: User, status: PresenceStatus): void {
+  if (me.bot !== null || !userSetting(me, 'presence_enabled')) return
+  const { times, returned } = report(realm.state.presence.get(me.id), status, nowOf(realm))
+  if (times === null) return
+  realm.change((turn) => {
+    putPresence(turn, me, times)
+    if (returned) publishPresence(realm, turn, me)
+  })
+}
+
+/** Within a change, once `presence_enabled` was changed: who turns it off looks away at once, who turns it on is back. */
+export function showPresenceSetting(realm: Realm, turn: Turn, user: User, isEnabled: boolean): void {
+  const now = nowOf(realm)
+  const then = now - AWAY_SECONDS
+  const times = isEnabled ? { active: now, idle: now } : { active: then, idle: then }
+  putPresence(turn, user, times)
+  publishPresence(realm, turn, user)
+}
+
+/** Within a change: whoever goes for good is there no longer, if he seemed to be. */
+export function hidePresence(realm: Realm, turn: Turn, user: User): void {
+  const presence = realm.state.presence.get(user.id)
+  const last = Math.max(presence?.active ?? 0, presence?.idle ?? 0)
+  if (last > nowOf(realm) - AWAY_SECONDS) showPresenceSetting(realm, turn, user, false)
+}
+
+const putPresence = (turn: Turn, user: User, times: { active: number; idle: number }): void =>
+  turn.put('presence', { userId: user.id, ...times, updateId: turn.nextId('presence') })
+
+function publishPresence(realm: Realm, turn: Turn, user: User): void {
+  const presence = realm.state.presence.get(user.id)!
+  turn.publish({
+    type: 'presence',
+    to: audiencesOf(realm, user).seeing.map(({ id }) => id),
+    make: ({ can, slimPresence }) => {
+      if (can.simplified_presence_events) return { presences: { [user.id]: modern(presence) } }
+      return {
+        user_id: user.id,
+        ...(!slimPresence && { email: user.email }),
+        server_timestamp: nowOf(realm),
+        presence: { website: legacyClient(presence) },
+      }
+    },
+  })
+}

@@ -1,0 +1,103 @@
+/** Channels that come into somebody's sight and go out of it, by whatever change. Contract V41, V42, V47. */
+
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { canSee } from '../permissions/channel-rights.ts'
+import { publishFolderOf } from './channel-folders.ts'
+import { channelView, subscriberIds } from './channel-view.ts'
+import { publishTopicsOf } from './user-topics.ts'
+
+/** Why, for clients of levels at which that alone was told, or not: contract 8.1, levels 134, 192 and 377. */
+type Cause = 'made_public' | 'subscribed' | 'deactivation'
+
+/**
+ * To be called before a change of roles, groups, subscriptions or channels; what it returns, after it: it tells each of the
+ * users which of the channels he sees from now on, and which no longer.
+ */
+export function watchSight(
+  realm: Realm,
+  userIds: Iterable<number>,
+  channels: Iterable<Channel> = realm.state.channel.all(),
+): (turn: Turn, options?: { withPeers?: boolean; cause?: Cause }) => void {
+  const ids = [...new Set(userIds)].filter(realm.events.hears)
+  const before = [...channels].map(({ id }) => ({ id, viewers: viewersAmong(realm, ids, id) }))
+  return (turn, { withPeers = true, cause } = {}) => {
+    for (const { id, viewers } of before) {
+      const after = viewersAmong(realm, ids, id)
+      const gained = [...after.difference(viewers)]
+      const channel = realm.state.channel.get(id)
+      if (gained.length > 0 && channel !== undefined) {
+        publishFolderOf(realm, turn, channel, gained)
+        publishCreation(realm, turn, channel, gained, cause)
+        if (withPeers) publishPeers(turn, 'peer_add', channel, subscriberIds(realm, channel), gained, cause)
+        publishTopicsOf(realm, turn, id, gained)
+      }
+      publishDeletion(turn, id, [...viewers.difference(after)])
+    }
+  }
+}
+
+function viewersAmong(realm: Realm, ids: readonly number[], channelId: number): Set<number> {
+  const channel = realm.state.channel.get(channelId)
+  const sees = (user: User | undefined): boolean =>
+    channel !== undefined && user?.isActive === true && canSee(realm, user, channel)
+  return new Set(ids.filter((id) => sees(realm.state.user.get(id))))
+}
+
+export function publishCreation(
+  realm: Realm,
+  turn: Turn,
+  channel: Channel,
+  to: readonly number[],
+  cause?: Cause,
+): void {
+  turn.publish({
+    type: 'stream',
+    to,
+    ...(cause && { cause }),
+    make: ({ can }) =>
+      channel.isArchived && !can.archived_channels ? null : { op: 'create', streams: [channelView(realm, channel)] },
+  })
+}
+
+export function publishDeletion(turn: Turn, channelId: number, to: readonly number[]): void {
+  turn.publish({
+    type: 'stream',
+    to,
+    make: () => ({ op: 'delete', stream_ids: [channelId], streams: [{ stream_id: channelId }] }),
+  })
+}
+
+/** Others who come to a channel or leave it. Nobody is told of himself: he gets an event of his own. */
+export function publishPeers(
+  turn: Turn,
+  op: 'peer_add' | 'peer_remove',
+  channel: Channel,
+  userIds: readonly number[],
+  to: readonly number[],
+  cause?: Cause,
+): void {
+  const altered = new Set(userIds)
+  const publish = (user_ids: readonly number[], to: readonly number[]): void => {
+    if (user_ids.length === 0 || to.length === 0) return
+    turn.publish({
+      type: 'subscription',
+      to,
+      ...(cause && { cause }),
+      make: ({ can }) =>
+        channel.isArchived && !can.archived_channels ? null : { op, stream_ids: [channel.id], user_ids },
+    })
+  }
+  publish(
+    userIds,
+    to.filter((id) => !altered.has(id)),
+  )
+  for (const id of to) {
+    if (!altered.has(id)) continue
+    publish(
+      userIds.filter((other) => other !== id),
+      [id],
+    )
+  }
+}

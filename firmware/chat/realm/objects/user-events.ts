@@ -1,0 +1,79 @@
+/** What others are told of an account. Contract section 4.4, V33 and V34. */
+
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import type { Turn } from '../model/turn.ts'
+import { audiencesOf, seesAddress } from '../permissions/user-access.ts'
+import { avatarUrl } from './avatar-url.ts'
+import { placeholderObject, userObject } from './user-view.ts'
+
+const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
+
+/** To all who may see the account: one thing that has changed. */
+export function publishPerson(realm: Realm, turn: Turn, user: User, person: Readonly<Record<string, unknown>>): void {
+  turn.publish({
+    type: 'realm_user',
+    to: idsOf(audiencesOf(realm, user).seeing),
+    make: () => ({ op: 'update', person: { user_id: user.id, ...person } }),
+  })
+}
+
+/** To all who may see it, each with the address that he sees; a placeholder to clients that need one for each account. */
+export function publishNewUser(realm: Realm, turn: Turn, user: User): void {
+  const { seeing, others } = audiencesOf(realm, user)
+  for (const sees of [true, false]) {
+    turn.publish({
+      type: 'realm_user',
+      to: idsOf(seeing.filter((viewer) => seesAddress(viewer, user) === sees)),
+      make: ({ clientGravatar }) => ({
+        op: 'add',
+        person: userObject(realm, user, sees, { clientGravatar, includeProfileData: true }),
+      }),
+    })
+  }
+  turn.publish({
+    type: 'realm_user',
+    to: idsOf(others),
+    make: ({ can }) => (can.user_list_incomplete ? null : { op: 'add', person: placeholderObject(realm, user) }),
+  })
+}
+
+export function publishAvatar(realm: Realm, turn: Turn, user: User): void {
+  const { seeing } = audiencesOf(realm, user)
+  for (const sees of [true, false]) {
+    turn.publish({
+      type: 'realm_user',
+      to: idsOf(seeing.filter((viewer) => seesAddress(viewer, user) === sees)),
+      make: (shape) => {
+        const clientGravatar = shape.clientGravatar && sees
+        return {
+          op: 'update',
+          person: {
+            user_id: user.id,
+            avatar_source: user.avatarSource,
+            avatar_url: avatarUrl(realm, user, { clientGravatar }),
+            avatar_url_medium: avatarUrl(realm, user, { clientGravatar, medium: true }),
+            avatar_version: user.avatarVersion,
+          },
+        }
+      },
+    })
+  }
+}
+
+/** After an address, or who sees it, has changed: each hears of the real one if that looks different to him now. */
+export function publishAddresses(realm: Realm, turn: Turn, before: User, after: User): void {
+  if (before.email !== after.email) publishPerson(realm, turn, after, { new_email: after.email })
+  const shown = (viewer: User, user: User) => (seesAddress(viewer, user) ? user.deliveryEmail : null)
+  const changed = audiencesOf(realm, after).seeing.filter((viewer) => shown(viewer, before) !== shown(viewer, after))
+  for (const sees of [true, false]) {
+    turn.publish({
+      type: 'realm_user',
+      to: idsOf(changed.filter((viewer) => seesAddress(viewer, after) === sees)),
+      make: () => ({
+        op: 'update',
+        person: { user_id: after.id, delivery_email: sees ? after.deliveryEmail : null },
+      }),
+    })
+  }
+}

@@ -1,0 +1,107 @@
+/** Topics that users have muted, unmuted or followed. Rows E56, E57; contract 2.5, V15, V60. */
+
+import { KINDS } from '../model/kinds.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { Channel, User, UserTopic } from '../model/records.ts'
+import { topicKey } from '../model/state.ts'
+import { topicName } from '../model/topic-names.ts'
+import type { Turn } from '../model/turn.ts'
+import { canSee } from '../permissions/channel-rights.ts'
+
+/** 0 none, 1 muted, 2 unmuted, 3 followed. */
+export type TopicPolicy = 0 | 1 | 2 | 3
+
+export const policyOf = (realm: Realm, userId: number, channel: Channel, topic: string): TopicPolicy =>
+  find(realm, userId, channel, topic)?.policy ?? 0
+
+/** Within a change; what is so already is a success without an event. Throws `BAD_REQUEST` for one more than the user may have. */
+export function setUserTopic(
+  realm: Realm,
+  turn: Turn,
+  userId: number,
+  channel: Channel,
+  topic: string,
+  policy: TopicPolicy,
+): void {
+  const before = find(realm, userId, channel, topic)
+  if ((before?.policy ?? 0) === policy) return
+  const lastUpdated = nowOf(realm)
+  const topicName = before?.topicName ?? topic
+  if (policy === 0) turn.remove('userTopic', KINDS.userTopic(before!))
+  else turn.put('userTopic', { userId, channelId: channel.id, topicName, lastUpdated, policy })
+  publishUserTopic(turn, userId, channel, { topicName: topic, lastUpdated, policy })
+  if (policy === 1 || before?.policy === 1) publishMutedTopics(realm, turn, userId)
+}
+
+function publishUserTopic(
+  turn: Turn,
+  userId: number,
+  channel: Channel,
+  { topicName: topic, lastUpdated, policy }: Pick<UserTopic, 'topicName' | 'lastUpdated'> & { policy: TopicPolicy },
+): void {
+  turn.publish({
+    type: 'user_topic',
+    to: [userId],
+    make: ({ can }) =>
+      channel.isArchived && !can.archived_channels
+        ? null
+        : {
+            stream_id: channel.id,
+            topic_name: topicName(topic, can.empty_topic_name),
+            last_updated: lastUpdated,
+            visibility_policy: policy,
+          },
+  })
+}
+
+/** Those of a channel that came into sight again, to whom it did. Within a change. */
+export function publishTopicsOf(realm: Realm, turn: Turn, channelId: number, userIds: readonly number[]): void {
+  for (const userId of userIds)
+    for (const topic of realm.state.userTopicsOf.get(userId).values())
+      if (topic.channelId === channelId) publishUserTopic(turn, userId, realm.state.channel.get(channelId)!, topic)
+}
+
+/** The whole list, to clients that do not hear of policies. */
+function publishMutedTopics(realm: Realm, turn: Turn, userId: number): void {
+  const user = realm.state.user.get(userId)
+  if (user === undefined) return
+  turn.publish({
+    type: 'muted_topics',
+    to: [userId],
+    unless: 'user_topic',
+    make: ({ can }) => ({ muted_topics: mutedTopics(realm, user, can.empty_topic_name) }),
+  })
+}
+
+/** Of channels that he may still know of, oldest first. */
+export const userTopics = (realm: Realm, user: User): { channel: Channel; topic: UserTopic }[] =>
+  [...realm.state.userTopicsOf.get(user.id).values()]
+    .map((topic) => ({ channel: realm.state.channel.get(topic.channelId), topic }))
+    .filter((one): one is { channel: Channel; topic: UserTopic } => one.channel !== undefined)
+    .filter(({ channel }) => canSee(realm, user, channel))
+    .sort((a, b) => a.topic.lastUpdated - b.topic.lastUpdated)
+
+/** `[channel name, topic, when]` of each. */
+export const mutedTopics = (realm: Realm, user: User, emptyTopic: boolean): [string, string, number][] =>
+  userTopics(realm, user)
+    .filter(({ topic }) => topic.policy === 1)
+    .map(({ channel, topic }) => [channel.name, topicName(topic.topicName, emptyTopic), topic.lastUpdated])
+
+const find = ({ state }: Realm, userId: number, channel: Channel, topic: string): UserTopic | undefined =>
+  state.userTopicsOf.get(userId).get(topicKey(channel.id, topic))
+
+/** When all of a topic was moved: where both had a policy, the one that lets more through is kept. Within a change. */
+export function moveUserTopics(realm: Realm, turn: Turn, from: Place, to: Place): void {
+  const moved = realm.state.userTopicsIn.get(topicKey(from.channel.id, from.topic))
+  for (const { userId, policy } of [...moved.values()]) {
+    setUserTopic(realm, turn, userId, from.channel, from.topic, 0)
+    const sees = canSee(realm, realm.state.user.get(userId)!, to.channel)
+    if (sees && policy > policyOf(realm, userId, to.channel, to.topic))
+      setUserTopic(realm, turn, userId, to.channel, to.topic, policy)
+  }
+}
+
+interface Place {
+  channel: Channel
+  topic: string
+}

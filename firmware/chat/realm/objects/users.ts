@@ -1,0 +1,71 @@
+/** Accounts of people. Contract section 2.2. */
+
+import { invalidParameter } from '../../base/error.ts'
+import { realmSetting } from '../model/read-settings.ts'
+import { nowOf, type Realm } from '../model/realm.ts'
+import type { Bot, Password, User } from '../model/records.ts'
+import type { Role } from '../model/roles.ts'
+import { organizationOf } from '../model/state.ts'
+import type { Turn } from '../model/turn.ts'
+import { address, fullName } from '../model/user-names.ts'
+import { apiAddress, expectFreeAddress } from '../permissions/user-addresses.ts'
+
+export interface NewUser {
+  email: string
+  fullName: string
+  role: Role
+  bot?: Bot
+  isSystemBot?: boolean
+  isAddressTrusted?: boolean
+}
+
+/** Within a change. Throws `BAD_REQUEST` for an address that is taken. The event is the caller's to publish. */
+export function createUser(
+  realm: Realm,
+  turn: Turn,
+  { email, fullName, role, bot, isSystemBot = false, isAddressTrusted = false }: NewUser,
+): User {
+  const organization = organizationOf(realm.state)
+  const deliveryEmail = freeAddress(realm, email, null)
+  const made: User = {
+    id: turn.nextId('user'),
+    email: deliveryEmail,
+    deliveryEmail,
+    fullName: checkedName(fullName),
+    role,
+    isActive: true,
+    dateJoined: nowOf(realm),
+    avatarVersion: 1,
+    avatarSource: bot === undefined ? realmSetting(organization, 'default_avatar_source') : 'J',
+    settings: bot === undefined ? (organization.userDefaults ?? {}) : {},
+    profileData: {},
+    bot: bot ?? null,
+    isSystemBot,
+    isDeleted: false,
+    isAddressTrusted,
+  }
+  const user = { ...made, email: apiAddress(organization, made) }
+  turn.put('user', user)
+  return user
+}
+
+/** As it is kept. Throws `REQUEST_VARIABLE_INVALID`. */
+export function checkedName(given: string): string {
+  const name = fullName(given)
+  if (name === null)
+    throw invalidParameter('full_name', `full_name must have 2 to 100 characters, none of * \` \\ > " @`)
+  return name
+}
+
+/** As it is kept. Throws `REQUEST_VARIABLE_INVALID` for what is none, `BAD_REQUEST` for one that an account has. */
+export function freeAddress(realm: Realm, given: string, ownId: number | null, parameter = 'email'): string {
+  const email = address(given)
+  if (email === null) throw invalidParameter(parameter, `${parameter} is not an address`)
+  expectFreeAddress(realm, email, ownId)
+  return email
+}
+
+/** Whether the organization may be used at all. */
+export const isDeactivated = (realm: Realm): boolean => organizationOf(realm.state).isDeactivated
+
+export const setPassword = (turn: Turn, password: Password): void => turn.put('password', password)

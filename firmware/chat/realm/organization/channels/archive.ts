@@ -1,0 +1,104 @@
+/** Archiving a channel, which stays to be read, and nobody writes in it any more; and the way back. Rows E44, E45. */
+
+import { badRequest, ChatError } from '../../../base/error.ts'
+import { publishFlag } from '../../messages/flags.ts'
+import { linkToChannel } from '../../messages/links.ts'
+import { unreadWithin } from '../../messages/unread.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Channel, User } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { channelView, subscriberIds, subscriptionView } from '../../objects/channel-view.ts'
+import { publishDefaultChannels } from '../../objects/default-channels.ts'
+import { leaveDefaultGroups } from '../../objects/default-groups.ts'
+import { publishTopicsOf } from '../../objects/user-topics.ts'
+import { findChannel, viewersOf } from '../../permissions/channel-find.ts'
+import { canAdminister, isSubscribed } from '../../permissions/channel-rights.ts'
+import { sightOf } from '../../permissions/sight.ts'
+import { noticeChannelEvent, silently } from './notices.ts'
+
+export function archiveChannel(realm: Realm, me: User, id: number): void {
+  realm.change((turn) => archive(realm, turn, findAdministered(realm, me, id)))
+}
+
+/** Throws `CANNOT_ADMINISTER_CHANNEL`, and `BAD_REQUEST` for a channel that he may not know of. */
+export function findAdministered(realm: Realm, me: User, id: number): Channel {
+  const channel = findChannel(realm, me, id)
+  if (!canAdminister(realm, me, channel))
+    throw new ChatError('CANNOT_ADMINISTER_CHANNEL', 'You do not have permission to administer this channel')
+  return channel
+}
+
+/** Within a change. */
+export function archive(realm: Realm, turn: Turn, { id }: Channel): void {
+  const channel = realm.state.channel.get(id)!
+  if (channel.isArchived) throw badRequest('Channel is already archived')
+  noticeChannelEvent(realm, turn, channel, `Channel ${linkToChannel(channel)} has been archived.`)
+  turn.put('channel', { ...realm.state.channel.get(id)!, isArchived: true, isDefault: false })
+  turn.publish({
+    type: 'stream',
+    to: viewersOf(realm, channel),
+    make: ({ can }) =>
+      can.archived_channels
+        ? archivedBody(channel, true)
+        : { op: 'delete', stream_ids: [id], streams: [{ stream_id: id }] },
+  })
+  if (channel.isDefault) publishDefaultChannels(realm, turn)
+  leaveDefaultGroups(realm, turn, id)
+}
+
+/** Within a change. To clients that know nothing of archived channels it is a new one. */
+export function unarchive(realm: Realm, turn: Turn, me: User, { id }: Channel): void {
+  const before = realm.state.channel.get(id)!
+  if (!before.isArchived) throw badRequest('Channel is not currently archived')
+  const channel = { ...before, isArchived: false }
+  turn.put('channel', channel)
+  const viewers = viewersOf(realm, channel)
+  turn.publish({
+    type: 'stream',
+    to: viewers,
+    make: ({ can }) =>
+      can.archived_channels ? archivedBody(channel, false) : { op: 'create', streams: [channelView(realm, channel)] },
+  })
+  const [subscribers, others] = [subscriberIds(realm, channel), [] as number[]]
+  for (const userId of viewers) {
+    const user = realm.state.user.get(userId)!
+    if (isSubscribed(realm, user, channel)) publishReturn(realm, turn, user, channel)
+    else others.push(userId)
+  }
+  if (subscribers.length > 0)
+    turn.publish({
+      type: 'subscription',
+      to: others,
+      make: ({ can }) => (can.archived_channels ? null : { op: 'peer_add', stream_ids: [id], user_ids: subscribers }),
+    })
+  publishTopicsOf(realm, turn, id, viewers)
+  noticeChannelEvent(realm, turn, channel, `${silently(me)} has unarchived this channel.`)
+}
+
+const archivedBody = ({ id, name }: Channel, value: boolean) => ({
+  op: 'update',
+  stream_id: id,
+  name,
+  property: 'is_archived',
+  value,
+})
+
+/** The subscription, and what lies unread there. */
+function publishReturn(realm: Realm, turn: Turn, user: User, channel: Channel): void {
+  const clients = [...realm.events.queuesOf(user.id)]
+  if (clients.every(({ shape }) => shape.can.archived_channels)) return
+  const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+  turn.publish({
+    type: 'subscription',
+    to: [user.id],
+    make: ({ can }) => {
+      if (can.archived_channels) return null
+      const form = { nullable: can.notification_settings_null }
+      return { op: 'add', subscriptions: [subscriptionView(realm, user, channel, subscription, form, 'true')] }
+    },
+  })
+  const unread = unreadWithin(realm, user, [channel.recipientId]).filter(sightOf(realm, user).canRead)
+  const ids = unread.map(({ id }) => id).reverse()
+  if (ids.length > 0)
+    publishFlag(realm, turn, user, 'read', 'remove', ids, { isFor: ({ can }) => !can.archived_channels })
+}

@@ -1,0 +1,57 @@
+/** What the Notification Bot says of channels: to whom somebody else has subscribed, and in public of what is new. Row E52. */
+
+import { asText, linkToChannel } from '../../messages/links.ts'
+import { noticePerson, notificationBot } from '../../messages/notices.ts'
+import { deliverNotice } from '../../messages/send.ts'
+import { realmSetting } from '../../model/read-settings.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Channel, User } from '../../model/records.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import type { Pair } from './subscribe.ts'
+
+/** More new subscriptions at once are told to nobody; max_bulk_new_subscription_messages. */
+export const NEW_SUBSCRIPTION_MESSAGES_MAX = 100
+
+const CHANNEL_EVENTS_TOPIC = 'channel events'
+const NEW_CHANNELS_TOPIC = 'new channels'
+
+/** One message to each person that `me` has subscribed to channels. False: they are too many. Within a change. */
+export function tellNewSubscribers(realm: Realm, turn: Turn, me: User, added: readonly Pair[]): boolean {
+  if (added.length > NEW_SUBSCRIPTION_MESSAGES_MAX) return false
+  const others = added.filter(({ user }) => user.id !== me.id && user.bot === null)
+  for (const [user, pairs] of Map.groupBy(others, ({ user }) => user)) {
+    const [first, ...rest] = pairs.map(({ channel }) => nameOf(channel))
+    const text =
+      rest.length === 0
+        ? `${silently(me)} subscribed you to the channel ${first}.`
+        : `${silently(me)} subscribed you to the following channels:\n\n${[first, ...rest].map((name) => `* ${name}`).join('\n')}`
+    noticePerson(realm, turn, user, text)
+  }
+  return true
+}
+
+/** In the organisation's channel for it, of those that everybody may see. Within a change. */
+export function announceChannels(realm: Realm, turn: Turn, me: User, created: readonly Channel[]): void {
+  const id = realmSetting(organizationOf(realm.state), 'new_stream_announcements_stream_id')
+  const channel = realm.state.channel.get(id)
+  const names = created.filter(({ isPrivate }) => !isPrivate).map(nameOf)
+  if (channel === undefined || channel.isArchived || names.length === 0) return
+  const what = names.length === 1 ? 'a new channel' : 'the following new channels:'
+  const place = { kind: 'channel', channel, topic: NEW_CHANNELS_TOPIC } as const
+  deliverNotice(realm, turn, notificationBot(realm), place, `${silently(me)} created ${what} ${names.join(', ')}.`)
+}
+
+/** In the channel itself, where the organisation wants it so; nobody writes in an archived one. Within a change. */
+export function noticeChannelEvent(realm: Realm, turn: Turn, channel: Channel, text: string): void {
+  if (channel.isArchived || !realmSetting(organizationOf(realm.state), 'send_channel_events_messages')) return
+  const topic = channel.topicsPolicy === 'empty_topic_only' ? '' : CHANNEL_EVENTS_TOPIC
+  const place = { kind: 'channel', channel, topic } as const
+  deliverNotice(realm, turn, notificationBot(realm), place, text)
+}
+
+export const silently = ({ fullName, id }: User): string => `@_**${fullName}|${id}**`
+
+/** The bot may name no private channel in a link: it does not see one. */
+const nameOf = (channel: Channel): string =>
+  channel.isPrivate ? `**${asText(channel.name)}**` : linkToChannel(channel)

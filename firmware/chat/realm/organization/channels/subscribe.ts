@@ -1,0 +1,169 @@
+/** Who comes to channels and leaves them, with the events of it; rights are the callers' to check. Contract E52, E54, V44, V45. */
+
+import { badRequest } from '../../../base/error.ts'
+import { changeFlag } from '../../messages/flags.ts'
+import { unreadWithin } from '../../messages/unread.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Channel, Subscription, User } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { watchAcquaintance } from '../../objects/acquaintance.ts'
+import { subscriptionView } from '../../objects/channel-view.ts'
+import { publishPeers, watchSight } from '../../objects/sight-events.ts'
+import { viewersOf } from '../../permissions/channel-find.ts'
+import { isSubscribed } from '../../permissions/channel-rights.ts'
+import { freeColor } from './colors.ts'
+
+/** One account and one channel. */
+export interface Pair {
+  readonly user: User
+  readonly channel: Channel
+}
+
+/** Ids of subscribers that one change tells: each new subscription of an account with a queue has all of its channel. */
+const PEERS_TOLD_MAX = 1_000_000
+
+function expectTellable(realm: Realm, added: readonly Pair[]): void {
+  let told = 0
+  for (const { user, channel } of added)
+    if (realm.events.hears(user.id)) told += realm.state.subscribersOf.get(channel.id).size
+  if (told > PEERS_TOLD_MAX) throw badRequest('Too many subscriptions at once')
+}
+
+/** Those that were not subscribed before. Throws `BAD_REQUEST` when they would tell too much. `colorOf`: what the client chose for itself; `by`: who subscribes them. */
+export function subscribe(
+  realm: Realm,
+  turn: Turn,
+  pairs: readonly Pair[],
+  colorOf: (channel: Channel) => string | undefined = () => undefined,
+  by?: User,
+): Pair[] {
+  const added = pairs.filter(({ user, channel }) => !isSubscribed(realm, user, channel))
+  expectTellable(realm, added)
+  const byChannel = groupByChannel(added)
+  const publishSight = watchSight(
+    realm,
+    added.map(({ user }) => user.id),
+    byChannel.keys(),
+  )
+  const publishAcquaintance = watchAcquaintance(realm)
+  for (const { user, channel } of added) turn.put('subscription', opened(realm, user, channel, colorOf(channel), by))
+  publishAcquaintance(turn) // whoever is told of below is known by then
+  publishSight(turn, { withPeers: false, cause: 'subscribed' }) // the subscription says who is there
+  for (const [user, channels] of groupByUser(added)) publishAdded(realm, turn, user, channels)
+  for (const [channel, users] of byChannel) {
+    publishPeers(turn, 'peer_add', channel, idsOf(users), othersOf(viewersOf(realm, channel), users))
+  }
+  return added
+}
+
+/** Those that were subscribed before. */
+export function unsubscribe(realm: Realm, turn: Turn, pairs: readonly Pair[]): Pair[] {
+  const removed = pairs.filter(({ user, channel }) => isSubscribed(realm, user, channel))
+  const byChannel = groupByChannel(removed)
+  const publishSight = watchSight(
+    realm,
+    removed.map(({ user }) => user.id),
+    byChannel.keys(),
+  )
+  for (const [user, channels] of groupByUser(removed)) markRead(realm, turn, user, channels)
+  const publishAcquaintance = watchAcquaintance(realm)
+  for (const { user, channel } of removed) turn.put('subscription', closed(realm, user, channel))
+  for (const [user, channels] of groupByUser(removed)) {
+    const subscriptions = channels.map(({ id, name }) => ({ stream_id: id, name }))
+    turn.publish({ type: 'subscription', to: [user.id], make: () => ({ op: 'remove', subscriptions }) })
+  }
+  for (const [channel, users] of byChannel) {
+    publishPeers(turn, 'peer_remove', channel, idsOf(users), viewersOf(realm, channel))
+  }
+  publishSight(turn)
+  publishAcquaintance(turn)
+  return removed
+}
+
+/** What lies unread in channels that he leaves is nothing that he has still to read. */
+function markRead(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+  const rows = unreadWithin(
+    realm,
+    user,
+    channels.map(({ recipientId }) => recipientId),
+  )
+  changeFlag(realm, turn, user, 'read', 'add', rows)
+}
+
+function publishAdded(realm: Realm, turn: Turn, user: User, channels: readonly Channel[]): void {
+  turn.publish({
+    type: 'subscription',
+    to: [user.id],
+    make: ({ can }) => {
+      const shown = channels.filter(({ isArchived }) => !isArchived || can.archived_channels)
+      const form = { nullable: can.notification_settings_null }
+      const subscriptions = shown.map((channel) => {
+        const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+        return subscriptionView(realm, user, channel, subscription, form, 'true')
+      })
+      return shown.length === 0 ? null : { op: 'add', subscriptions }
+    },
+  })
+}
+
+/** What he set before is as it was; messages reach him from now on. */
+function opened(
+  realm: Realm,
+  user: User,
+  channel: Channel,
+  color: string | undefined,
+  by: User | undefined,
+): Subscription {
+  const before = realm.state.subscriptionsOf.get(user.id).get(channel.id)
+  return {
+    isMuted: false,
+    pinToTop: false,
+    desktopNotifications: null,
+    audibleNotifications: null,
+    pushNotifications: null,
+    emailNotifications: null,
+    wildcardMentionsNotify: null,
+    ...(by !== undefined && by.id !== user.id && { by: by.id }),
+    ...before,
+    userId: user.id,
+    channelId: channel.id,
+    isActive: true,
+    color: color ?? before?.color ?? freeColor(realm, user),
+    intervals: begun(realm, channel, before?.intervals ?? []),
+  }
+}
+
+function closed(realm: Realm, user: User, channel: Channel): Subscription {
+  const subscription = realm.state.subscriptionsOf.get(user.id).get(channel.id)!
+  return { ...subscription, isActive: false, intervals: ended(realm, channel, subscription.intervals) }
+}
+
+type Intervals = Subscription['intervals']
+
+/** What comes from now on reaches him. Accounts that were deactivated by earlier versions are open all the time. */
+export function begun({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
+  const isOpen = intervals.at(-1)?.[1] === null
+  return isOpen ? intervals : [...intervals, [store.messages.maxOrdinal(recipientId) + 1, null]]
+}
+
+/** It no longer does. */
+export function ended({ store }: Realm, { recipientId }: Channel, intervals: Intervals): Intervals {
+  const last = store.messages.maxOrdinal(recipientId)
+  const closed = intervals.map(([from, to]) => [from, to ?? last] as const)
+  return closed.filter(([from, to]) => from <= to) // nothing came while he was there
+}
+
+const idsOf = (users: readonly User[]): number[] => users.map(({ id }) => id)
+
+function othersOf(ids: readonly number[], users: readonly User[]): number[] {
+  const own = new Set(idsOf(users))
+  return ids.filter((id) => !own.has(id))
+}
+
+const groupByChannel = (pairs: readonly Pair[]): Map<Channel, User[]> =>
+  new Map(
+    [...Map.groupBy(pairs, ({ channel }) => channel)].map(([channel, of]) => [channel, of.map(({ user }) => user)]),
+  )
+
+const groupByUser = (pairs: readonly Pair[]): Map<User, Channel[]> =>
+  new Map([...Map.groupBy(pairs, ({ user }) => user)].map(([user, of]) => [user, of.map(({ channel }) => channel)]))

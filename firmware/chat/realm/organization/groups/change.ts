@@ -1,0 +1,145 @@
+/** Making user groups, changing and deactivating them. Contract rows E96, E97, E101, E102; V54, V55, V57. */
+
+import { badRequest, ChatError, forbidden } from '../../../base/error.ts'
+import { USER_GROUP_SETTINGS, type UserGroupSetting } from '../../model/group-settings.ts'
+import { type GroupValue, type GroupValueUpdate, groupsOf } from '../../model/group-value.ts'
+import { fold } from '../../model/names.ts'
+import { nowOf, type Realm } from '../../model/realm.ts'
+import type { Group, GroupSettings, User } from '../../model/records.ts'
+import { organizationOf } from '../../model/state.ts'
+import { checkedDescription } from '../../objects/descriptions.ts'
+import { publishActivation, publishGroup } from '../../objects/group-events.ts'
+import { groupObject } from '../../objects/group-view.ts'
+import { expectGroupValue } from '../../permissions/group-check.ts'
+import { expectActive, findOwnGroup } from '../../permissions/group-find.ts'
+import { mayInRealm, mayManageGroup, userGroupValues } from '../../permissions/group-rights.ts'
+import { updatedGroupValues } from '../../permissions/group-update.ts'
+import { checkedMembers, checkedSubgroups } from './members.ts'
+
+const NAME_CHARACTERS_MAX = 100
+
+/** What mentions and settings mean something else by. */
+const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:']
+
+export interface NewGroup {
+  name: string
+  description: string
+  members: readonly number[]
+  subgroups: readonly number[]
+  settings: Partial<Record<UserGroupSetting, GroupValue>>
+}
+
+/** Returns its id. */
+export function createGroup(realm: Realm, me: User, given: NewGroup): number {
+  return realm.change((turn) => {
+    if (!mayInRealm(realm, 'can_create_groups', me)) throw forbidden('Insufficient permission')
+    for (const [name, value] of Object.entries(given.settings))
+      expectGroupValue(realm, name, USER_GROUP_SETTINGS[name as UserGroupSetting], value)
+    const group: Group = {
+      id: turn.nextId('group'),
+      name: freeName(realm, given.name, null),
+      description: checkedDescription(given.description),
+      dateCreated: nowOf(realm),
+      creatorId: me.id,
+      members: checkedMembers(realm, me, given.members),
+      subgroups: checkedSubgroups(realm, given.subgroups),
+      isSystem: false,
+      isDeactivated: false,
+      groupSettings: given.settings as GroupSettings,
+    }
+    turn.put('group', group)
+    publishGroup(realm, turn, group, { op: 'add', group: groupObject(realm, group) })
+    return group.id
+  })
+}
+
+export interface GroupChanges {
+  name: string | undefined
+  description: string | undefined
+  /** Only back into use; see `deactivateGroup`. */
+  isDeactivated: false | undefined
+  settings: Partial<Record<UserGroupSetting, GroupValueUpdate>>
+}
+
+/** Of a deactivated group only the name can be changed, unless the same call takes it back into use. */
+export function changeGroup(realm: Realm, me: User, id: number, changes: GroupChanges): void {
+  const { name, description, isDeactivated, settings } = changes
+  const isMore = description !== undefined || Object.keys(settings).length > 0
+  if (name === undefined && !isMore && isDeactivated === undefined) throw badRequest('No new data supplied')
+  realm.change((turn) => {
+    const before = findManaged(realm, me, id)
+    const isReactivated = before.isDeactivated && isDeactivated === false
+    if (before.isDeactivated && !isReactivated && isMore)
+      throw badRequest('You can only change name of deactivated user groups')
+    const values = updatedGroupValues(realm, USER_GROUP_SETTINGS, userGroupValues(realm, before), settings)
+    const renamed = name === undefined ? before.name : freeName(realm, name, id)
+    const described = description === undefined ? before.description : checkedDescription(description)
+    const after: Group = {
+      ...before,
+      name: renamed,
+      description: described,
+      isDeactivated: before.isDeactivated && !isReactivated,
+      groupSettings: { ...before.groupSettings, ...values },
+    }
+    turn.put('group', after)
+    if (isReactivated) publishActivation(realm, turn, after)
+    const data = {
+      ...(renamed !== before.name && { name: renamed }),
+      ...(described !== before.description && { description: described }),
+      ...values,
+    }
+    if (Object.keys(data).length > 0) publishGroup(realm, turn, after, { op: 'update', group_id: id, data })
+  })
+}
+
+/** Throws `CANNOT_DEACTIVATE_GROUP_IN_USE` while a group or a setting names it. */
+export function deactivateGroup(realm: Realm, me: User, id: number): void {
+  realm.change((turn) => {
+    const group = findManaged(realm, me, id)
+    expectActive(group)
+    const objections = [...objectionsTo(realm, id)]
+    if (objections.length > 0)
+      throw new ChatError('CANNOT_DEACTIVATE_GROUP_IN_USE', 'Cannot deactivate user group in use.', { objections })
+    const after = { ...group, isDeactivated: true }
+    turn.put('group', after)
+    publishActivation(realm, turn, after)
+  })
+}
+
+function findManaged(realm: Realm, me: User, id: number): Group {
+  const group = findOwnGroup(realm, id)
+  if (!mayManageGroup(realm, group, me)) throw forbidden('Insufficient permission')
+  return group
+}
+
+/** What the group itself and deactivated ones say of it does not count. */
+function* objectionsTo({ state }: Realm, id: number): Generator<Record<string, unknown>> {
+  const named = (settings: GroupSettings): string[] =>
+    Object.keys(settings).filter((name) => groupsOf(settings[name]!).includes(id))
+  const others = [...state.group.all()].filter((group) => group.id !== id && !group.isDeactivated)
+  const supergroups = others.filter(({ subgroups }) => subgroups.includes(id)).map((group) => group.id)
+  if (supergroups.length > 0) yield { type: 'subgroup', supergroup_ids: supergroups.sort((a, b) => a - b) }
+  const ofRealm = named(organizationOf(state).groupSettings)
+  if (ofRealm.length > 0) yield { type: 'realm', settings: ofRealm }
+  for (const channel of state.channel.all()) {
+    const settings = named(channel.groupSettings)
+    if (settings.length > 0) yield { type: 'channel', channel_id: channel.id, settings }
+  }
+  for (const group of others) {
+    const settings = named(group.groupSettings)
+    if (settings.length > 0) yield { type: 'user_group', group_id: group.id, settings }
+  }
+}
+
+function freeName(realm: Realm, given: string, ownId: number | null): string {
+  const name = given.trim()
+  if (name === '') throw badRequest("User group name can't be empty!")
+  if ([...name].length > NAME_CHARACTERS_MAX)
+    throw badRequest(`User group name cannot exceed ${NAME_CHARACTERS_MAX} characters.`)
+  if (/\p{Cc}/u.test(name)) throw badRequest('Invalid character in user group name.')
+  const prefix = RESERVED_PREFIXES.find((prefix) => name.startsWith(prefix))
+  if (prefix !== undefined) throw badRequest(`User group name cannot start with '${prefix}'.`)
+  const known = realm.state.groupByName.get(fold(name))
+  if (known !== undefined && known.id !== ownId) throw badRequest(`User group '${name}' already exists.`)
+  return name
+}

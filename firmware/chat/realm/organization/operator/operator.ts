@@ -1,0 +1,127 @@
+/** What the appliance's administrator sets of the organization and does for it, without an account in it. Design 2. */
+
+import { CofferError } from '../../../../base/error.ts'
+import { wipe } from '../../../../base/secret.ts'
+import { seal, unseal } from '../../../../crypto/seal.ts'
+import { ChatError } from '../../../base/error.ts'
+import type { OperatorChanges, OperatorSettings } from '../../../link/link.ts'
+import { noticePerson } from '../../messages/notices.ts'
+import { uploadQuotaMib } from '../../model/disk-room.ts'
+import { nowOf, type Realm } from '../../model/realm.ts'
+import type { Operator, User } from '../../model/records.ts'
+import { ROLES } from '../../model/roles.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import { revokeKeys } from '../../objects/keys.ts'
+import { silently } from '../channels/notices.ts'
+import type { Passwords } from '../users/passwords.ts'
+import { type Claims, checkJwtKey, readToken } from './jwt.ts'
+
+export function operatorSettings({ state }: Realm): OperatorSettings {
+  const { url, operator } = organizationOf(state)
+  const { ownerFullContentAccess, uploadQuotaMib, outgoingHosts = [], jwt } = operator
+  return { url, ownerFullContentAccess, uploadQuotaMib, outgoingHosts, jwt: jwt ? { algorithm: jwt.algorithm } : null }
+}
+
+/** What a token says that is right now; null when it is not, or nobody's are taken. */
+export function claimsOf(realm: Realm, token: string): Claims | null {
+  const { url, operator } = organizationOf(realm.state)
+  if (!operator.jwt) return null
+  const key = unseal(realm.secretsKey, Buffer.from(operator.jwt.sealed, 'base64'))
+  if (key === null) throw new CofferError('storage', 'The key that tokens are checked with cannot be opened')
+  try {
+    return readToken(token, { algorithm: operator.jwt.algorithm, key, nowS: nowOf(realm), audience: url })
+  } finally {
+    wipe(key)
+  }
+}
+
+/**
+ * Clients hear of what they show, and everybody is told in words who may read his messages from now on. No client takes
+ * another address from an event: with one, all of them begin anew. Throws `invalid`.
+ */
+export function changeOperatorSettings(realm: Realm, changes: OperatorChanges): void {
+  const { url: newUrl, jwt, ...others } = changes
+  if (jwt) checkJwtKey(jwt.algorithm, jwt.key)
+  realm.change((turn) => {
+    const organization = organizationOf(realm.state)
+    const before = organization.operator
+    const url = newUrl ?? organization.url
+    const operator = { ...before, ...others, ...(jwt !== undefined && { jwt: jwt && sealed(realm, jwt) }) }
+    turn.put('organization', { ...organization, url, operator })
+    if (url !== organization.url) turn.afterwards(() => dropAllQueues(realm))
+    if (operator.uploadQuotaMib !== before.uploadQuotaMib) publishQuota(turn, uploadQuotaMib(realm))
+    if (operator.ownerFullContentAccess !== before.ownerFullContentAccess)
+      announceAccess(realm, turn, operator.ownerFullContentAccess)
+    if (jwt || (jwt === null && before.jwt)) announceTokens(realm, turn, jwt !== null)
+  })
+}
+
+function sealed(realm: Realm, { algorithm, key }: NonNullable<OperatorChanges['jwt']>): NonNullable<Operator['jwt']> {
+  return { algorithm, sealed: Buffer.from(seal(realm.secretsKey, key, realm.random)).toString('base64') }
+}
+
+function dropAllQueues({ state, events }: Realm): void {
+  for (const { id } of state.user.all()) events.dropQueuesOf(id)
+}
+
+/** Contract V23. */
+function publishQuota(turn: Turn, mebibytes: number): void {
+  const body = { op: 'update_dict', property: 'default', data: { upload_quota_mib: mebibytes } }
+  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+}
+
+/** Contract V22 and section 7.1. */
+function announceAccess(realm: Realm, turn: Turn, isGiven: boolean): void {
+  const body = { op: 'update', property: 'owner_full_content_access', value: isGiven }
+  turn.publish({ type: 'realm', to: 'everyone', make: () => body })
+  const text = isGiven
+    ? 'The administrator of the server has let the owners of this organization read all of its channels, also the private ones that they are not in. Direct messages are for those who take part in them, as before.'
+    : 'The administrator of the server has set that the owners of this organization read no private channels that they are not in.'
+  tellPeople(realm, turn, text)
+}
+
+/** Whoever has the key of the tokens can be anybody here. */
+function announceTokens(realm: Realm, turn: Turn, areTaken: boolean): void {
+  const text = areTaken
+    ? 'The administrator of the server has set a key for tokens that sign people in. Whoever makes these tokens can sign in as anybody in this organization.'
+    : 'The administrator of the server has set that tokens sign nobody in any more.'
+  tellPeople(realm, turn, text)
+}
+
+/**
+ * A new password for an owner who has forgotten his: every key of the account is revoked, and every owner is told, since
+ * whoever administers the appliance can get into any owner's account that way. An organization that was deactivated is active
+ * again. Throws `notFound`.
+ */
+export async function recoverOwner(realm: Realm, passwords: Passwords, email: string, password: string): Promise<void> {
+  const find = () => {
+    const user = realm.state.userByDeliveryEmail.get(email.toLowerCase())
+    if (user === undefined || user.role !== ROLES.owner || !user.isActive || user.bot !== null)
+      throw new CofferError('notFound', 'There is no such owner')
+    return user
+  }
+  const digest = await passwords.digest(find().id, password)
+  realm.change((turn) => {
+    const user = find()
+    if (user.id !== digest.userId) throw new ChatError('BAD_REQUEST', 'The account has changed, try again')
+    turn.put('password', digest)
+    revokeKeys(realm, turn, user)
+    const organization = organizationOf(realm.state)
+    if (organization.isDeactivated) turn.put('organization', { ...organization, isDeactivated: false })
+    const text = `The administrator of the server has set a new password for ${silently(user)}, an owner.`
+    tellPeople(realm, turn, text, ({ role }) => role === ROLES.owner)
+    turn.afterwards(() => {
+      realm.events.dropQueuesOf(user.id)
+      passwords.forgive([user.email, user.deliveryEmail]) // the owner is let in at once
+    })
+  })
+}
+
+/** In a direct message of the service to each person that `isMeant`. */
+function tellPeople(realm: Realm, turn: Turn, text: string, isMeant: (user: User) => boolean = () => true): void {
+  for (const user of [...realm.state.user.all()].filter(({ isActive, bot }) => isActive && bot === null)) {
+    if (!isMeant(user)) continue
+    noticePerson(realm, turn, user, text)
+  }
+}

@@ -1,0 +1,121 @@
+/** Changing what is set of the organisation. Contract section 2.6, rows E103 and E104, V22, V23, V36. */
+
+import { badRequest } from '../../../base/error.ts'
+import { REALM_GROUP_SETTINGS, type RealmGroupSetting } from '../../model/group-settings.ts'
+import type { GroupValue, GroupValueUpdate } from '../../model/group-value.ts'
+import { realmSetting, userDefault } from '../../model/read-settings.ts'
+import type { Realm } from '../../model/realm.ts'
+import { REALM_SETTINGS, type RealmSetting, type RealmSettingName } from '../../model/realm-settings.ts'
+import type { SettingValue, User } from '../../model/records.ts'
+import { ROLES } from '../../model/roles.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import type { UserSetting } from '../../model/user-settings.ts'
+import { watchMemberships } from '../../objects/group-view.ts'
+import { findChannel } from '../../permissions/channel-find.ts'
+import { realmGroupValues } from '../../permissions/group-rights.ts'
+import { updatedGroupValues } from '../../permissions/group-update.ts'
+
+export type GivenRealmSettings = Readonly<Partial<Record<RealmSettingName, SettingValue>>>
+export type GivenGroups = Readonly<Partial<Record<RealmGroupSetting, GroupValueUpdate>>>
+
+/** Channels that something is told in: -1 for none. */
+const CHANNEL_SETTINGS: readonly RealmSettingName[] = [
+  'new_stream_announcements_stream_id',
+  'signup_announcements_stream_id',
+  'zulip_update_announcements_stream_id',
+  'moderation_request_channel_id',
+]
+
+/** Throws `BAD_REQUEST` for a channel that the caller may not know of, and for a public one to which reports would go. */
+export function expectChannels(realm: Realm, me: User, given: GivenRealmSettings): void {
+  for (const name of CHANNEL_SETTINGS) {
+    const id = given[name]
+    if (id === undefined || id === -1 || id === current(realm, name)) continue
+    const channel = findChannel(realm, me, Number(id))
+    if (channel.isArchived) throw badRequest('Invalid channel ID')
+    if (name === 'moderation_request_channel_id' && !channel.isPrivate)
+      throw badRequest('Moderation request channel must be private.')
+  }
+}
+
+/** Within a change: what differs now, by its name. */
+export function changeRealmSettings(realm: Realm, turn: Turn, given: GivenRealmSettings): Record<string, SettingValue> {
+  const changed = Object.fromEntries(
+    Object.entries(given).filter(
+      ([name, value]) => value !== undefined && value !== current(realm, name as RealmSettingName),
+    ),
+  ) as Record<string, SettingValue>
+  if (Object.keys(changed).length === 0) return {}
+  const publishMemberships = 'waiting_period_threshold' in changed ? watchMemberships(realm) : null
+  const { name, ...settings } = changed
+  const organization = organizationOf(realm.state)
+  turn.put('organization', {
+    ...organization,
+    ...(name !== undefined && { name: String(name) }),
+    settings: { ...organization.settings, ...settings },
+  })
+  publishChanges(turn, changed)
+  publishMemberships?.(turn)
+  return changed
+}
+
+const current = (realm: Realm, name: RealmSettingName): SettingValue => {
+  const organization = organizationOf(realm.state)
+  return name === 'name' ? organization.name : realmSetting(organization, name)
+}
+
+/** Each by an event of its own, or together with others: the table says which. */
+function publishChanges(turn: Turn, changed: Readonly<Record<string, SettingValue>>): void {
+  const together: Record<string, SettingValue> = {}
+  for (const [property, value] of Object.entries(changed)) {
+    const { event } = REALM_SETTINGS[property as RealmSettingName] as RealmSetting
+    if (event === 'update_dict') together[property] = value
+    else turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update', property, value }) })
+  }
+  if ('topics_policy' in together) together.mandatory_topics = together.topics_policy === 'disable_empty_topic'
+  if (Object.keys(together).length > 0) publishTogether(turn, together)
+}
+
+const publishTogether = (turn: Turn, data: Readonly<Record<string, unknown>>): void =>
+  turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property: 'default', data }) })
+
+/**
+ * Within a change: what differs now, by its name. Throws `EXPECTATION_MISMATCH` where a value is not what the caller takes
+ * it for, `SYSTEM_GROUP_REQUIRED`, and `BAD_REQUEST`.
+ */
+export function changeRealmGroups(realm: Realm, turn: Turn, given: GivenGroups): Record<string, GroupValue> {
+  const changed = updatedGroupValues(realm, REALM_GROUP_SETTINGS, realmGroupValues(realm), given)
+  if (Object.keys(changed).length === 0) return {}
+  const organization = organizationOf(realm.state)
+  turn.put('organization', { ...organization, groupSettings: { ...organization.groupSettings, ...changed } })
+  publishTogether(turn, changed)
+  if ('can_access_all_users_group' in changed) turn.afterwards(() => dropQueuesOfGuests(realm))
+  return changed
+}
+
+/** They see others than before, or no longer: their clients begin anew. Contract section 7.7. */
+function dropQueuesOfGuests({ state, events }: Realm): void {
+  for (const { id, role } of state.user.all()) if (role === ROLES.guest) events.dropQueuesOf(id)
+}
+
+/** Within a change: of accounts to come. */
+export function changeUserDefaults(
+  realm: Realm,
+  turn: Turn,
+  given: Readonly<Partial<Record<UserSetting, SettingValue>>>,
+): void {
+  const organization = organizationOf(realm.state)
+  const changed = Object.entries(given).filter(
+    ([name, value]) => value !== undefined && value !== userDefault(organization, name as UserSetting),
+  )
+  if (changed.length === 0) return
+  const userDefaults = { ...organization.userDefaults, ...Object.fromEntries(changed) } as Record<string, SettingValue>
+  turn.put('organization', { ...organization, userDefaults })
+  for (const [property, value] of changed)
+    turn.publish({
+      type: 'realm_user_settings_defaults',
+      to: 'everyone',
+      make: () => ({ op: 'update', property, value }),
+    })
+}

@@ -1,0 +1,79 @@
+/** Making emoji of the organisation's own, and putting them out of use. Contract section 2.5, rows E115 and E116, V28. */
+
+import { badRequest, forbidden, notFound } from '../../../base/error.ts'
+import { emojiCode } from '../../../data/emoji.ts'
+import { activeEmoji, emojiObjects } from '../../model/emoji.ts'
+import type { Realm } from '../../model/realm.ts'
+import { REALM_ID, type User } from '../../model/records.ts'
+import { atLeast, ROLES } from '../../model/roles.ts'
+import type { Turn } from '../../model/turn.ts'
+import { mayInRealm } from '../../permissions/group-rights.ts'
+import { stillOf } from './stills.ts'
+
+export const EMOJI_BYTES_MAX = 5 * 1024 * 1024 // contract section 9
+const CHARACTERS = /^[0-9a-z._-]{1,100}$/
+const END = /[0-9a-z]$/
+const PATH = `/user_avatars/${REALM_ID}/emoji/images/`
+const EXTRA_NAME = 'zulip' // the one emoji that is of neither kind
+
+/** Before its picture is read, and again when it is there. Throws `BAD_REQUEST`. */
+export function expectMayAddEmoji(realm: Realm, me: User, given: string): string {
+  const name = given.trim().replaceAll(' ', '_')
+  if (!mayInRealm(realm, 'can_add_custom_emoji_group', me)) throw forbidden('Insufficient permission')
+  if (!CHARACTERS.test(name))
+    throw badRequest(
+      'Emoji names must contain only lowercase English letters, digits, dashes, underscores and periods.',
+    )
+  if (!END.test(name)) throw badRequest('Emoji names must end with either a letter or digit.')
+  if (activeEmoji(realm, name) !== undefined) throw badRequest('A custom emoji with this name already exists.')
+  const isBuiltIn = emojiCode(name) !== undefined || name === EXTRA_NAME
+  if (isBuiltIn && !atLeast(me.role, ROLES.administrator))
+    throw badRequest('Only administrators can override default emoji.')
+  return name
+}
+
+/** The picture is on disk before anybody hears of it. */
+export function addEmoji(realm: Realm, me: User, given: string, bytes: Uint8Array): void {
+  realm.change((turn) => {
+    const name = expectMayAddEmoji(realm, me, given)
+    const token = Buffer.from(realm.random(16)).toString('hex')
+    const still = stillOf(bytes)
+    realm.store.files.putPicture(fileName(token), bytes)
+    if (still !== null) realm.store.files.putPicture(stillName(token), still)
+    turn.put('realmEmoji', {
+      id: turn.nextId('realmEmoji'),
+      name,
+      authorId: me.id,
+      isDeactivated: false,
+      sourceUrl: `${PATH}${token}.png`,
+      stillUrl: still && `${PATH}still/${token}.png`,
+    })
+    publish(realm, turn)
+  })
+}
+
+/** It stays for the messages that show it. */
+export function deactivateEmoji(realm: Realm, me: User, name: string): void {
+  realm.change((turn) => {
+    const emoji = activeEmoji(realm, name)
+    if (emoji === undefined) throw notFound(`Emoji '${name}' does not exist`)
+    if (emoji.authorId !== me.id && !atLeast(me.role, ROLES.administrator))
+      throw forbidden('Must be an organization administrator or emoji author')
+    turn.put('realmEmoji', { ...emoji, isDeactivated: true })
+    publish(realm, turn)
+  })
+}
+
+/** By the name of its file, which nobody can guess. */
+export function emojiPicture(realm: Realm, file: string, isStill: boolean): Uint8Array | undefined {
+  const token = /^([0-9a-f]{32})\.png$/.exec(file)?.[1]
+  return token === undefined ? undefined : realm.store.files.picture((isStill ? stillName : fileName)(token))
+}
+
+const fileName = (token: string): string => `emoji ${token}`
+const stillName = (token: string): string => `still ${token}`
+
+function publish(realm: Realm, turn: Turn): void {
+  const realm_emoji = emojiObjects(realm)
+  turn.publish({ type: 'realm_emoji', to: 'everyone', make: () => ({ op: 'update', realm_emoji }) })
+}

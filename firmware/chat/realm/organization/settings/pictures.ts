@@ -1,0 +1,54 @@
+/** The organisation's icon and logos, as clients find them. Contract row E120, V23. */
+
+import type { Realm } from '../../model/realm.ts'
+import { type Organization, REALM_ID, type RealmPicture } from '../../model/records.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import { ICON_URL_UNSET } from '../../objects/avatar-url.ts'
+
+const LOGO_URL_UNSET = '/static/logo.svg'
+
+export const REALM_PICTURES = ['icon', 'logo', 'night_logo'] as const satisfies readonly RealmPicture[]
+
+/** Where it is and whose: `U` of the organisation's own, otherwise what clients show for all. */
+export function pictureFields({ pictures }: Organization, picture: RealmPicture): Record<string, string> {
+  const own = pictures?.[picture]
+  const unset = picture === 'icon' ? ICON_URL_UNSET : LOGO_URL_UNSET
+  return {
+    [`${picture}_url`]: own?.isSet ? `/user_avatars/${REALM_ID}/realm/${picture}.png?version=${own.version}` : unset,
+    [`${picture}_source`]: own?.isSet ? 'U' : picture === 'icon' ? 'G' : 'D',
+  }
+}
+
+const fileName = (picture: RealmPicture, version: number): string => `realm ${picture} ${version}`
+
+export function realmPicture(realm: Realm, picture: RealmPicture): Uint8Array | undefined {
+  const own = organizationOf(realm.state).pictures?.[picture]
+  return own?.isSet ? realm.store.files.picture(fileName(picture, own.version)) : undefined
+}
+
+/** Null: back to what clients show for all. On disk before anybody hears of it; the old one goes after that. */
+export function setRealmPicture(realm: Realm, picture: RealmPicture, bytes: Uint8Array | null): Record<string, string> {
+  return realm.change((turn) => {
+    const organization = organizationOf(realm.state)
+    const before = organization.pictures?.[picture]
+    const after = { version: (before?.version ?? 1) + 1, isSet: bytes !== null }
+    if (bytes !== null) realm.store.files.putPicture(fileName(picture, after.version), bytes)
+    const changed = { ...organization, pictures: { ...organization.pictures, [picture]: after } }
+    turn.put('organization', changed)
+    publish(turn, picture, pictureFields(changed, picture))
+    if (before?.isSet) turn.afterwards(() => forget(realm, picture, before.version))
+    return pictureFields(changed, picture)
+  })
+}
+
+function publish(turn: Turn, property: RealmPicture, data: Record<string, string>): void {
+  turn.publish({ type: 'realm', to: 'everyone', make: () => ({ op: 'update_dict', property, data }) })
+}
+
+/** The change is made by then, and must not seem to have failed. */
+function forget(realm: Realm, picture: RealmPicture, version: number): void {
+  try {
+    realm.store.files.removePicture(fileName(picture, version))
+  } catch {}
+}

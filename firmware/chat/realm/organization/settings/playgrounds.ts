@@ -1,0 +1,62 @@
+/** Pages that run the code of a message. Contract section 2.5, row E118, V32. */
+
+import { badRequest, invalidParameter } from '../../../base/error.ts'
+import { templateVariables } from '../../../render/url-template.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Turn } from '../../model/turn.ts'
+
+const NAME_CHARACTERS_MAX = 100
+const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/
+const TEMPLATE_CHARACTERS_MAX = 1000
+
+export interface GivenPlayground {
+  name: string
+  language: string
+  urlTemplate: string
+}
+
+export const playgroundObjects = ({ state }: Realm) =>
+  [...state.playground.all()].map(({ id, name, language, urlTemplate }) => ({
+    id,
+    name,
+    pygments_language: language,
+    url_template: urlTemplate,
+  }))
+
+/** Its id. Throws `BAD_REQUEST` and `REQUEST_VARIABLE_INVALID`. */
+export function addPlayground(realm: Realm, given: GivenPlayground): number {
+  return realm.change((turn) => {
+    const playground = { ...checked(given), id: turn.nextId('playground') }
+    for (const { name, language } of realm.state.playground.all())
+      if (name === playground.name && language === playground.language)
+        throw badRequest('Realm playground with this Realm, Pygments language and Name already exists.')
+    turn.put('playground', playground)
+    publish(realm, turn)
+    return playground.id
+  })
+}
+
+export function removePlayground(realm: Realm, id: number): void {
+  realm.change((turn) => {
+    if (!realm.state.playground.has(id)) throw badRequest('Invalid playground')
+    turn.remove('playground', id)
+    publish(realm, turn)
+  })
+}
+
+function publish(realm: Realm, turn: Turn): void {
+  const realm_playgrounds = playgroundObjects(realm)
+  turn.publish({ type: 'realm_playgrounds', to: 'everyone', make: () => ({ realm_playgrounds }) })
+}
+
+function checked(given: GivenPlayground): GivenPlayground {
+  const [name, language, urlTemplate] = [given.name.trim(), given.language.trim(), given.urlTemplate.trim()]
+  if (name === '' || [...name].length > NAME_CHARACTERS_MAX)
+    throw invalidParameter('name', `name must have 1 to ${NAME_CHARACTERS_MAX} characters`)
+  if (!LANGUAGE.test(language)) throw invalidParameter('pygments_language', 'Invalid characters in pygments language')
+  const variables = urlTemplate.length <= TEMPLATE_CHARACTERS_MAX ? templateVariables(urlTemplate) : null
+  if (variables === null) throw badRequest('Invalid URL template.')
+  if (!variables.has('code')) throw badRequest('Missing the required variable "code" in the URL template')
+  if (variables.size > 1) throw badRequest('"code" should be the only variable present in the URL template')
+  return { name, language, urlTemplate }
+}

@@ -1,0 +1,47 @@
+/** Deactivating and reactivating accounts. Contract section 3.4, rows E73 to E75, and E92 for bots. */
+
+import type { Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { publishBotUpdate } from '../../objects/bot-events.ts'
+import { renewLostKeys } from '../../objects/bot-keys.ts'
+import { publishMemberships } from '../../objects/group-view.ts'
+import { hidePresence } from '../../objects/presences.ts'
+import { publishPeers } from '../../objects/sight-events.ts'
+import { publishPerson } from '../../objects/user-events.ts'
+import { viewersOf } from '../../permissions/channel-find.ts'
+import { begun, ended } from '../channels/subscribe.ts'
+import { revokeInvitationsOf } from './invitations.ts'
+
+/** Within a change: the account's bots go first. Its keys stay: they are answered that it is deactivated. */
+export function deactivate(realm: Realm, turn: Turn, user: User): void {
+  if (!user.isActive) return
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) deactivate(realm, turn, bot)
+  setActive(realm, turn, user, false)
+  renewLostKeys(realm, turn, realm.state.user.get(user.id)!)
+  hidePresence(realm, turn, user)
+  revokeInvitationsOf(realm, turn, user.id)
+  turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+}
+
+/** Within a change. Bots of the account stay as they are: each is reactivated by itself. */
+export function reactivate(realm: Realm, turn: Turn, user: User): void {
+  if (!user.isActive) setActive(realm, turn, user, true)
+}
+
+function setActive(realm: Realm, turn: Turn, before: User, isActive: boolean): void {
+  const after = { ...before, isActive }
+  turn.put('user', after)
+  publishPerson(realm, turn, after, { is_active: isActive })
+  if (after.bot !== null) publishBotUpdate(realm, turn, after, { is_active: isActive })
+  publishMemberships(realm, turn, before, after)
+  for (const [channelId, subscription] of realm.state.subscriptionsOf.get(after.id)) {
+    const channel = realm.state.channel.get(channelId)
+    if (channel === undefined || !subscription.isActive) continue
+    const intervals = (isActive ? begun : ended)(realm, channel, subscription.intervals)
+    turn.put('subscription', { ...subscription, intervals }) // he stays subscribed
+    const viewers = viewersOf(realm, channel)
+    if (isActive) publishPeers(turn, 'peer_add', channel, [after.id], viewers)
+    else publishPeers(turn, 'peer_remove', channel, [after.id], viewers, 'deactivation')
+  }
+}

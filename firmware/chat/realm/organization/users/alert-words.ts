@@ -1,0 +1,47 @@
+/** Words that somebody wants to be told of wherever they are said. Contract row E82, V1. */
+
+import { invalidParameter } from '../../../base/error.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+
+const WORD_CHARACTERS_MAX = 100
+
+export const alertWordsOf = (realm: Realm, user: User): readonly string[] =>
+  realm.state.alertWords.get(user.id)?.value ?? []
+
+/** Words are the same in any case: the first that was given stays. Throws `BAD_REQUEST` when there are too many. */
+export function addAlertWords(realm: Realm, me: User, given: readonly string[]): readonly string[] {
+  const before = alertWordsOf(realm, me)
+  const known = new Set(before.map(key))
+  const added: string[] = []
+  for (const word of cleaned(given)) {
+    if (known.has(key(word))) continue
+    known.add(key(word))
+    added.push(word)
+  }
+  return added.length === 0 ? before : put(realm, me, [...before, ...added])
+}
+
+export function removeAlertWords(realm: Realm, me: User, given: readonly string[]): readonly string[] {
+  const before = alertWordsOf(realm, me)
+  const gone = new Set(given.map((word) => key(word.trim())))
+  const left = before.filter((word) => !gone.has(key(word)))
+  return left.length === before.length ? before : put(realm, me, left)
+}
+
+function put(realm: Realm, me: User, words: readonly string[]): readonly string[] {
+  return realm.change((turn) => {
+    turn.put('alertWords', { userId: me.id, value: words })
+    turn.publish({ type: 'alert_words', to: [me.id], make: () => ({ alert_words: words }) })
+    return words
+  })
+}
+
+function cleaned(given: readonly string[]): string[] {
+  const words = given.map((word) => word.trim()).filter((word) => word !== '')
+  if (words.some((word) => [...word].length > WORD_CHARACTERS_MAX))
+    throw invalidParameter('alert_words', `alert_words: a word must have at most ${WORD_CHARACTERS_MAX} characters`)
+  return words
+}
+
+const key = (word: string): string => word.toLowerCase()

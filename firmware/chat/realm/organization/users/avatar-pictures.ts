@@ -1,0 +1,62 @@
+/** Pictures that accounts set for themselves. Contract rows E85, E90 and E91. */
+
+import { ChatError } from '../../../base/error.ts'
+import { imageHeader } from '../../messages/images.ts'
+import { realmSetting } from '../../model/read-settings.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import { publishAvatar } from '../../objects/user-events.ts'
+
+export const AVATAR_BYTES_MAX = 5 * 1024 * 1024 // max_avatar_file_size_mib
+
+/** All of the file. Throws `BAD_IMAGE` for what is no picture that browsers show, and what `whole` throws. */
+export async function readPicture(file: { whole(): Promise<Uint8Array> }): Promise<Uint8Array> {
+  const bytes = await file.whole()
+  if (imageHeader(bytes) === null)
+    throw new ChatError('BAD_IMAGE', 'Could not decode image; did you upload an image file?')
+  return bytes
+}
+
+/** Whatever is in it, a browser that opens it alone runs nothing. */
+export const PICTURE_HEADERS = {
+  'cache-control': 'private, max-age=86400', // the address changes with the picture
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; sandbox",
+}
+
+const pictureName = ({ id, avatarVersion }: Pick<User, 'id' | 'avatarVersion'>): string =>
+  `avatar ${id} ${avatarVersion}`
+
+export const pictureOf = (realm: Realm, user: User): Uint8Array | undefined =>
+  user.avatarSource === 'U' ? realm.store.files.picture(pictureName(user)) : undefined
+
+/** Within a change. The picture is on disk before the account says that it has it, and the old one goes after that. */
+export function setPicture(realm: Realm, turn: Turn, user: User, bytes: Uint8Array): User {
+  const after: User = { ...user, avatarSource: 'U', avatarVersion: user.avatarVersion + 1 }
+  realm.store.files.putPicture(pictureName(after), bytes)
+  return put(realm, turn, user, after)
+}
+
+/** Within a change: back to what the organisation has for all. */
+export const removePicture = (realm: Realm, turn: Turn, user: User): User =>
+  put(realm, turn, user, {
+    ...user,
+    avatarSource: realmSetting(organizationOf(realm.state), 'default_avatar_source'),
+    avatarVersion: user.avatarVersion + 1,
+  })
+
+/** The change is made by then, and must not seem to have failed: what stays for a full disk is of no account any more. */
+function forget(realm: Realm, before: User): void {
+  try {
+    realm.store.files.removePicture(pictureName(before))
+  } catch {}
+}
+
+function put(realm: Realm, turn: Turn, before: User, after: User): User {
+  turn.put('user', after)
+  publishAvatar(realm, turn, after)
+  if (before.avatarSource === 'U') turn.afterwards(() => forget(realm, before))
+  return after
+}

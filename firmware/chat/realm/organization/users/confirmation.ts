@@ -1,0 +1,32 @@
+/** Sign-in on the word of another server, which knows an address and no account. Contract section 1.2, row E3. */
+
+import { noticePerson } from '../../messages/notices.ts'
+import { holdScheduled } from '../../messages/scheduled.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { renewKey } from '../../objects/bot-keys.ts'
+import { isBot } from '../../objects/bot-view.ts'
+import { revokeKeys } from '../../objects/keys.ts'
+import { revokeInvitationsOf } from './invitations.ts'
+
+const NOTICE =
+  'You have signed in by a token for the first time. Since nobody had confirmed the address of this account before, its earlier keys, sessions, password and invitations have ended, its bots have new keys, and its scheduled messages wait for you. If you did not make this account, tell an administrator.'
+
+/**
+ * Within a change. The account may be of somebody else who chose this address: every other way into it ends the first time.
+ * Nothing that is read is deleted, since most accounts are of the person who signs in.
+ */
+export function confirmAddress(realm: Realm, turn: Turn, user: User): User {
+  if (user.isAddressTrusted) return user
+  const after = { ...user, isAddressTrusted: true }
+  turn.put('user', after)
+  revokeKeys(realm, turn, user)
+  turn.remove('password', user.id)
+  for (const bot of [...realm.state.botsOf.get(user.id).values()]) if (isBot(bot)) renewKey(realm, turn, bot)
+  revokeInvitationsOf(realm, turn, user.id)
+  holdScheduled(realm, turn, user)
+  noticePerson(realm, turn, after, NOTICE)
+  turn.afterwards(() => realm.events.dropQueuesOf(user.id))
+  return after
+}

@@ -1,0 +1,31 @@
+/** User groups that whoever accepts an invitation enters. Contract section 3.8, level 322. */
+
+import { forbidden } from '../../../base/error.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Group, User } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { publishGroup, watchGroup } from '../../objects/group-events.ts'
+import { expectActive, findOwnGroup } from '../../permissions/group-find.ts'
+import { mayInGroup, mayManageGroup } from '../../permissions/group-rights.ts'
+
+/** Throws `BAD_REQUEST` for what is no group, a system group, one that is deactivated, and one that the caller adds nobody to. */
+export function expectMayAddTo(realm: Realm, me: User, id: number): void {
+  const group = findOwnGroup(realm, id)
+  expectActive(group)
+  if (!mayAddTo(realm, me, group)) throw forbidden('Insufficient permission')
+}
+
+const mayAddTo = (realm: Realm, me: User, group: Group): boolean =>
+  mayManageGroup(realm, group, me) || mayInGroup(realm, group, 'can_add_members_group', me)
+
+/** Within a change: those that are still there, and to which the inviter may still add others. */
+export function enterGroups(realm: Realm, turn: Turn, user: User, inviter: User, ids: readonly number[]): void {
+  for (const id of ids) {
+    const group = realm.state.group.get(id)
+    if (group === undefined || group.isDeactivated || !mayAddTo(realm, inviter, group)) continue
+    const publishSight = watchGroup(realm, id, () => [user.id])
+    turn.put('group', { ...group, members: [...group.members, user.id] })
+    publishGroup(realm, turn, group, { op: 'add_members', group_id: id, user_ids: [user.id] })
+    publishSight(turn)
+  }
+}

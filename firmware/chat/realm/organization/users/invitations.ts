@@ -1,0 +1,282 @@
+/**
+ * Invitations: of one address each, or a link for whoever has it. There is no mail: whoever invites gets the links and
+ * passes them on. Contract sections 2.5 and 3.8, V13; design 10.
+ */
+
+import { createHash } from 'node:crypto'
+import { badRequest, ChatError, forbidden, invalidParameter } from '../../../base/error.ts'
+import { noticePerson } from '../../messages/notices.ts'
+import { BOUNDS } from '../../model/bounds.ts'
+import { nowOf, type Realm } from '../../model/realm.ts'
+import type { Invitation, User } from '../../model/records.ts'
+import { atLeast, ROLES, type Role } from '../../model/roles.ts'
+import { openText, sealText } from '../../model/secrets.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import { address, addressKey } from '../../model/user-names.ts'
+import { randomKey } from '../../objects/keys.ts'
+import { findChannel } from '../../permissions/channel-find.ts'
+import { canAddSubscribers } from '../../permissions/channel-rights.ts'
+import { mayInRealm } from '../../permissions/group-rights.ts'
+import { isReserved } from '../../permissions/user-addresses.ts'
+import { refusalOf } from '../settings/domains.ts'
+import { expectMayAddTo } from './invitation-groups.ts'
+
+const OPEN_MAX = BOUNDS.invitation.organization
+const LINKS_OF_MESSAGE_MAX = 25 // an address and a link each: a message has at most 10,000 code points
+const WELCOME_CHARACTERS_MAX = 8000
+
+/** What whoever accepts it will be. */
+export interface Terms {
+  /** Null: it never ends. */
+  minutes: number | null
+  role: Role
+  channelIds: readonly number[]
+  groupIds: readonly number[]
+  includeDefaults: boolean
+  /** Null: the organization's own; '': none. */
+  welcomeText: string | null
+}
+
+/** Throws `INVITATION_FAILED`, also when others of the addresses are invited. `urlOfKey` makes a link. */
+export function invite(
+  realm: Realm,
+  me: User,
+  addresses: string,
+  { notifyInviter, ...terms }: Terms & { notifyInviter: boolean },
+  urlOfKey: (key: string) => string,
+): void {
+  const skipped = realm.change((turn) => {
+    if (!mayInvite(realm, me, false)) throw forbidden('Insufficient permission')
+    const checked = checkedTerms(realm, me, terms)
+    const emails = readAddresses(realm, addresses)
+    const skipped = [...emails].flatMap((email) => accountProblem(realm, email) ?? [])
+    if (skipped.length === emails.size) throw failed("We weren't able to invite anyone.", skipped)
+    for (const [email] of skipped) emails.delete(email)
+    expectRoom(realm, turn, emails.size)
+    const links = [...emails].map((email) => {
+      const { key } = add(realm, turn, me, { ...checked, email, notifyInviter })
+      return `* ${email}: ${urlOfKey(key)}`
+    })
+    sayLinks(realm, turn, me, links)
+    publishChanged(realm, turn, me.id)
+    return skipped
+  })
+  if (skipped.length > 0)
+    throw failed('Some of those addresses already have an account. All others are invited.', skipped, true)
+}
+
+/** The link. */
+export function makeLink(realm: Realm, me: User, terms: Terms, urlOfKey: (key: string) => string): string {
+  return realm.change((turn) => {
+    if (!mayInvite(realm, me, true)) throw forbidden('Insufficient permission')
+    const checked = checkedTerms(realm, me, terms)
+    expectRoom(realm, turn, 1)
+    const { key } = add(realm, turn, me, { ...checked, email: null, notifyInviter: false })
+    publishChanged(realm, turn, me.id)
+    return urlOfKey(key)
+  })
+}
+
+/** Those that are open, of the caller; administrators see all. */
+export const invitationsFor = (realm: Realm, me: User, urlOfKey: (key: string) => string) =>
+  [...realm.state.invitation.all()]
+    .filter((one) => isOpen(realm, one) && (one.inviterId === me.id || atLeast(me.role, ROLES.administrator)))
+    .sort((a, b) => a.id - b.id)
+    .map((one) => form(realm, me, one, urlOfKey))
+
+/** Contract section 2.5. The link to a role above the viewer's would make the viewer an account of that role. */
+const form = (realm: Realm, me: User, one: Invitation, urlOfKey: (key: string) => string) => ({
+  id: one.id,
+  invited_by_user_id: one.inviterId,
+  invited: one.time,
+  expiry_date: one.expires,
+  invited_as: one.role,
+  is_multiuse: one.email === null,
+  ...(one.email === null
+    ? { link_url: mayGive(me, one.role) ? urlOfKey(openText(realm, one.sealedKey) ?? '') : '' }
+    : { email: one.email, notify_referrer_on_join: one.notifyInviter }),
+})
+
+export function revokeInvitation(realm: Realm, me: User, id: number, isMultiuse: boolean): void {
+  realm.change((turn) => {
+    const one = findManaged(realm, me, id, isMultiuse)
+    turn.remove('invitation', one.id)
+    publishChanged(realm, turn, one.inviterId)
+  })
+}
+
+/** Within a change: of an account that is deactivated. */
+export function revokeInvitationsOf(realm: Realm, turn: Turn, userId: number): void {
+  const own = [...realm.state.invitation.all()].filter(({ inviterId }) => inviterId === userId)
+  for (const { id } of own) turn.remove('invitation', id)
+  if (own.length > 0) publishChanged(realm, turn, userId)
+}
+
+/** Says its link again, to the caller; it is open as long again as it was at first. */
+export function repeatInvitation(realm: Realm, me: User, id: number, urlOfKey: (key: string) => string): void {
+  realm.change((turn) => {
+    const one = findManaged(realm, me, id, false)
+    expectMayGive(me, one.role)
+    const time = nowOf(realm)
+    turn.put('invitation', { ...one, time, expires: endOf(time, one.minutes) })
+    sayLinks(realm, turn, me, [`* ${one.email}: ${urlOfKey(openText(realm, one.sealedKey) ?? '')}`])
+    publishChanged(realm, turn, one.inviterId)
+  })
+}
+
+/** The open one with that key, if its inviter could make the same now. */
+export function findByKey(realm: Realm, key: string): Invitation | undefined {
+  const one = realm.state.invitationByHash.get(hashOf(key))
+  if (one === undefined || !isOpen(realm, one)) return undefined
+  const inviter = realm.state.user.get(one.inviterId)
+  return inviter?.isActive && mayInvite(realm, inviter, one.email === null) && mayGive(inviter, one.role)
+    ? one
+    : undefined
+}
+
+const mayInvite = (realm: Realm, inviter: User, isMultiuse: boolean): boolean =>
+  mayInRealm(realm, isMultiuse ? 'create_multiuse_invite_group' : 'can_invite_users_group', inviter)
+
+const mayGive = (inviter: User, role: Role): boolean => atLeast(inviter.role, role)
+
+function expectMayGive(me: User, role: Role): void {
+  if (!mayGive(me, role)) throw forbidden('Cannot invite others to a role above your own')
+}
+
+/** What a new account is told first, if the inviter may still decide that; null: as the organization has it. */
+export const welcomeTextOf = (inviter: User, { welcomeText }: Invitation): string | null =>
+  mayWelcome(inviter) ? welcomeText : null
+
+const mayWelcome = ({ role }: User): boolean => atLeast(role, ROLES.administrator)
+
+/** Contract V13. Within a change. */
+export function publishChanged(realm: Realm, turn: Turn, inviterId: number): void {
+  const to = [...realm.state.user.all()].filter(
+    ({ id, role, isActive, bot }) =>
+      isActive && bot === null && (id === inviterId || atLeast(role, ROLES.administrator)),
+  )
+  turn.publish({ type: 'invites_changed', to: to.map(({ id }) => id), make: () => ({}) })
+}
+
+const isOpen = (realm: Realm, { expires }: Invitation): boolean => expires === null || expires > nowOf(realm)
+
+const endOf = (time: number, minutes: number | null): number | null => (minutes === null ? null : time + minutes * 60)
+
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
+
+function add(
+  realm: Realm,
+  turn: Turn,
+  me: User,
+  given: Terms & Pick<Invitation, 'email' | 'notifyInviter'>,
+): { key: string } {
+  const key = randomKey(realm.random)
+  const time = nowOf(realm)
+  turn.put('invitation', {
+    id: turn.nextId('invitation'),
+    hash: hashOf(key),
+    sealedKey: sealText(realm, key),
+    inviterId: me.id,
+    time,
+    expires: endOf(time, given.minutes),
+    ...given,
+  })
+  return { key }
+}
+
+/** Those that are over make room. */
+function expectRoom(realm: Realm, turn: Turn, wanted: number): void {
+  for (const one of [...realm.state.invitation.all()]) if (!isOpen(realm, one)) turn.remove('invitation', one.id)
+  if (realm.state.invitation.size + wanted > OPEN_MAX) throw tooMany()
+}
+
+function checkedTerms(realm: Realm, me: User, terms: Terms): Terms {
+  if (terms.minutes !== null && terms.minutes <= 0)
+    throw invalidParameter('invite_expires_in_minutes', 'invite_expires_in_minutes must be greater than 0')
+  expectMayGive(me, terms.role)
+  if (terms.welcomeText !== null) {
+    if (!mayWelcome(me)) throw forbidden('Must be an organization administrator')
+    if ([...terms.welcomeText].length > WELCOME_CHARACTERS_MAX)
+      throw invalidParameter(
+        'welcome_message_custom_text',
+        `welcome_message_custom_text must have at most ${WELCOME_CHARACTERS_MAX} characters`,
+      )
+  }
+  const channelIds = [...new Set(terms.channelIds)]
+  for (const id of channelIds) {
+    const channel = findChannel(realm, me, id)
+    if (channel.isArchived) throw badRequest('Invalid channel ID')
+    if (!canAddSubscribers(realm, me, channel))
+      throw badRequest('You do not have permission to subscribe other users to channels.')
+  }
+  const groupIds = [...new Set(terms.groupIds)]
+  for (const id of groupIds) expectMayAddTo(realm, me, id)
+  return { ...terms, channelIds, groupIds }
+}
+
+/** What is between commas or on lines of its own: an address, or a name with one in `<>`. Throws `INVITATION_FAILED`. */
+function readAddresses(realm: Realm, given: string): Set<string> {
+  const texts = given
+    .split(/[,\n]/)
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+  if (texts.length === 0) throw badRequest('You must specify at least one email address.')
+  if (texts.length > OPEN_MAX) throw tooMany()
+  const emails = new Map<string, string>()
+  const bad: Problem[] = []
+  for (const text of texts) {
+    const email = address(/<([^<>]*)>$/.exec(text)?.[1] ?? text)
+    const refusal = email === null ? null : refusalOf(realm, email)
+    if (email === null) bad.push([text, 'Invalid address.', false])
+    else if (refusal !== null) bad.push([text, REFUSALS[refusal], false])
+    else emails.set(addressKey(email), email)
+  }
+  if (bad.length > 0) throw failed('Some of it is no address, so nobody is invited.', bad)
+  return new Set(emails.values())
+}
+
+const REFUSALS = {
+  outside: 'Outside your domain.',
+  disposable: 'Please use your real email address.',
+} as const
+
+/** Address, why not, whether its account is deactivated. */
+type Problem = [email: string, why: string, isDeactivated: boolean]
+
+function accountProblem({ state }: Realm, email: string): [Problem] | null {
+  const key = addressKey(email)
+  const user = state.userByDeliveryEmail.get(key) ?? state.userByEmail.get(key)
+  if (isReserved(organizationOf(state), email)) return [[email, 'Reserved address.', false]]
+  if (user === undefined) return null
+  return [[email, user.isActive ? 'Already has an account.' : 'Account has been deactivated.', !user.isActive]]
+}
+
+const failed = (message: string, errors: readonly Problem[], isAnyoneInvited = false, isTooMany = false) =>
+  new ChatError('INVITATION_FAILED', message, {
+    errors,
+    sent_invitations: isAnyoneInvited,
+    license_limit_reached: false,
+    daily_limit_reached: isTooMany,
+  })
+
+const tooMany = () => failed(`More than ${OPEN_MAX} invitations would be open.`, [], false, true)
+
+/** The creator's and the administrators', but for those to be an owner, which are the owners'. */
+function findManaged(realm: Realm, me: User, id: number, isMultiuse: boolean): Invitation {
+  const one = realm.state.invitation.get(id)
+  if (one === undefined || (one.email === null) !== isMultiuse || !isOpen(realm, one)) throw noSuch()
+  if (one.inviterId === me.id) return one
+  if (!atLeast(me.role, ROLES.administrator)) throw noSuch()
+  if (one.role === ROLES.owner && !atLeast(me.role, ROLES.owner)) throw forbidden('Must be an organization owner')
+  return one
+}
+
+const noSuch = () => badRequest('No such invitation')
+
+function sayLinks(realm: Realm, turn: Turn, me: User, lines: readonly string[]): void {
+  for (let from = 0; from < lines.length; from += LINKS_OF_MESSAGE_MAX) {
+    const some = lines.slice(from, from + LINKS_OF_MESSAGE_MAX).join('\n')
+    noticePerson(realm, turn, me, `No mail is sent from here. Please pass on the links of your invitations:\n\n${some}`)
+  }
+}

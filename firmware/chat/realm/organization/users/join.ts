@@ -1,0 +1,72 @@
+/** Accepting an invitation: an account, its channels and groups, and its first key. Contract section 3.8, row E143. */
+
+import { badRequest, notFound } from '../../../base/error.ts'
+import { noticePerson } from '../../messages/notices.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { Channel, Invitation, User } from '../../model/records.ts'
+import { atLeast, ROLES } from '../../model/roles.ts'
+import { makeKey } from '../../objects/keys.ts'
+import { setPassword } from '../../objects/users.ts'
+import { canAddSubscribers } from '../../permissions/channel-rights.ts'
+import { silently } from '../channels/notices.ts'
+import { addPerson, expectFreeName } from './change.ts'
+import { enterGroups } from './invitation-groups.ts'
+import { findByKey, publishChanged, welcomeTextOf } from './invitations.ts'
+import type { Passwords } from './passwords.ts'
+
+/** Unknown, over and revoked are one answer. */
+export function expectInvitation(realm: Realm, key: string): Invitation {
+  const invitation = findByKey(realm, key)
+  if (invitation === undefined) throw notFound('Invitation does not exist')
+  return invitation
+}
+
+export interface Joining {
+  /** Of a link that is for whoever has it. */
+  email: string | undefined
+  fullName: string
+  password: string
+  client: string
+}
+
+export async function join(
+  realm: Realm,
+  passwords: Passwords,
+  key: string,
+  { email, fullName, password, client }: Joining,
+): Promise<{ user: User; apiKey: string }> {
+  expectInvitation(realm, key)
+  const digest = await passwords.digest(0, password)
+  return realm.change((turn) => {
+    const invitation = expectInvitation(realm, key) // it may have been accepted or revoked meanwhile
+    const own = invitation.email ?? email
+    if (own === undefined) throw badRequest("Missing 'email' argument")
+    expectFreeName(realm, fullName, null)
+    const { role } = invitation
+    const inviter = realm.state.user.get(invitation.inviterId)!
+    const welcomeText = welcomeTextOf(inviter, invitation)
+    const beginning = { channels: channelsOf(realm, inviter, invitation), ...(welcomeText !== null && { welcomeText }) }
+    const isAddressTrusted = invitation.email !== null && atLeast(inviter.role, ROLES.administrator)
+    const user = addPerson(realm, turn, { email: own.trim(), fullName, role, isAddressTrusted }, beginning)
+    setPassword(turn, { ...digest, userId: user.id })
+    enterGroups(realm, turn, user, inviter, invitation.groupIds)
+    if (invitation.email !== null) {
+      turn.remove('invitation', invitation.id)
+      publishChanged(realm, turn, invitation.inviterId)
+    }
+    if (invitation.notifyInviter)
+      noticePerson(realm, turn, inviter, `${silently(user)} accepted your invitation to join.`)
+    return { user, apiKey: makeKey(realm, turn, user, client) }
+  })
+}
+
+/** Those that are still there, and to which the inviter may still add others. */
+function channelsOf(realm: Realm, inviter: User, { channelIds, includeDefaults }: Invitation): Channel[] {
+  const wanted = new Set(channelIds)
+  return [...realm.state.channel.all()].filter(
+    (channel) =>
+      !channel.isArchived &&
+      ((includeDefaults && channel.isDefault) ||
+        (wanted.has(channel.id) && canAddSubscribers(realm, inviter, channel))),
+  )
+}

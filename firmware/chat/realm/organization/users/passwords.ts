@@ -1,0 +1,100 @@
+/** Passwords of accounts: scrypt, one derivation after the other, in fair turns. Contract section 1.2, design 10. */
+
+import { createHash } from 'node:crypto'
+import { createAttemptLimiter } from '../../../../base/attempts.ts'
+import { createFairQueue, INSIDE, type Place } from '../../../../base/fair-queue.ts'
+import { wipe } from '../../../../base/secret.ts'
+import type { Random } from '../../../../crypto/random.ts'
+import { equalBytes } from '../../../../crypto/seal.ts'
+import type { ScryptCost } from '../../../../crypto/types.ts'
+import { invalidParameter } from '../../../base/error.ts'
+import type { Password } from '../../model/records.ts'
+
+/** 32 MiB and about 90 ms: the appliance's own. */
+export const PASSWORD_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
+
+export const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; contract section 11.17
+
+const SALT_BYTES = 16
+const WAITING_MAX = 64 // six seconds of derivations
+
+/** Runs scrypt where it holds nobody up. */
+export type Derive = (password: Uint8Array, salt: Uint8Array, cost: ScryptCost) => Promise<Uint8Array>
+
+export interface Passwords {
+  /** Throws `REQUEST_VARIABLE_INVALID` when it is too short or long. `parameter` names it. */
+  digest(userId: number, password: string, parameter?: string): Promise<Password>
+  /**
+   * Takes as long for a name without an account. Throws `tooManyAttempts` within a second of a wrong password for the same
+   * name from the same address, and `busy`.
+   */
+  matches(attempt: PasswordAttempt): Promise<boolean>
+  /** Forgets the wrong passwords for these names. */
+  forgive(names: readonly string[]): void
+}
+
+export interface PasswordAttempt {
+  /** IP address of the client. */
+  address: string
+  /** A name from a stranger, or the id of an account that has signed in. */
+  who: string | number
+  password: string
+  expected: Password | undefined
+}
+
+export interface PasswordsOptions {
+  derive: Derive
+  random: Random
+  cost?: ScryptCost
+  /** Must never jump. */
+  nowMs?: () => number
+}
+
+export function createPasswords({
+  derive,
+  random,
+  cost = PASSWORD_COST,
+  nowMs = () => performance.now(),
+}: PasswordsOptions): Passwords {
+  const queue = createFairQueue(WAITING_MAX)
+  const limiter = createAttemptLimiter(nowMs)
+  const standIn = random(SALT_BYTES)
+
+  async function derived(password: string, salt: Uint8Array, cost: ScryptCost, place: Place): Promise<Uint8Array> {
+    const bytes = Buffer.from(password)
+    try {
+      return await queue.run(place, () => derive(bytes, salt, cost))
+    } finally {
+      wipe(bytes)
+    }
+  }
+
+  return {
+    async digest(userId, password, parameter = 'password') {
+      const { min, max } = PASSWORD_LENGTH
+      const length = [...password].length
+      if (length < min || length > max)
+        throw invalidParameter(parameter, `${parameter} must have ${min} to ${max} characters`)
+      const salt = random(SALT_BYTES)
+      const hash = await derived(password, salt, cost, INSIDE)
+      return { userId, salt: toText(salt), hash: toText(hash), cost }
+    },
+    async matches({ address, who, password, expected }) {
+      const isRight = await limiter.attempt(address, keyOf(who), async (place) => {
+        const salt = expected === undefined ? standIn : Buffer.from(expected.salt, 'base64')
+        const hash = await derived(password, salt, expected?.cost ?? cost, typeof who === 'number' ? INSIDE : place)
+        return expected !== undefined && equalBytes(hash, Buffer.from(expected.hash, 'base64')) ? true : null
+      })
+      return isRight === true
+    },
+    forgive(names) {
+      for (const name of names) limiter.forgive(keyOf(name))
+    },
+  }
+}
+
+/** Of a bounded length, whatever is claimed to be a name; an account's never equals that of a name. */
+const keyOf = (who: string | number): string =>
+  typeof who === 'number' ? `#${who}` : createHash('sha256').update(who.trim().toLowerCase()).digest('base64')
+
+const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')

@@ -1,0 +1,175 @@
+/** What people may tell of themselves, as the organisation asks for it. Contract section 2.5, row E117, V6. */
+
+import { z } from 'zod'
+import { nameString } from '../../../base/characters.ts'
+import { badRequest, invalidParameter } from '../../../base/error.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { ProfileField } from '../../model/records.ts'
+import type { Turn } from '../../model/turn.ts'
+import { DEFAULT_ACCOUNTS, expectAccountPattern } from './external-accounts.ts'
+import { choicesOf, FIELD_TYPES, type FieldType, findField } from './profile-types.ts'
+import { dropValues, forgetValues } from './profile-values.ts'
+
+const NAME_CHARACTERS_MAX = 40
+const HINT_CHARACTERS_MAX = 80
+const CHOICES_MAX = 200
+const CHOICE_CHARACTERS_MAX = 100
+const SUMMARY_FIELDS_MAX = 2
+
+/** Too long for a card, or not a text. */
+const NOT_IN_SUMMARY: readonly FieldType[] = [FIELD_TYPES.LONG_TEXT.id, FIELD_TYPES.USER.id]
+
+export interface GivenField {
+  name: string | undefined
+  hint: string | undefined
+  /** JSON, read. */
+  fieldData: unknown
+  inSummary: boolean | undefined
+  isRequired: boolean | undefined
+  isEditable: boolean | undefined
+}
+
+export const fieldsOf = ({ state }: Realm): ProfileField[] =>
+  [...state.profileField.all()].sort((a, b) => a.order - b.order)
+
+export const fieldObjects = (realm: Realm) => fieldsOf(realm).map(fieldObject)
+
+const fieldObject = ({ id, type, order, name, hint, fieldData, inSummary, isRequired, isEditable }: ProfileField) => ({
+  id,
+  type,
+  order,
+  name,
+  hint,
+  field_data: fieldData,
+  ...(inSummary && { display_in_profile_summary: true }),
+  required: isRequired,
+  editable_by_user: isEditable,
+})
+
+/** Its id. Throws `BAD_REQUEST`. */
+export function addField(realm: Realm, type: FieldType, given: GivenField): number {
+  return realm.change((turn) => {
+    const orders = fieldsOf(realm).map(({ order }) => order)
+    const field: ProfileField = {
+      id: turn.nextId('profileField'),
+      type,
+      order: Math.max(0, ...orders) + 1,
+      ...named(type, given),
+      fieldData: checkedData(type, given.fieldData ?? {}),
+      inSummary: given.inSummary ?? false,
+      isRequired: given.isRequired ?? false,
+      isEditable: given.isEditable ?? true,
+    }
+    put(realm, turn, field)
+    return field.id
+  })
+}
+
+/** What is undefined stays. */
+export function changeField(realm: Realm, id: number, given: GivenField): void {
+  realm.change((turn) => {
+    const before = findField(realm, id)
+    const after: ProfileField = {
+      ...before,
+      ...named(before.type, given, before),
+      fieldData: given.fieldData === undefined ? before.fieldData : checkedData(before.type, given.fieldData),
+      inSummary: given.inSummary ?? before.inSummary,
+      isRequired: given.isRequired ?? before.isRequired,
+      isEditable: given.isEditable ?? before.isEditable,
+    }
+    if (after.type === FIELD_TYPES.SELECT.id && after.fieldData !== before.fieldData) {
+      const choices = choicesOf(after)
+      dropValues(realm, turn, id, ({ value }) => !choices.has(value))
+    }
+    put(realm, turn, after)
+  })
+}
+
+/** The values go with it. */
+export function removeField(realm: Realm, id: number): void {
+  realm.change((turn) => {
+    findField(realm, id)
+    forgetValues(realm, turn, id)
+    turn.remove('profileField', id)
+    publishFields(realm, turn)
+  })
+}
+
+/** `ids` are all there are. */
+export function orderFields(realm: Realm, ids: readonly number[]): void {
+  realm.change((turn) => {
+    const fields = fieldsOf(realm)
+    if (new Set(ids).size !== ids.length || fields.some(({ id }) => !ids.includes(id)) || ids.length !== fields.length)
+      throw badRequest('Invalid order mapping.')
+    for (const field of fields) turn.put('profileField', { ...field, order: ids.indexOf(field.id) + 1 })
+    publishFields(realm, turn)
+  })
+}
+
+function put(realm: Realm, turn: Turn, field: ProfileField): void {
+  for (const { id, name } of realm.state.profileField.all())
+    if (id !== field.id && name === field.name) throw badRequest('A field with that label already exists.')
+  if (field.inSummary) {
+    if (NOT_IN_SUMMARY.includes(field.type))
+      throw badRequest('Field type not supported for display in profile summary.')
+    const others = fieldsOf(realm).filter(({ id, inSummary }) => inSummary && id !== field.id)
+    if (others.length >= SUMMARY_FIELDS_MAX)
+      throw badRequest('Only 2 custom profile fields can be displayed in the profile summary.')
+  }
+  turn.put('profileField', field)
+  publishFields(realm, turn)
+}
+
+function publishFields(realm: Realm, turn: Turn): void {
+  const fields = fieldObjects(realm)
+  turn.publish({ type: 'custom_profile_fields', to: 'everyone', make: () => ({ fields }) })
+}
+
+/** The accounts that everybody knows bring their own. */
+function named(type: FieldType, given: GivenField, before?: ProfileField): Pick<ProfileField, 'name' | 'hint'> {
+  const known = before === undefined && type === FIELD_TYPES.EXTERNAL_ACCOUNT.id && knownAccount(given.fieldData)
+  if (known) return { name: known.name, hint: known.hint }
+  const name = given.name?.trim() ?? before?.name ?? ''
+  const hint = given.hint?.trim() ?? before?.hint ?? ''
+  if (name === '') throw badRequest('Label cannot be blank.')
+  if ([...name].length > NAME_CHARACTERS_MAX)
+    throw invalidParameter('name', `name must have at most ${NAME_CHARACTERS_MAX} characters`)
+  if ([...hint].length > HINT_CHARACTERS_MAX)
+    throw invalidParameter('hint', `hint must have at most ${HINT_CHARACTERS_MAX} characters`)
+  return { name, hint }
+}
+
+const KNOWN = z.looseObject({ subtype: z.string() })
+
+function knownAccount(fieldData: unknown): { name: string; hint: string } | undefined {
+  const parsed = KNOWN.safeParse(fieldData)
+  const name = parsed.success ? parsed.data.subtype : ''
+  return Object.hasOwn(DEFAULT_ACCOUNTS, name) ? DEFAULT_ACCOUNTS[name as keyof typeof DEFAULT_ACCOUNTS] : undefined
+}
+
+const LABEL = nameString().refine((text) => text.trim() !== '' && [...text].length <= CHOICE_CHARACTERS_MAX)
+const CHOICES = z
+  .record(z.string().regex(/^[\w-]{1,40}$/), z.strictObject({ text: LABEL, order: z.string().regex(/^\d{1,6}$/) }))
+  .refine((given) => Object.keys(given).length > 0 && Object.keys(given).length <= CHOICES_MAX)
+const ACCOUNT = z.union([
+  z.strictObject({ subtype: z.literal('custom'), url_pattern: nameString() }),
+  z.strictObject({ subtype: z.enum(Object.keys(DEFAULT_ACCOUNTS) as (keyof typeof DEFAULT_ACCOUNTS)[]) }),
+])
+
+/** As it is stored. Throws `BAD_REQUEST`. */
+function checkedData(type: FieldType, given: unknown): string {
+  if (type === FIELD_TYPES.SELECT.id) {
+    const parsed = CHOICES.safeParse(given)
+    if (!parsed.success) throw badRequest('Field must have at least one choice.')
+    const texts = Object.values(parsed.data).map(({ text }) => text)
+    if (new Set(texts).size !== texts.length) throw badRequest('Field must not have duplicate choices.')
+    return JSON.stringify(parsed.data)
+  }
+  if (type === FIELD_TYPES.EXTERNAL_ACCOUNT.id) {
+    const parsed = ACCOUNT.safeParse(given)
+    if (!parsed.success) throw badRequest('Invalid external account type')
+    if (parsed.data.subtype === 'custom') expectAccountPattern(parsed.data.url_pattern)
+    return JSON.stringify(parsed.data)
+  }
+  return ''
+}

@@ -1,0 +1,115 @@
+/** Changing users' settings, one's own and, by administrators, those of many. Contract sections 2.7 and 3.4.2. */
+
+import { badRequest } from '../../../base/error.ts'
+import { inGroup } from '../../model/group-membership.ts'
+import { groupsOf } from '../../model/groups-of-realm.ts'
+import { userSetting } from '../../model/read-settings.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { SettingValue, User } from '../../model/records.ts'
+import { atLeast, ROLES } from '../../model/roles.ts'
+import type { Turn } from '../../model/turn.ts'
+import type { UserSetting } from '../../model/user-settings.ts'
+import { publishInherited } from '../../objects/inherited-settings.ts'
+import { showPresenceSetting } from '../../objects/presences.ts'
+import { publishStatus } from '../../objects/statuses.ts'
+import { publishPerson } from '../../objects/user-events.ts'
+import { findOwnUser } from '../../permissions/user-find.ts'
+import { putAddresses } from './change.ts'
+
+export type GivenSettings = Readonly<Partial<Record<UserSetting, SettingValue>>>
+
+/** Within a change: what a user chooses for himself. */
+export function changeSettings(realm: Realm, turn: Turn, me: User, given: GivenSettings): User {
+  const changed = differing(me, given)
+  if (changed.length === 0) return me
+  const edited = realm.state.editedSettings.get(me.id)?.value ?? []
+  const names = new Set([...edited, ...changed.map(([name]) => name)])
+  if (names.size > edited.length) turn.put('editedSettings', { userId: me.id, value: [...names] })
+  return putSettings(realm, turn, me, changed)
+}
+
+/** The one setting that old clients change as a status. */
+export const changePresenceEnabled = (realm: Realm, turn: Turn, me: User, isEnabled: boolean): User =>
+  changeSettings(realm, turn, me, { presence_enabled: isEnabled })
+
+export interface Target {
+  userIds: readonly number[]
+  groupIds: readonly number[]
+  /** Leaves each setting alone that a user has ever changed himself. */
+  skipIfEdited: boolean
+}
+
+/** Within a change: for people, those who are deactivated included; bots are left out. Throws `BAD_REQUEST`. */
+export function changeSettingsOf(realm: Realm, turn: Turn, me: User, target: Target, given: GivenSettings): void {
+  for (const user of targetUsers(realm, me, target)) {
+    const edited = target.skipIfEdited ? (realm.state.editedSettings.get(user.id)?.value ?? []) : []
+    const changed = differing(user, given).filter(([name]) => !edited.includes(name))
+    if (changed.length > 0) putSettings(realm, turn, user, changed)
+  }
+}
+
+function targetUsers(realm: Realm, me: User, { userIds, groupIds }: Target): User[] {
+  const named = new Set(userIds.map((id) => findOwnUser(realm, me, id).id))
+  for (const id of groupIds) {
+    const group = realm.state.group.get(id)
+    if (group === undefined || group.isDeactivated) throw badRequest('Invalid user group')
+  }
+  const groups = groupsOf(realm)
+  return [...realm.state.user.all()].filter(
+    (user) => user.bot === null && (named.has(user.id) || groupIds.some((id) => inGroup(groups, id, user))),
+  )
+}
+
+type Changed = [name: UserSetting, value: SettingValue][]
+
+const differing = (user: User, given: GivenSettings): Changed =>
+  (Object.entries(given) as Changed).filter(([name, value]) => value !== undefined && userSetting(user, name) !== value)
+
+/** Puts the account, tells its clients of each setting, and does what follows from some. */
+function putSettings(realm: Realm, turn: Turn, before: User, changed: Changed): User {
+  const settings = { ...before.settings, ...Object.fromEntries(changed) }
+  const after = putAddresses(realm, turn, before, { ...before, settings })
+  for (const [property, value] of changed) {
+    turn.publish({
+      type: 'user_settings',
+      to: [after.id],
+      make: () => ({
+        op: 'update',
+        property,
+        value,
+        ...(property === 'default_language' && { language_name: languageName(String(value)) }),
+      }),
+    })
+    publishInherited(realm, turn, after, property, value)
+    follow(realm, turn, after, property)
+  }
+  return after
+}
+
+function follow(realm: Realm, turn: Turn, user: User, property: UserSetting): void {
+  if (property === 'timezone')
+    publishPerson(realm, turn, user, { email: user.email, timezone: userSetting(user, 'timezone') })
+  if (property === 'allow_private_data_export') publishConsent(realm, turn, user)
+  if (property === 'presence_enabled' && user.isActive) {
+    const isEnabled = userSetting(user, 'presence_enabled')
+    showPresenceSetting(realm, turn, user, isEnabled)
+    publishStatus(realm, turn, user, { away: !isEnabled })
+  }
+}
+
+/** Contract V30. */
+function publishConsent(realm: Realm, turn: Turn, user: User): void {
+  const to = [...realm.state.user.all()].filter(({ isActive, role }) => isActive && atLeast(role, ROLES.administrator))
+  const body = { user_id: user.id, consented: userSetting(user, 'allow_private_data_export') }
+  turn.publish({ type: 'realm_export_consent', to: to.map(({ id }) => id), make: () => body })
+}
+
+/** As its speakers call it; the code where nobody knows. */
+function languageName(code: string): string {
+  const tag = code.replaceAll('_', '-')
+  try {
+    return new Intl.DisplayNames([tag], { type: 'language' }).of(tag) ?? code
+  } catch {
+    return code
+  }
+}

@@ -1,0 +1,22 @@
+/** What is said when somebody comes: to him, and to others where the organisation wants it so. Contract section 2.6. */
+
+import { noticePerson, notificationBot, welcomeBot } from '../../messages/notices.ts'
+import { deliverNotice } from '../../messages/send.ts'
+import { realmSetting } from '../../model/read-settings.ts'
+import type { Realm } from '../../model/realm.ts'
+import type { User } from '../../model/records.ts'
+import { organizationOf } from '../../model/state.ts'
+import type { Turn } from '../../model/turn.ts'
+import { silently } from '../channels/notices.ts'
+
+const SIGNUPS_TOPIC = 'signups'
+
+/** Within a change. `text` is of the Welcome Bot; '' is none. */
+export function welcome(realm: Realm, turn: Turn, user: User, text: string): void {
+  if (text !== '') noticePerson(realm, turn, user, text, welcomeBot(realm))
+  const id = realmSetting(organizationOf(realm.state), 'signup_announcements_stream_id')
+  const channel = realm.state.channel.get(id)
+  if (channel === undefined || channel.isArchived) return
+  const place = { kind: 'channel', channel, topic: SIGNUPS_TOPIC } as const
+  deliverNotice(realm, turn, notificationBot(realm), place, `${silently(user)} joined this organization.`)
+}

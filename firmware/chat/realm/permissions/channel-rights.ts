@@ -1,0 +1,77 @@
+/** What an account may do in a channel as things are now. Contract sections 7.1 and 7.2. */
+
+import type { ChannelGroupSetting } from '../model/group-settings.ts'
+import type { Realm } from '../model/realm.ts'
+import type { Channel, User } from '../model/records.ts'
+import { atLeast, ROLES } from '../model/roles.ts'
+import { organizationOf } from '../model/state.ts'
+import { type Access, type AccessSettings, channelKind, hasAccess, type Standing } from './channel-access.ts'
+import { mayInChannel, mayInRealm } from './group-rights.ts'
+
+/** That it exists, its name, its subscribers. `user` is null for spectators, here and below. */
+export const canSee = (realm: Realm, user: User | null, channel: Channel): boolean =>
+  has('metadata', realm, user, channel)
+
+/** Its messages; of a channel with protected history those that reached him: see permissions/sight.ts. */
+export const canRead = (realm: Realm, user: User | null, channel: Channel): boolean =>
+  has('content', realm, user, channel)
+
+export const canSubscribe = (realm: Realm, user: User, channel: Channel): boolean =>
+  has('subscribe', realm, user, channel)
+
+export const isSubscribed = (realm: Realm, user: User, channel: Channel): boolean =>
+  realm.state.subscribersOf.get(channel.id).has(user.id)
+
+/** Administrators of the organisation and of the channel, of those who can see it. */
+export const canAdminister = (realm: Realm, user: User, channel: Channel): boolean =>
+  canSee(realm, user, channel) &&
+  (atLeast(user.role, ROLES.administrator) || mayInChannel(realm, channel, 'can_administer_channel_group', user))
+
+/** To a private channel also by those who administer it, if they may read it: else they would let others read what they may not. */
+export const canAddSubscribers = (realm: Realm, user: User, channel: Channel): boolean =>
+  canSee(realm, user, channel) &&
+  (mayInChannel(realm, channel, 'can_add_subscribers_group', user) ||
+    (!channel.isPrivate && mayInRealm(realm, 'can_add_subscribers_group', user)) ||
+    (canRead(realm, user, channel) && canAdminister(realm, user, channel)))
+
+export const canRemoveSubscribers = (realm: Realm, user: User, channel: Channel): boolean =>
+  canSee(realm, user, channel) &&
+  (mayInChannel(realm, channel, 'can_remove_subscribers_group', user) || canAdminister(realm, user, channel))
+
+function has(access: Access, realm: Realm, user: User | null, channel: Channel): boolean {
+  const kind = channelKind({ invite_only: channel.isPrivate, is_web_public: channel.isWebPublic })
+  return hasAccess(access, kind, standingOf(realm, user, channel), accessSettings(realm))
+}
+
+function accessSettings(realm: Realm): AccessSettings {
+  const { settings, operator } = organizationOf(realm.state)
+  return {
+    spectators: settings.enable_spectator_access === true,
+    ownerFullContentAccess: operator.ownerFullContentAccess,
+  }
+}
+
+/** Groups are only looked into where they decide: a user is asked about each channel for each snapshot. */
+function standingOf(realm: Realm, user: User | null, channel: Channel): Standing {
+  const inGroup = (setting: ChannelGroupSetting): boolean =>
+    user !== null && channel.isPrivate && mayInChannel(realm, channel, setting, user)
+  return {
+    who: user === null ? 'spectator' : whoIs(user),
+    subscribed: user !== null && isSubscribed(realm, user, channel),
+    get administersChannel() {
+      return inGroup('can_administer_channel_group')
+    },
+    get addsSubscribers() {
+      return inGroup('can_add_subscribers_group')
+    },
+    get mayJoin() {
+      return inGroup('can_subscribe_group')
+    },
+  }
+}
+
+function whoIs({ role }: User): Standing['who'] {
+  if (role === ROLES.owner) return 'owner'
+  if (role === ROLES.administrator) return 'administrator'
+  return role === ROLES.guest ? 'guest' : 'member'
+}

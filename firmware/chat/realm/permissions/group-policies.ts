@@ -1,0 +1,45 @@
+/** Deprecated numbers that stand for group settings in the register answer. Contract section 4.2.2, levels 264 to 352. */
+
+import { type Groups, holds, type Person, systemName } from '../model/group-membership.ts'
+import type { GroupValue } from '../model/group-value.ts'
+import { inSystemGroup, type SystemGroupName } from '../model/roles.ts'
+
+/** Numbers of the system groups that a policy knows, from the narrowest group to the widest. */
+export type Policy = readonly (readonly [SystemGroupName, number])[]
+
+export const CREATE_POLICY: Policy = [
+  ['role:nobody', 6],
+  ['role:owners', 7],
+  ['role:administrators', 2],
+  ['role:moderators', 4],
+  ['role:fullmembers', 3],
+  ['role:members', 1],
+]
+
+export const WILDCARD_MENTION_POLICY: Policy = [
+  ['role:nobody', 6],
+  ['role:administrators', 5],
+  ['role:moderators', 7],
+  ['role:fullmembers', 3],
+  ['role:members', 2],
+  ['role:everyone', 1],
+]
+
+/** The number of the narrowest group that holds all who have the right, of `people`; if none does, of the widest. */
+export function policyOf(
+  policy: Policy,
+  groups: Groups,
+  bounds: { everyone: boolean },
+  value: GroupValue,
+  people: Iterable<Person>,
+): number {
+  const name = typeof value === 'number' ? systemName(groups.find(value)) : null
+  const exact = policy.find(([group]) => group === name)
+  if (exact !== undefined) return exact[1]
+  let index = 0
+  for (const person of people) {
+    if (!holds(groups, bounds, value, person)) continue
+    while (index < policy.length - 1 && !inSystemGroup(policy[index]![0], person, groups.period())) index++
+  }
+  return policy[index]![1]
+}

@@ -1,0 +1,89 @@
+/**
+ * Which messages somebody may read, and which of them reached him when they were sent. Rights are one answer per channel or
+ * conversation, and a question of ordinals, never one per message. Contract section 7.1, design 5 and 6.
+ */
+
+import type { Realm } from '../model/realm.ts'
+import type { Subscription, User } from '../model/records.ts'
+import { hasOrdinal } from '../model/runs.ts'
+import { canRead } from './channel-rights.ts'
+
+/** Where a message lies, and where it was sent to: columns of store/messages.ts. */
+export interface Placed {
+  readonly id: number
+  readonly recipient: number
+  readonly birth: number
+  readonly ordinal: number
+  readonly arrival: number
+}
+
+/** Of one channel or conversation: all its messages, those that reached him there, or none. */
+export type Extent = 'all' | 'received' | 'none'
+
+export interface Sight {
+  extent(recipientId: number): Extent
+  /** Whether it was sent to him, or is his for another reason; a public channel's history is not. */
+  received(message: Placed): boolean
+  canRead(message: Placed): boolean
+}
+
+/** True until something changes: for one turn. `user` is null for spectators. */
+export function sightOf(realm: Realm, user: User | null): Sight {
+  const { state, store } = realm
+  const extents = new Map<number, Extent>()
+
+  function findExtent(recipientId: number): Extent {
+    const channel = state.channelByRecipient.get(recipientId)
+    if (channel !== undefined) {
+      if (!canRead(realm, user, channel)) return 'none'
+      return channel.isPrivate && !channel.historyPublicToSubscribers ? 'received' : 'all'
+    }
+    return isIn(recipientId) ? 'all' : 'none'
+  }
+
+  function extent(recipientId: number): Extent {
+    let known = extents.get(recipientId)
+    if (known === undefined) {
+      known = findExtent(recipientId)
+      extents.set(recipientId, known)
+    }
+    return known
+  }
+
+  const isIn = (recipientId: number): boolean =>
+    user !== null && state.conversation.get(recipientId)?.userIds.includes(user.id) === true
+
+  function received({ id, birth, ordinal }: Placed): boolean {
+    if (user === null) return false
+    const channel = state.channelByRecipient.get(birth)
+    if (channel === undefined) return isIn(birth)
+    return covers(intervalsOf(user.id, channel.id), ordinal) || store.flags.hasHistory(user.id, id)
+  }
+
+  const intervalsOf = (userId: number, channelId: number): Intervals =>
+    state.subscriptionsOf.get(userId).get(channelId)?.intervals ?? []
+
+  /** What was moved into a private channel reached there whoever was subscribed then, and whoever kept it. */
+  function reached(message: Placed): boolean {
+    const { recipient, arrival } = message
+    if (user === null || arrival === 0) return received(message)
+    const channel = state.channelByRecipient.get(recipient)
+    if (channel !== undefined && covers(intervalsOf(user.id, channel.id), arrival)) return true
+    return hasOrdinal(store.flags.runs(user.id, recipient, 'kept'), arrival) && received(message)
+  }
+
+  return {
+    extent,
+    received,
+    canRead(message) {
+      const granted = extent(message.recipient)
+      return granted === 'all' || (granted === 'received' && reached(message))
+    },
+  }
+}
+
+type Intervals = Subscription['intervals']
+
+/** Whether somebody was subscribed to a channel when it gave that number. */
+export const covers = (intervals: Intervals, ordinal: number): boolean =>
+  intervals.some(([from, to]) => from <= ordinal && (to === null || ordinal <= to))

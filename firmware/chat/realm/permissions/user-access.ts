@@ -1,0 +1,86 @@
+/** Which accounts somebody may see, and which of their addresses. Contract sections 2.2 and 7.7. */
+
+import { userSetting } from '../model/read-settings.ts'
+import type { Realm } from '../model/realm.ts'
+import type { User } from '../model/records.ts'
+import { atLeast, ROLES } from '../model/roles.ts'
+import { canSee } from './channel-rights.ts'
+import { mayInRealm, realmGroupValue } from './group-rights.ts'
+
+/** Whether `viewer` may see only whom he shares a channel or a conversation with: a guest where the setting says so. */
+export const isLimited = (realm: Realm, viewer: User): boolean =>
+  viewer.role === ROLES.guest && !mayInRealm(realm, 'can_access_all_users_group', viewer)
+
+/** Whom those see who have not signed in: all, unless guests may not; then who reads a web-public channel, and bots. */
+export function spectatorAccess(realm: Realm): (user: User) => boolean {
+  const value = realmGroupValue(realm, 'can_access_all_users_group')
+  if (typeof value === 'number' && realm.state.group.get(value)?.name === 'role:everyone') return () => true
+  const known = new Set<number>()
+  for (const channel of realm.state.channel.all())
+    if (canSee(realm, null, channel)) for (const id of realm.state.subscribersOf.get(channel.id).keys()) known.add(id)
+  return (user) => user.bot !== null || known.has(user.id)
+}
+
+/** Of several accounts: what it takes to tell is looked up once. */
+export function accessOf(realm: Realm, viewer: User): (user: User) => boolean {
+  if (!isLimited(realm, viewer)) return () => true
+  const known = acquaintancesOf(realm, viewer)
+  return (user) => user.bot !== null || known.has(user.id)
+}
+
+/** What is told of whoever wrote a message: to spectators no address, and of whom the viewer may not see nothing. */
+export type SenderSight = 'all' | 'name' | 'nothing'
+
+/** `viewer` is null for spectators. */
+export function senderSightOf(realm: Realm, viewer: User | null): (senderId: number) => SenderSight {
+  const sees = viewer === null ? spectatorAccess(realm) : accessOf(realm, viewer)
+  const seen = viewer === null ? 'name' : 'all'
+  return (senderId) => (sees(realm.state.user.get(senderId)!) ? seen : 'nothing')
+}
+
+/** Of these accounts those that may not see `other`, who may read and write where they do and is not there himself. */
+export const blindTo = (realm: Realm, viewers: Iterable<User>, other: User): Set<number> =>
+  new Set([...viewers].filter((viewer) => !mayAccess(realm, viewer, other)).map(({ id }) => id))
+
+/** Whom he shares a channel or a conversation with, himself among them. */
+export function acquaintancesOf(realm: Realm, viewer: User): Set<number> {
+  const known = new Set([viewer.id])
+  for (const [channelId, { isActive }] of realm.state.subscriptionsOf.get(viewer.id)) {
+    if (!isActive) continue
+    for (const id of realm.state.subscribersOf.get(channelId).keys()) known.add(id)
+  }
+  for (const { userIds } of realm.state.conversationsOf(viewer.id)) for (const id of userIds) known.add(id)
+  return known
+}
+
+export const mayAccess = (realm: Realm, viewer: User, user: User): boolean =>
+  user.bot !== null || !isLimited(realm, viewer) || isAcquainted(realm, viewer, user)
+
+function isAcquainted({ state }: Realm, viewer: User, { id }: User): boolean {
+  if (viewer.id === id) return true
+  for (const [channelId, { isActive }] of state.subscriptionsOf.get(viewer.id))
+    if (isActive && state.subscribersOf.get(channelId).has(id)) return true
+  for (const { userIds } of state.conversationsOf(viewer.id)) if (userIds.includes(id)) return true
+  return false
+}
+
+/** Accounts that may see `user`, of those that have a queue; those that may not come second. */
+export function audiencesOf(realm: Realm, user: User): { seeing: User[]; others: User[] } {
+  const seeing: User[] = []
+  const others: User[] = []
+  for (const viewer of realm.state.user.all()) {
+    if (viewer.isActive && realm.events.hears(viewer.id))
+      (mayAccess(realm, viewer, user) ? seeing : others).push(viewer)
+  }
+  return { seeing, others }
+}
+
+/** 1 everyone, 2 members, 3 administrators, 4 nobody, 5 moderators. */
+const LEAST_ROLE = { 1: ROLES.guest, 2: ROLES.member, 3: ROLES.administrator, 5: ROLES.moderator } as const
+
+/** Whether `viewer` may see the real address of an account that he can access. Bots have no other. */
+export function seesAddress(viewer: User, user: User): boolean {
+  if (viewer.id === user.id || user.bot !== null) return true
+  const visibility = userSetting(user, 'email_address_visibility')
+  return visibility !== 4 && atLeast(viewer.role, LEAST_ROLE[visibility])
+}
