@@ -18,7 +18,7 @@ export interface Conversation {
   unlockResult(message: Message<'unlockResult'>): void
 }
 
-export interface ConversationOptions {
+interface ConversationOptions {
   terminal: Console
   /** Of the firmware that runs. */
   version: () => string

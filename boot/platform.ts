@@ -46,7 +46,7 @@ export interface Platform {
   perform(action: Action): Promise<Next>
 }
 
-export interface ChatRunner {
+interface ChatRunner {
   readonly launcher: readonly string[]
   readonly heapMegabytes: number
   /** Before each start; throws an error of the file system. */

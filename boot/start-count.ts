@@ -12,7 +12,7 @@ export interface StartCount {
   kept(count: number): void
 }
 
-export interface StartCountOptions {
+interface StartCountOptions {
   /** Null where nothing counts; known only once there is a device key. */
   starts: () => Starts | null
   send: (message: ToFirmware) => void

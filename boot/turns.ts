@@ -6,7 +6,7 @@ import type { Console } from './terminal/terminal.ts'
 /** True when it ended by itself, false when it had to be killed. */
 type Stop = () => Promise<boolean>
 
-export interface TurnsOptions {
+interface TurnsOptions {
   terminal: Pick<Console, 'print' | 'release'>
   endTrial: () => void
   stopChat: Stop

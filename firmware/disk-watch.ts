@@ -8,7 +8,7 @@ const INTERVAL_MS = 10_000
 /** Space that comes and goes, as that of a log of SQLite, is no news. */
 const BETTER_LOOKS = 6
 
-export interface DiskWatch {
+interface DiskWatch {
   /** The timer calls it. */
   look(): void
   stop(): void

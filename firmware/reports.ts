@@ -6,7 +6,7 @@ import type { ToBoot } from './channel/protocol.ts'
 import { fingerprintOf } from './crypto/tls/identity.ts'
 import type { Operational } from './kms/domain/operational.ts'
 
-export interface ReportOptions {
+interface ReportOptions {
   appliance: Appliance<Operational>
   log: Log
   send: (message: ToBoot) => void

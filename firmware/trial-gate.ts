@@ -9,7 +9,7 @@ import { toResponse } from './http/reply.ts'
 import type { Operational } from './kms/domain/operational.ts'
 import type { Api } from './kms/pipeline/pipeline.ts'
 
-export interface TrialGate {
+interface TrialGate {
   /** That of the app, or a refusal while the version is on trial. */
   readonly fetch: Api['fetch']
   /** What shows that this version cannot read the store, although its key is right: the trial then ends. */

@@ -4,7 +4,7 @@ import type { Architecture } from './architecture.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { type FileEntry, fileOf } from './tree.ts'
 
-export interface BootPrograms {
+interface BootPrograms {
   loader: FileEntry
   stub: FileEntry
   kernel: FileEntry

@@ -35,7 +35,7 @@ export interface DiskFile {
   bytes: Uint8Array
 }
 
-export interface DiskContents {
+interface DiskContents {
   /** On the ESP. */
   files: readonly DiskFile[]
   /** What the first of the root partitions begins with. */

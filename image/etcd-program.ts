@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import type { Architecture } from './architecture.ts'
 import { run } from './run.ts'
 
-export interface GoModule {
+interface GoModule {
   path: string
   version: string
   /** An SPDX expression. */

@@ -9,7 +9,7 @@ import type { Architecture } from './architecture.ts'
 import { filesBelow, type Packages } from './packages.ts'
 import { bytesOf, fileOf, type Tree } from './tree.ts'
 
-export interface Modules {
+interface Modules {
   /** Names of a kernel release's modules: `lib/modules/<release>`. */
   release: string
   /** Those that this kernel has, each after what it depends on, without what is built in. */

@@ -19,7 +19,7 @@ const MOUNT_POINTS = ['data', 'dev', 'efi', 'proc', 'run', 'sys', 'tmp']
 
 export const COFFER = 'coffer'
 
-export interface Base {
+interface Base {
   architecture: Architecture
   packages: Packages
   node: NodeRuntime

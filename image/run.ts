@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
-export interface RunOptions {
+interface RunOptions {
   cwd?: string
   env?: Readonly<Record<string, string>>
 }

@@ -82,7 +82,7 @@ async function main(): Promise<number> {
 type Write = (line: string) => void
 
 /** Writes a line for each thing as it comes. Throws when the backup is not whole or a passphrase wrong; wipes both. */
-export async function listBackup(
+async function listBackup(
   open: () => Source,
   backupPassphrase: Uint8Array,
   unlockPassphrase: Uint8Array,

@@ -13,7 +13,7 @@ export interface Record<Value> {
   saveIfPossible(next: Value): void
 }
 
-export interface RecordOptions<Value> {
+interface RecordOptions<Value> {
   path: string
   schema: ZodType<Value>
   /** When there is none yet. */

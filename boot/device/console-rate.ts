@@ -7,7 +7,7 @@ const LINES_PER_SECOND = 50 // less than half of what the line carries
 const BURST_LINES = 50
 const NOTICE_MS = 1000
 
-export type Print = (text: string) => void
+type Print = (text: string) => void
 
 /** Prints what the rate allows, and says how many lines it has left out as soon as it can. */
 export function limitLines(print: Print, now: () => number = () => performance.now()): (lines: string[]) => void {

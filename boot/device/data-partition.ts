@@ -47,7 +47,7 @@ export const MAKE_FILE_SYSTEM = [
   '1',
 ]
 
-export interface DataPartition {
+interface DataPartition {
   /** Mounts it, after making or checking it. Resolves with what makes it unusable, or null. */
   open(): Promise<string | null>
   /** From now on everything on it goes, by `erase` or by the next `open`. */
@@ -56,7 +56,7 @@ export interface DataPartition {
   erase(): Promise<void>
 }
 
-export interface DataPartitionOptions {
+interface DataPartitionOptions {
   disk: OurDisk
   /** Destroys the keys on it and those that belong to it, before everything else goes. */
   forgetKeys: () => void

@@ -13,7 +13,7 @@ import type { SecureBoot } from './esp/secure-boot.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
-export interface DeviceIncomingOptions extends Pick<SlotsOptions, 'own' | 'releaseKey'> {
+interface DeviceIncomingOptions extends Pick<SlotsOptions, 'own' | 'releaseKey'> {
   esp: Esp
   spareRoot: OurDisk['spareRoot']
   architecture: Architecture

@@ -21,7 +21,7 @@ import type { SecureBoot } from './esp/secure-boot.ts'
 import type { MinimumVersion } from './minimum-version.ts'
 import type { OurDisk } from './system/disk.ts'
 
-export interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
+interface DeviceSlotsOptions extends Pick<SlotsOptions, 'storeDirectory' | 'own' | 'releaseKey'> {
   /** Root of the data partition. */
   dataDirectory: string
   /** Null when the machine was not started from its ESP: then nobody counts tries, and no update is taken. */

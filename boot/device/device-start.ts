@@ -20,7 +20,7 @@ const recordSchema = z.object({
   fallback: z.string().nullable(),
 })
 
-export type SlotsRecord = ReturnType<typeof openSlotsRecord>
+type SlotsRecord = ReturnType<typeof openSlotsRecord>
 
 export function openSlotsRecord(dataDirectory: string) {
   const fresh = { active: null, trial: null, fallback: null }
@@ -32,7 +32,7 @@ export function openSlotsRecord(dataDirectory: string) {
   })
 }
 
-export interface StartOptions {
+interface StartOptions {
   own: SlotsOptions['own']
   esp: Esp
   record: SlotsRecord

@@ -31,7 +31,7 @@ export interface MinimumVersion extends Starts {
   rulesOut(version: string): boolean
 }
 
-export interface MinimumVersionOptions {
+interface MinimumVersionOptions {
   path: string
   /** Without a store the record is made, unless there is one of this key; with one it has to be there. Looked at right after the key was taken out. */
   storeDirectory: string

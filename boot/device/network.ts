@@ -14,7 +14,7 @@ export interface NetworkInterface {
   apply(network: Network): void
 }
 
-export interface NetworkOptions {
+interface NetworkOptions {
   say: (text: string) => void
   ip?: (parameters: readonly string[]) => void
   sysfs?: string

@@ -38,14 +38,14 @@ export function configurationOf({ ntpIP, ntsName }: Ntp): string | null {
 export const hostsOf = ({ ntpIP, ntsName }: Ntp): string =>
   `127.0.0.1 localhost\n::1 localhost\n${ntsName === undefined ? '' : `${ntpIP} ${ntsName}\n`}`
 
-export interface TimeOptions {
+interface TimeOptions {
   say: (text: string) => void
   /** The clock has the time of the server. */
   onTime: () => void
   start?: (configuration: string, hosts: string) => ChildProcess
 }
 
-export interface TimeKeeper {
+interface TimeKeeper {
   apply(ntp: Ntp): void
 }
 

@@ -15,7 +15,7 @@ import { createEtcdLines } from './lines.ts'
 import { ETCD_ENVIRONMENT, etcdParameters, quotaFor, readVersion, type Version } from './parameters.ts'
 import { type EtcdRunner, eraseIn, hasDataIn, socketIn } from './runner.ts'
 
-export interface EtcdOptions {
+interface EtcdOptions {
   runner: EtcdRunner
   /** Inherited, see directory-lock.ts. */
   lock: number | null

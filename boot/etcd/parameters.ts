@@ -10,8 +10,8 @@ export const SOCKET = 'etcd:0'
 export const DATA = 'data'
 
 /** Where it finds what it is not told in arguments, and reads it at each connection. */
-export const IDENTITY_DESCRIPTOR = 4
-export const AUTHORITY_DESCRIPTOR = 5
+const IDENTITY_DESCRIPTOR = 4
+const AUTHORITY_DESCRIPTOR = 5
 
 const REVISIONS_KEPT = 10_000 // what a watch can still begin at
 // Memory: it holds as many entries as it may have to send to others, and those of a load are large.

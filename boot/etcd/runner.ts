@@ -37,7 +37,7 @@ export interface Users {
   firmwareId: number | null
 }
 
-export interface RunnerOptions extends Pick<EtcdRunner, 'program' | 'launcher' | 'directory' | 'listenUrl'> {
+interface RunnerOptions extends Pick<EtcdRunner, 'program' | 'launcher' | 'directory' | 'listenUrl'> {
   users: Users
   /** In memory where there is such a place. */
   secretDirectory: string

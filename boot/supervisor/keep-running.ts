@@ -34,7 +34,7 @@ export interface RunningOptions {
   patience: RestartPatience
 }
 
-export interface Crash {
+interface Crash {
   inARow: number
   isLast: boolean
 }

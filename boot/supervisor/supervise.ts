@@ -22,7 +22,7 @@ export const PATIENCE: Patience = {
   stopMsMax: 15_000, // for counters, checkpoint and wiping
 }
 
-export interface ProcessOptions<In, Out extends object>
+interface ProcessOptions<In, Out extends object>
   extends Pick<RunningOptions, 'name' | 'launch' | 'onCrash' | 'onLines'> {
   /** The message that a value from the process is, or null. */
   read: (value: unknown) => In | null
@@ -32,7 +32,7 @@ export interface ProcessOptions<In, Out extends object>
   patience?: Patience
 }
 
-export interface SupervisedProcess<Out> extends RunningProcess {
+interface SupervisedProcess<Out> extends RunningProcess {
   /** Without effect while it does not run. */
   send(message: Out | ToEveryProcess): void
 }

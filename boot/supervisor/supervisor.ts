@@ -9,7 +9,7 @@ import { type Patience, supervise } from './supervise.ts'
 
 export type { Patience } from './supervise.ts'
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   /** Asked at each start. */
   command: () => Command
   /** Inherited by the firmware, see directory-lock.ts. */

@@ -15,7 +15,7 @@ const ESCAPE = 0x1b
 const SPACE = 0x20
 const DELETE = 0x7f
 
-export interface PassphraseEditor {
+interface PassphraseEditor {
   /** Takes one byte from the terminal. */
   feed(byte: number): Typed
   /** What was typed, as a copy that the caller wipes, or null when it was too long; the editor starts afresh. */

@@ -21,7 +21,7 @@ export interface Console {
   release(): void
 }
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   input: ReadStream
   output: WriteStream
   /** False: the terminal is ours alone, there is no job control, and Ctrl-C only clears what was typed. */

@@ -34,7 +34,7 @@ const NAMES = {
   2338: 'retry',
 } as const satisfies Record<number, string>
 
-export type ResponseName = (typeof NAMES)[keyof typeof NAMES]
+type ResponseName = (typeof NAMES)[keyof typeof NAMES]
 
 export class TpmError extends Error {
   readonly code: number

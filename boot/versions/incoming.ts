@@ -17,7 +17,7 @@ export interface Incoming {
   drop(): void
 }
 
-export interface IncomingOptions extends IncomingSteps {
+interface IncomingOptions extends IncomingSteps {
   /** Exists only while something is on its way. */
   directory: string
   /** Null when none is installed: then nothing is taken. */

@@ -10,7 +10,7 @@ import type { ToBoot } from '../../firmware/channel/protocol.ts'
 import { explain } from './slot-error.ts'
 import type { Running, Slots } from './slots.ts'
 
-export interface TrialOptions {
+interface TrialOptions {
   slots: Pick<Slots, 'markGood' | 'noteFailure'>
   /** The try is over: the firmware, if it still runs, is to be stopped, and the next try to be made. */
   retry: () => void

@@ -28,7 +28,7 @@ export interface Provisioning {
   systemTimeMs: number
 }
 
-export interface OpeningOptions<D extends OpenDomain> {
+interface OpeningOptions<D extends OpenDomain> {
   services: DomainServices
   states: States
   store: DeviceStore

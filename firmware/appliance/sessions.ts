@@ -21,7 +21,7 @@ export interface Session<D> extends Disk {
   node: Node | null
 }
 
-export interface SessionsOptions<D> {
+interface SessionsOptions<D> {
   openDomain: (records: Vault, services: DomainServices) => D
   services: DomainServices
   following: Following

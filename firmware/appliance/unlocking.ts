@@ -20,7 +20,7 @@ export interface UnlockOrigin {
 
 export const CONSOLE: UnlockOrigin = { address: 'console', isConsole: true }
 
-export interface UnlockingOptions {
+interface UnlockingOptions {
   limiter: AttemptLimiter
   clock: Clock
   /** Of the store as it is by then. */

@@ -53,7 +53,7 @@ export interface AuditLog {
   close(): void
 }
 
-export interface AuditLogOptions {
+interface AuditLogOptions {
   store: StoreFile
   deviceKey: Uint8Array
   random: Random

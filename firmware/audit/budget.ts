@@ -8,7 +8,7 @@ const BURST = 100 // a person's mistakes, and a first look at an attack
 const INTERVAL_MS = 10_000 // then a line each: twelve days until one user has filled the default ring
 const USERS_MAX = 10_000 // that are remembered at a time; those beyond share one budget
 
-export interface Budgets {
+interface Budgets {
   /** True when one more may be written of this user; null stands for everybody who did not sign in. */
   take(user: string | null): boolean
 }

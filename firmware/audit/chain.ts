@@ -51,7 +51,7 @@ export interface AuditLine extends AuditEvent {
 }
 
 /** The ends of what is kept of a kind: numbers of the oldest and the newest line, 0 while there is none. */
-export interface RingHead {
+interface RingHead {
   first: number
   sequence: number
   /** Of the newest line. */
@@ -109,7 +109,7 @@ function headText({ first, sequence, hash, time, rings }: Omit<AuditHead, 'key' 
 }
 
 /** Wiped by whoever asked for it. `seed` has 32 bytes. */
-export type HeadKey = nacl.SignKeyPair
+type HeadKey = nacl.SignKeyPair
 export const headKey = (seed: Uint8Array): HeadKey => nacl.sign.keyPair.fromSeed(seed)
 
 export const signHead = (head: Omit<AuditHead, 'key' | 'signature'>, { publicKey, secretKey }: HeadKey): AuditHead => ({

@@ -4,7 +4,7 @@ const GROUP_MS_MIN = 400
 const GROUP_MS_MAX = 1000 // what a power cut may lose
 const GROUP_SHARE = 50 // a group waits this many times as long as the last one took: syncing takes 2 % of the time
 
-export interface FlushTimer {
+interface FlushTimer {
   /** In a while, together with what comes until then. `isFailing`: the disk has just refused. */
   later(isFailing: boolean): void
   /** Once everything that arrived together has been recorded. */

@@ -6,7 +6,7 @@ import type { Waiting } from './state.ts'
 /** While the disk refuses lines, about 5 MB of them wait, then keys cannot be used any more. */
 const LINES_MAX = 10_000
 
-export interface Pending {
+interface Pending {
   readonly lines: readonly Waiting[]
   /** Uses of keys among them. */
   readonly uses: number

@@ -20,7 +20,7 @@ export interface AuditSettings {
   refuseUses: boolean
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   store: StoreFile
   blocks: Blocks
   /** What was found on disk. */

@@ -42,7 +42,7 @@ export interface DeviceRecord {
 }
 
 /** A row of the store, its value still sealed by the domain key. */
-export interface StoredRow {
+interface StoredRow {
   collection: BackupCollection
   slot: bigint
   sealed: Uint8Array

@@ -8,7 +8,7 @@ export const threadMs = (): number => {
   return (user + system) / 1000
 }
 
-export interface StepSize {
+interface StepSize {
   readonly value: number
   /** A step of this size took so long. It grows by half at most, and shrinks as far as it has to. */
   took(spentMs: number): void

@@ -4,7 +4,7 @@ import { createSocket, type Socket, type SocketOptions } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { type Entry, SEVERITY } from './log.ts'
 
-export interface SyslogTarget {
+interface SyslogTarget {
   /** IPv4 or IPv6. */
   address: string
   port: number

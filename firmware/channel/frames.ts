@@ -38,7 +38,7 @@ export function encodeFrame(message: object): Buffer {
   return frame
 }
 
-export interface FrameReader {
+interface FrameReader {
   /** Takes what comes next, and wipes it. Returns the messages that are complete with it; throws a FrameError. */
   push(chunk: Uint8Array): unknown[]
 }

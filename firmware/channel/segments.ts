@@ -7,7 +7,7 @@
 
 import { FrameError } from './frames.ts'
 
-export const SEGMENT_HEAD_BYTES = 8
+const SEGMENT_HEAD_BYTES = 8
 export const SEGMENT_BYTES_MAX = 64 * 1024 // what a pipe holds at once
 
 export function segmentHead(life: number, bytes: number): Buffer {

@@ -39,7 +39,7 @@ export interface AuditHead {
   signature: string
 }
 
-export interface RingEnds {
+interface RingEnds {
   first: number
   sequence: number
   hash: string
@@ -86,7 +86,7 @@ export interface ParsedLine {
   hashed: string | null
 }
 
-export interface ParsedHead {
+interface ParsedHead {
   head: AuditHead
   /** True if the text is as the appliance writes it. */
   isExact: boolean

@@ -98,7 +98,7 @@ const EXTENDED: Readonly<Partial<Record<Use, string>>> = {
   email: '1.3.6.1.5.5.7.3.4',
 }
 
-export interface Holder {
+interface Holder {
   use: Use
   /** Its public key, DER. */
   key: Uint8Array

@@ -50,7 +50,7 @@ export const basicCredentials = (user: string, passphrase: string): string =>
 export const segment = (text: string): string => encodeURIComponent(text).replaceAll('~', '%7E')
 
 /** Waits before the same is asked again. */
-export type Wait = (seconds: number, attempt: number) => Promise<void>
+type Wait = (seconds: number, attempt: number) => Promise<void>
 
 const ATTEMPTS_MAX = 6 // the first, and five that waited
 

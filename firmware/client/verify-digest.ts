@@ -8,7 +8,7 @@ import { fromHex, toHex } from './bytes.ts'
 import { children, readElement, TAG } from './der.ts'
 import { createSha2, type Sha2Name } from './sha2.ts'
 
-export interface RsaPublic {
+interface RsaPublic {
   modulus: Uint8Array
   publicExponent: Uint8Array
 }

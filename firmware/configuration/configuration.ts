@@ -27,7 +27,7 @@ const DEFAULT_CONSOLE = true
 
 type Part = 'tls' | 'chatTls' | 'network' | 'ntp' | 'logging' | 'vocabulary' | 'console' | 'chatHost'
 
-export interface ConfigurationServices {
+interface ConfigurationServices {
   records: DeviceRecords
   pool: CryptoPool
   random: Random

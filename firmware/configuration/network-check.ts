@@ -3,7 +3,7 @@
 import { isIPv4 } from 'node:net'
 import type { Network } from '../channel/protocol.ts'
 
-export interface NetworkRules {
+interface NetworkRules {
   /** True where the settings are never applied, and nodes of a cluster may be on one computer. */
   allowLoopback: boolean
 }

@@ -27,14 +27,14 @@ const CHANGES_MAX = 16 // waiting for one another, milliseconds each
 const PEER_USES = { '1.3.6.1.5.5.7.3.1': 'servers', '1.3.6.1.5.5.7.3.2': 'clients' }
 
 /** What a member of a cluster shows the others; PEM. */
-export interface PeerIdentity {
+interface PeerIdentity {
   certificate: string
   /** A copy; whoever gets it wipes it. */
   key: Uint8Array
   authority: string
 }
 
-export interface TlsServices {
+interface TlsServices {
   records: DeviceRecords
   pool: CryptoPool
   random: Random

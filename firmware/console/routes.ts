@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 
-export interface Route {
+interface Route {
   /** Decoded segments: `['keys', 'web-key']`, empty for the first view. */
   readonly path: readonly string[]
   readonly query: URLSearchParams

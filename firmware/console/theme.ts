@@ -2,7 +2,7 @@
 
 import { effect, signal } from '@preact/signals'
 
-export type Theme = 'auto' | 'light' | 'dark'
+type Theme = 'auto' | 'light' | 'dark'
 const SETTING = 'coffer-theme'
 
 export const theme = signal<Theme>(read())

@@ -52,7 +52,7 @@ export const isMlDsaKeyType = (type: KeyType): type is MlDsaKeyType => Object.ha
 export const ED25519_BYTES = 32
 export const ED25519_OID = '1.3.101.112' // RFC 8410
 export const RSA_BITS = { min: 1024, max: 8192 }
-export const GENERIC_BITS = { min: 128, max: 8192 }
+const GENERIC_BITS = { min: 128, max: 8192 }
 
 /** Both vocabularies; a key keeps the spelling it was created with. */
 export const KEY_TYPE_NAMES = [...KEY_TYPES, 'ED25519', 'ECDSA'] as const
@@ -164,7 +164,7 @@ export const SIGN_MODE_NAMES = [
   'ML_DSA',
   'ML_DSA_EXTERNAL_MU',
 ] as const
-export type SignModeName = (typeof SIGN_MODE_NAMES)[number]
+type SignModeName = (typeof SIGN_MODE_NAMES)[number]
 
 export const DECRYPT_MODES: readonly DecryptMode[] = [
   'RAW',

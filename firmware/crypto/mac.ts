@@ -10,7 +10,7 @@ const BLOCK_BYTES = 64
 export const MAC_BYTES = 32
 const MESSAGE_BYTES = 4096 // a longer one gets memory of its own
 
-export interface Mac {
+interface Mac {
   /** Of one part after the other: 32 bytes, four at once, valid until the next call. */
   of(first: Uint8Array, second?: Uint8Array): Int32Array
   /** Wipes the key. */

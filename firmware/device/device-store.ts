@@ -10,7 +10,7 @@ import type { Tolerance } from './best-effort.ts'
 import { type Disk, type DiskOptions, openDisk, restoreClock } from './disk.ts'
 import { checkLastStart, keepLastStart } from './last-start.ts'
 
-export interface DeviceStoreOptions extends DiskOptions {
+interface DeviceStoreOptions extends DiskOptions {
   tolerance: Tolerance
   /** Throws unless Administrators may change what they set of the device. */
   assertOperational: () => void

@@ -8,7 +8,7 @@ import { belongsBeside, openWithPassphrase, sealForPassphrase } from '../store/k
 import type { Disk } from './disk.ts'
 
 /** Slot 0, and what lies beside it for backups in the form of a NetHSM. */
-export interface SealedDomainKey {
+interface SealedDomainKey {
   slot: Uint8Array
   beside: Uint8Array
 }

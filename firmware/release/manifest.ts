@@ -58,7 +58,7 @@ const manifest = members.refine(
 export type Manifest = z.infer<typeof manifest>
 export type ManifestMember = Manifest['members'][number]
 
-export const payloadBytes = (members: readonly { size: number }[]): number =>
+const payloadBytes = (members: readonly { size: number }[]): number =>
   members.reduce((bytes, { size }) => bytes + size, 0)
 
 /** Verifies the signature over the exact bytes before it looks into them. Throws `invalid`. */

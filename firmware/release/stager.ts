@@ -17,7 +17,7 @@ import {
 } from './manifest.ts'
 import { compareVersions, parseVersion } from './version.ts'
 
-export interface StagerOptions {
+interface StagerOptions {
   bootManager: Pick<BootManager, 'slot'>
   /** Null when none is installed. */
   releaseKey: Uint8Array | null

@@ -9,7 +9,7 @@ import type { Decision } from './store.ts'
 
 export const BATCH_MAX = 200 // changes in one transaction
 
-export interface ChangeQueue {
+interface ChangeQueue {
   /** Settles when the change is on disk, or is refused. */
   add<T>(decide: () => Decision<T>): Promise<T>
   /** Makes all that wait, now. */

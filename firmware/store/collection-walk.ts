@@ -8,7 +8,7 @@ import type { Replacement } from './sealed-table.ts'
 const SLICE_MS = 5 // of work, in which nothing else is served
 const PAUSE_MS = 45 // 200,000 records take about a second of work: ten in all
 
-export interface CollectionWalk {
+interface CollectionWalk {
   /** Gives the set of all rows as they are at its end. One at a time; never ends once it is closed. */
   through(collection: string): Promise<RecordSet>
   /** How many rows cannot be opened. */

@@ -26,7 +26,7 @@ export const NTP = 'ntp'
 export const LOGGING = 'logging'
 export const VOCABULARY = 'vocabulary'
 export const CONSOLE = 'console'
-export const TIME_OFFSET = 'time offset'
+const TIME_OFFSET = 'time offset'
 /** When a backup was made last: milliseconds since 1970, as text. */
 export const LAST_BACKUP = 'last backup'
 /** JSON, see backup/restore-report.ts; in no backup. */

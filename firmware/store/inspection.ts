@@ -39,7 +39,7 @@ export interface Inspection {
   close(): void
 }
 
-export interface InspectionServices {
+interface InspectionServices {
   store: StoreFile
   /** By collection. */
   tables: ReadonlyMap<string, CollectionTable>

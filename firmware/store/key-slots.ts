@@ -29,7 +29,7 @@ const DIGEST_BYTES = 32
 
 export const newDomainKey = (random: Random): Uint8Array => random(SEAL_KEY_BYTES)
 
-export interface SlotServices {
+interface SlotServices {
   pool: Pick<CryptoPool, 'scrypt'>
   random: Random
 }

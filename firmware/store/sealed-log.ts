@@ -24,7 +24,7 @@ const STATE_SLOT = 0 // rows are numbered from 1
 const CUT_ROWS_MAX = 1000 // at once: a smaller limit must not stop everything else while it takes effect
 
 /** Where a row lies, and its number within its ring: those of the first of what it holds. */
-export interface LogPlace {
+interface LogPlace {
   slot: number
   number: number
 }
@@ -36,7 +36,7 @@ export interface LogRow extends LogPlace {
   isOld: boolean
 }
 
-export interface SealedLog {
+interface SealedLog {
   /** Null when there is none, `damaged` when it cannot be opened. */
   readState(): Uint8Array | null | 'damaged'
   /** Call within a transaction. */

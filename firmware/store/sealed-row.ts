@@ -89,7 +89,7 @@ const uint32 = (bytes: Uint8Array, at: number): number =>
   ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0
 
 /** Reads rows without their table: those of a backup, or of a snapshot. */
-export interface RowReader {
+interface RowReader {
   /** Null when the row is damaged or not in its place. */
   open(row: Row): StoredRecord | null
   slotOf(name: string): bigint

@@ -67,7 +67,7 @@ export interface VaultCopy {
   compare(inPieces?: boolean): Comparison
 }
 
-export interface Weighing {
+interface Weighing {
   /** Throws `invalid` for a row that is not intact, and when slots of a collection do not come in their order. */
   add(collection: string, row: Row): void
   /** Number of the newest change that has written one of them, and their sets. */
@@ -97,7 +97,7 @@ export interface Made {
 export const damagedIn = (made: readonly Made[]): ReadonlySet<string> =>
   new Set(made.filter(({ replacement: { before } }) => before?.record === null).map(({ collection }) => collection))
 
-export interface VaultParts {
+interface VaultParts {
   store: StoreFile
   tables: ReadonlyMap<string, CollectionTable>
   head: HeadRow

@@ -8,7 +8,7 @@ import { COFFER } from '../root.ts'
 import { bytesOf, fileOf, type Tree } from '../tree.ts'
 import { makeTar } from './tar.ts'
 
-export interface DebOptions {
+interface DebOptions {
   program: Tree
   version: string
   /** As Debian names it. */

@@ -29,7 +29,7 @@ const ACCOUNTS = {
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
 }
 
-export interface OciOptions {
+interface OciOptions {
   architecture: Architecture
   packages: Packages
   program: Tree

@@ -7,7 +7,7 @@ const NAME_BYTES_MAX = 100
 const ROOT = 0
 
 /** The form that Debian's packages and images of containers both take. */
-export interface TarOptions {
+interface TarOptions {
   /** Put before every path: `./` in a package of Debian's. */
   prefix: string
   /** Of every file, in seconds since 1970. */

@@ -81,7 +81,7 @@ export interface TestPool extends CryptoPool {
   tell: (wrong: readonly string[]) => void
 }
 
-export function createTestPool(): TestPool {
+function createTestPool(): TestPool {
   const unused = (): never => {
     throw new Error('not used by the appliance')
   }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { ClusterNode } from '../support/cluster.ts'
 import type { Partition } from '../support/partition.ts'
 
-export interface Struck {
+interface Struck {
   node: ClusterNode
   others: readonly ClusterNode[]
   forMs: number

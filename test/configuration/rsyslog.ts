@@ -17,7 +17,7 @@ export interface Line {
   text: string
 }
 
-export interface Rsyslog {
+interface Rsyslog {
   readonly port: number
   lines(): Line[]
   /** Everything it wrote, as text. */

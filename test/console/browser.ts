@@ -36,7 +36,7 @@ export interface Visit {
   end(): Promise<void>
 }
 
-export interface Window {
+interface Window {
   width?: number
   height?: number
   dark?: boolean

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { VECTORS } from '../support/tools.ts'
 
-export type AcvpMode = 'keyGen' | 'sigGen' | 'sigVer'
+type AcvpMode = 'keyGen' | 'sigGen' | 'sigVer'
 
 /** With what its group says, and with the answer. */
 export interface AcvpTest {

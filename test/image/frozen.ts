@@ -17,7 +17,7 @@ interface Freezable extends BootOptions {
   variables: string
 }
 
-export interface Frozen {
+interface Frozen {
   /** Another machine that goes on from there, on a disk of its own, and answers. */
   thaw(): Promise<{ machine: Appliance; options: Freezable }>
 }

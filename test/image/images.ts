@@ -18,7 +18,7 @@ const CACHE = join(ROOT, 'dist/test-image')
 const IMAGES_MAX = 20 // kept in the cache, some 200 MB each
 const BUILD_MS_MAX = 900_000 // the first one compiles etcd
 
-export interface ImageOptions {
+interface ImageOptions {
   architecture?: Architecture
   version?: string
   /** Directory of device.js and firmware.js to put on the image instead of the sources as they are. */

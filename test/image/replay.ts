@@ -4,9 +4,9 @@ import { closeSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs
 import type { Entry, WriteLog } from './write-log.ts'
 
 /** Whole numbers from 0 to below the bound. */
-export type Chance = (bound: number) => number
+type Chance = (bound: number) => number
 
-export interface Replay {
+interface Replay {
   /** Brings the disk to the last flush at or before this entry. Goes forward only. */
   flushedAt(last: number): void
   /** What the disk may have kept of the entries between that flush and this entry: in order, some whole, some torn, some not. */

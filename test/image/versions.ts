@@ -13,7 +13,7 @@ import { buildImage, type Image } from './images.ts'
 import { findPartition, readBytes, writePieces } from './replay.ts'
 
 export const FIRST = '1.1.0'
-export const FIRST_FLOOR = '1.0.5'
+const FIRST_FLOOR = '1.0.5'
 export const SECOND = '1.2.0'
 export const BAD = '1.3.0'
 

@@ -37,7 +37,7 @@ if (import.meta.main) {
   console.log(result)
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   seed: number
   runs: number
   accepted: number

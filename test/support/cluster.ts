@@ -58,7 +58,7 @@ export interface Cluster {
   readonly partition: Partition
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   count?: number
   /** Something stands between the etcds, which can keep them from each other. */
   isApart?: boolean
@@ -75,8 +75,7 @@ export async function until<T>(what: string, probe: () => T | Promise<T>): Promi
 }
 
 /** 127.x.y.1, .2 and so on, so that clusters of tests that run beside each other do not meet. */
-export const randomNetwork = (): string =>
-  `127.${1 + Math.floor(Math.random() * 254)}.${Math.floor(Math.random() * 256)}`
+const randomNetwork = (): string => `127.${1 + Math.floor(Math.random() * 254)}.${Math.floor(Math.random() * 256)}`
 
 /** Joined and Operational; they open by themselves after a start. */
 export async function startCluster(t: Ending, options: ClusterOptions = {}): Promise<Cluster> {

@@ -38,7 +38,7 @@ export interface TestEtcd {
   resume(): void
 }
 
-export interface TestEtcdOptions {
+interface TestEtcdOptions {
   /** Of letters. */
   name?: string
   /** Of members that find each other over Unix sockets; a new one by default. */

@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-export interface Recipe {
+interface Recipe {
   /** The directory is `<stem>-<hash>`; its parent is made. */
   stem: string
   /** What it depends on besides files. */

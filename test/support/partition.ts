@@ -14,7 +14,7 @@ const HEAD_BYTES_MAX = 16_384
 export type Place = { path: string } | { host: string; port: number }
 
 /** Who has made a connection, where it does not say so itself. */
-export type MakerOf = (client: Socket) => string | undefined
+type MakerOf = (client: Socket) => string | undefined
 
 export interface Partition {
   /** Listens where others look for a member, and passes on to where it is. */

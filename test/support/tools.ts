@@ -58,7 +58,7 @@ const PACKAGES = {
   zsh: 'zsh',
 } as const
 
-export type Tool = keyof typeof PACKAGES
+type Tool = keyof typeof PACKAGES
 
 /** Administrators' programs are found by root's path alone, though everybody may run them. */
 const PLACES = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin']

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import type { ChatTarget, Person } from './chat-target.ts'
 import type { Outcome } from './target.ts'
 
-export interface ChatAttack {
+interface ChatAttack {
   name: string
   run(target: ChatTarget): Promise<Outcome>
 }

@@ -20,13 +20,13 @@ export interface Person {
   key: string
 }
 
-export interface ChatReply {
+interface ChatReply {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: attacks look at members of any answer
   body: any
 }
 
-export interface ChatAsk {
+interface ChatAsk {
   as?: Person
   /** The client's address: `127.0.0.n`. */
   from?: number

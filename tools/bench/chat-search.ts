@@ -11,7 +11,7 @@ import { watchTurns } from './turns.ts'
 const ANSWERED = '50' // messages, on either side of an anchor in the middle: what the web client asks for first
 const WARM_UP = 20 // searches of a kind
 
-export interface SearchTimes {
+interface SearchTimes {
   p50: number
   p99: number
   max: number

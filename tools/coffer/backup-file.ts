@@ -3,7 +3,7 @@
 import { createDecipheriv, scryptSync } from 'node:crypto'
 import { EXIT, Failure } from './failure.ts'
 
-export interface BackupFile {
+interface BackupFile {
   version: number
   /** Base64, as all below. */
   salt: string

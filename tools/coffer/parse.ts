@@ -5,7 +5,7 @@ import { COMMON, type Command, type Given, LEADING, type Options } from './comma
 import { usage } from './failure.ts'
 import { secretFile } from './passphrase.ts'
 
-export interface Parsed {
+interface Parsed {
   /** Null: help for all, or the version. */
   command: Command | null
   given: Given

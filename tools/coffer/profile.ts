@@ -18,7 +18,7 @@ export interface Profile {
 
 export const DEFAULT_PROFILE = 'default'
 
-export const profileDirectory = (): string => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'coffer')
+const profileDirectory = (): string => join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'coffer')
 
 export function readProfile(name: string): Profile | null {
   let text: string

@@ -53,7 +53,7 @@ export interface Hardware {
 }
 
 /** A port of 127.0.0.1 to a port of the guest at an address. */
-export interface Forward {
+interface Forward {
   here: number
   address: string
   guest: number

@@ -17,7 +17,7 @@ export const PATIENCE_MS = 420_000
 const KEY_MS = 5 // the emulated UART drops what comes faster than the guest reads
 const TAIL_CHARACTERS = 4000 // of the output, in messages
 
-export interface Wires {
+interface Wires {
   received: AsyncIterable<string>
   send(text: string): void
 }

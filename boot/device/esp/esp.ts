@@ -26,7 +26,7 @@ export interface Esp {
   forget(): void
 }
 
-export interface EspChanges {
+interface EspChanges {
   remove(entry: BootEntry): void
   /** Gives it another counter. */
   recount(entry: BootEntry, counter: Counter | null): void
@@ -34,7 +34,7 @@ export interface EspChanges {
   install(name: string, version: string, counter: Counter): void
 }
 
-export interface EspOptions {
+interface EspOptions {
   /** Where it is mounted. */
   directory: string
   remount: (access: EspAccess) => void

@@ -16,7 +16,7 @@ export interface PortableExecutable {
   close(): void
 }
 
-export interface PeSection {
+interface PeSection {
   name: string
   /** Of its content; what is stored may be longer. */
   bytes: number

@@ -11,7 +11,7 @@ export interface SecureBoot {
   forbidden: SignatureList
 }
 
-export interface SignatureList {
+interface SignatureList {
   certificates: X509Certificate[]
   /** SHA-256 of programs, lowercase hexadecimal. */
   hashes: Set<string>

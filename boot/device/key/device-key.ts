@@ -44,11 +44,11 @@ export interface DeviceKeys {
 }
 
 /** Null when the machine has none. */
-export type OpenTpm = () => Tpm | null
+type OpenTpm = () => Tpm | null
 
 const TPM_DEVICE = '/dev/tpmrm0'
 
-export interface DeviceKeysOptions {
+interface DeviceKeysOptions {
   /** Why the data partition cannot be used: then no key is made. */
   problem?: string | null
   openTpm?: OpenTpm

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 
-export interface RootName {
+interface RootName {
   blocks: number
   /** SHA-256, lowercase hexadecimal. */
   hash: string

@@ -24,7 +24,7 @@ const VERSION = 1
 const LENGTH_BYTES = 3
 const END = concatBytes(new Uint8Array(LENGTH_BYTES), utf8ToBytes('_NETHSM_BACKUP_END_'))
 const DEVICE_ID_BYTES_MAX = 64 // ten characters
-export const LOCKED_KEY_BYTES = SEAL_KEY_BYTES + GCM_OVERHEAD_BYTES
+const LOCKED_KEY_BYTES = SEAL_KEY_BYTES + GCM_OVERHEAD_BYTES
 
 /** The largest entry is a key with a certificate of 1 MiB, of which each byte may have become six characters. */
 const ENTRY_BYTES_MAX = 8 * 1024 * 1024
@@ -47,7 +47,7 @@ export interface Entry {
 }
 
 /** Where the last entry of a backup that was made here lies. */
-export const completenessPath = (deviceId: string): string => `/local/${deviceId}/config/coffer-complete`
+const completenessPath = (deviceId: string): string => `/local/${deviceId}/config/coffer-complete`
 
 // ---- writing
 

@@ -24,7 +24,7 @@ import { putCounts, readWaiting, removeEntry, removeWaiting, waiting } from './w
 
 const BATCH = 64 // entries; keys among them are checked side by side
 
-export interface ImportServices {
+interface ImportServices {
   store: StoreFile
   device: DeviceArea
   records: Records & { readonly domainKey: Uint8Array }

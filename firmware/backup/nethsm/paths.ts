@@ -7,7 +7,7 @@ import { ID_PATTERN, type Namespace, USER_ID_PATTERN } from '../../kms/domain/id
 
 /** The stores whose entries are sealed by the domain key. */
 const STORES = ['authentication', 'key', 'namespace', 'config'] as const
-export type StoreName = (typeof STORES)[number]
+type StoreName = (typeof STORES)[number]
 
 const KEY_NAMES: Record<StoreName, string> = {
   authentication: 'auth_store',

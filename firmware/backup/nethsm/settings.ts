@@ -35,7 +35,7 @@ export const SETTING_NAMES = [
   'time-offset',
   'coffer-vocabulary',
 ] as const
-export type SettingName = (typeof SETTING_NAMES)[number]
+type SettingName = (typeof SETTING_NAMES)[number]
 
 /** `values` are opened. A setting that cannot be read or used is left out and told in `omissions`. */
 export async function decodeSettings(

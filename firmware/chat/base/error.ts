@@ -44,7 +44,7 @@ const STATUS = {
 export type ChatErrorCode = keyof typeof STATUS
 
 /** Members that the answer has beside `result`, `msg` and `code`: names of the contract. */
-export type ErrorFields = Readonly<Record<string, unknown>>
+type ErrorFields = Readonly<Record<string, unknown>>
 
 /** Its message may be shown to the client: it never holds a secret or a path of this machine. */
 export class ChatError extends Error {

@@ -42,7 +42,7 @@ export interface Publication {
   readonly cause?: string
 }
 
-export interface Batch {
+interface Batch {
   add(publication: Publication): void
   deliver(): void
 }
@@ -87,7 +87,7 @@ export interface OldEvents {
 
 type TypedBody = EventBody & { readonly type: string }
 
-export interface HubOptions {
+interface HubOptions {
   /** Unguessable. */
   newQueueId: () => string
   oldEvents?: OldEvents

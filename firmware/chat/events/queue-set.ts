@@ -25,7 +25,7 @@ export interface QueuedEvent {
   merge: Merge | undefined
 }
 
-export interface QueueSet {
+interface QueueSet {
   has(queue: Queue): boolean
   get(id: string): Queue | undefined
   all(): Iterable<Queue>

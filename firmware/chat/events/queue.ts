@@ -43,7 +43,7 @@ export interface QueueOptions {
 }
 
 /** Whoever waits for the next event. */
-export interface Poll {
+interface Poll {
   answer(events: string): void
   timer: NodeJS.Timeout
 }

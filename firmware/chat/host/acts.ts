@@ -20,12 +20,12 @@ export const CHANGES = {
   accounts: { ofEach: 100, ofAll: 300 },
 } as const
 
-export interface ActsKept {
+interface ActsKept {
   /** Of a change, throws `storage` when the disk does not take it. What is beyond the budget is counted only. */
   record(act: Act): Promise<void> | undefined
 }
 
-export interface ActsKeptOptions {
+interface ActsKeptOptions {
   /** Undefined while there is none. */
   audit: () => Pick<AuditLog, 'record'> | undefined
   /** Time as it is shown. */

@@ -14,7 +14,7 @@ export interface Life {
   ask(ask: Ask): Promise<unknown>
 }
 
-export interface LifeListeners {
+interface LifeListeners {
   onMessage(message: Exclude<FromChat, { type: 'answer' }>): void
   /** It broke the rules and is not listened to any more. */
   onRefused(why: string): void

@@ -19,7 +19,7 @@ const FILES_MAX = 16
 const copiedSchema = z.array(z.object({ name: z.string(), bytes: z.number() })).max(FILES_MAX)
 const pieceSchema = z.instanceof(Uint8Array).refine(({ length }) => length > 0)
 
-export interface HostBackupsOptions {
+interface HostBackupsOptions {
   process: ChatProcess
   organization: KeptOrganization
   changes: Changes

@@ -33,9 +33,9 @@ import { askFigures, keepOrganization, noOrganization } from './organization.ts'
 import { createChatProcess } from './process.ts'
 import type { ChatRecord } from './record.ts'
 
-export type ChatState = 'none' | 'starting' | 'running' | 'failed'
+type ChatState = 'none' | 'starting' | 'running' | 'failed'
 
-export interface ChatHostOptions {
+interface ChatHostOptions {
   appliance: Appliance
   place: ChatPlace
   host: string

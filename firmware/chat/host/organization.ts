@@ -17,7 +17,7 @@ import type { CommitsKept } from './commits.ts'
 import type { ChatProcess } from './process.ts'
 import { type ChatRecord, readRecord, writeRecord } from './record.ts'
 
-export interface OrganizationOptions {
+interface OrganizationOptions {
   appliance: Appliance
   process: ChatProcess
   commits: CommitsKept

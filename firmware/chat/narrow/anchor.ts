@@ -3,7 +3,7 @@
 import { badRequest, ChatError, invalidParameter } from '../base/error.ts'
 import { type Anchor, NEWEST } from './range.ts'
 
-export interface AnchorGiven {
+interface AnchorGiven {
   anchor: string | undefined
   anchor_date: string | undefined
   use_first_unread_anchor: boolean

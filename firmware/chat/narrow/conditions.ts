@@ -37,7 +37,7 @@ export interface Condition {
 }
 
 /** The smaller the rank, the fewer messages. */
-export interface RankedLead {
+interface RankedLead {
   readonly rank: number
   readonly lead: Lead
 }

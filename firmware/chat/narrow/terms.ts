@@ -27,8 +27,8 @@ export const narrowShape = z
   .max(TERMS_MAX)
 export type NarrowShape = z.output<typeof narrowShape>
 
-export const IS_OPERANDS = ['dm', 'starred', 'unread', 'mentioned', 'alerted', 'resolved', 'followed', 'muted'] as const
-export const HAS_OPERANDS = ['attachment', 'image', 'link', 'reaction'] as const
+const IS_OPERANDS = ['dm', 'starred', 'unread', 'mentioned', 'alerted', 'resolved', 'followed', 'muted'] as const
+const HAS_OPERANDS = ['attachment', 'image', 'link', 'reaction'] as const
 const IN_OPERANDS = ['home', 'all'] as const
 const CHANNELS_OPERANDS = ['public', 'web-public'] as const
 

@@ -21,7 +21,7 @@ function queueOf(store: ChatStore): FairQueue {
   return queue
 }
 
-export interface Walked {
+interface Walked {
   /** Nearest first. */
   found: number[]
   /** There are no more on that side. */

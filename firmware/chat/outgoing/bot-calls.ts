@@ -31,7 +31,7 @@ const LATE_MAX_S = 600
 
 const CLIENT = 'OutgoingWebhookResponse'
 
-export interface BotCalls {
+interface BotCalls {
   /** Resolves when no bot is called. */
   quiet(): Promise<void>
   /** Nothing is sent from now on. */

@@ -11,7 +11,7 @@ import { networkInterfaces } from 'node:os'
 import { connect as tlsConnect } from 'node:tls'
 import { mayAsk } from './addresses.ts'
 
-export interface OutsideRequest {
+interface OutsideRequest {
   url: string
   contentType: string
   body: string
@@ -21,7 +21,7 @@ export interface OutsideRequest {
   signal: AbortSignal
 }
 
-export interface OutsideAnswer {
+interface OutsideAnswer {
   status: number
   text: string
 }

@@ -188,7 +188,7 @@ function match<T>(schema: z.ZodType<T>, value: unknown, name: string): T {
   throw invalidParameter(name, `${where}: ${issue?.message ?? 'not valid'}`)
 }
 
-export interface ReadParameters<P extends Parameters> {
+interface ReadParameters<P extends Parameters> {
   given: Given<P>
   /** Names that were sent and mean nothing here. */
   ignored: string[]

@@ -19,7 +19,7 @@ export class RateLimitHit extends ChatError {
   }
 }
 
-export interface RateLimiter {
+interface RateLimiter {
   /** Throws `RateLimitHit`; the headers of the answer otherwise. */
   take(name: string): Readonly<Record<string, string>>
 }

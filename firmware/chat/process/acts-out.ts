@@ -4,7 +4,7 @@ import { CofferError } from '../../base/error.ts'
 import type { Act } from '../link/act.ts'
 import type { FromChat, ToChat } from '../link/link.ts'
 
-export interface ActsOut {
+interface ActsOut {
   /** Of what was done, resolves when the appliance has it on disk; throws `storage` when the disk does not take it. */
   record(act: Act): Promise<void> | undefined
   /** The appliance's answer. */

@@ -9,7 +9,7 @@ import type { Realm } from '../realm/model/realm.ts'
 import { atLeast, ROLES } from '../realm/model/roles.ts'
 import { findByName } from '../realm/permissions/user-find.ts'
 
-export interface AuditorOptions {
+interface AuditorOptions {
   /** For the audit log of the appliance. Nothing by default. */
   record?: (act: Act) => Promise<void> | undefined
   rateLimits?: Partial<RateLimits>

@@ -25,7 +25,7 @@ export interface CommitKeeper {
   close(): void
 }
 
-export interface CommitKeeperOptions {
+interface CommitKeeperOptions {
   generation: string
   chatKey: Uint8Array
   random: Random

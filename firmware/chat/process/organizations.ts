@@ -21,7 +21,7 @@ import { type Commits, DATABASES } from '../store/store.ts'
 import { type Chat, createChat } from './chat.ts'
 import { type CommitKeeper, openCommitKeeper } from './commits.ts'
 
-export interface OrganizationsOptions {
+interface OrganizationsOptions {
   /** Holds nothing but generations. */
   directory: string
   pool: Pick<CryptoPool, 'scrypt'>

@@ -17,7 +17,7 @@ export interface OpenContext {
   readonly generation: number
 }
 
-export interface BlockContext extends OpenContext {
+interface BlockContext extends OpenContext {
   readonly me: User
 }
 

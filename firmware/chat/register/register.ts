@@ -10,7 +10,7 @@ import type { OpenContext } from './block.ts'
 import { BLOCKS } from './blocks.ts'
 import { SPECTATOR_BLOCKS } from './spectator.ts'
 
-export interface Registration {
+interface Registration {
   eventTypes: readonly string[] | undefined
   fetchEventTypes: readonly string[] | undefined
   allPublicStreams: boolean

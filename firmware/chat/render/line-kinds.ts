@@ -1,7 +1,7 @@
 /** What a line can begin: a heading, a rule, a quote. Each is decided in one pass over the line. Contract 6.1. */
 
 /** `next` is the line after the heading. */
-export interface Heading {
+interface Heading {
   level: number
   text: string
   next: number

@@ -23,7 +23,7 @@ export interface Lines {
   fenced: Fenced[]
 }
 
-export interface Fence {
+interface Fence {
   fence: string
   language: string
   header: string
@@ -39,7 +39,7 @@ export function splitLines(text: string, codeLanguage: string, formulas: Formula
 }
 
 /** Opening or closing line of a fence. Neither language nor header may have a character of fences in it. */
-export function fenceOf(line: string): Fence | null {
+function fenceOf(line: string): Fence | null {
   const fence = /^(?:~{3,}|`{3,})/.exec(line)?.[0]
   if (fence === undefined) return null
   const rest = line.slice(fence.length)

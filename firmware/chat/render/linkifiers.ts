@@ -14,7 +14,7 @@ export interface Linkifier {
   urlTemplate: string
 }
 
-export interface LinkifierMatch {
+interface LinkifierMatch {
   start: number
   end: number
   text: string

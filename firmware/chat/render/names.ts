@@ -17,13 +17,13 @@ export interface Names {
   upload(pathId: string): NamedUpload | undefined
 }
 
-export interface NamedUser {
+interface NamedUser {
   id: number
   fullName: string
   isActive: boolean
 }
 
-export interface NamedGroup {
+interface NamedGroup {
   id: number
   name: string
   deactivated: boolean

@@ -9,7 +9,7 @@ export function topicPath(channelId: number, channel: string, topic: string): st
 }
 
 /** Percent-encoded, then `.` is `.2E` and each `%` a `.`: some clients would decode what stands after `#` too early. */
-export function encodeNarrowPart(text: string): string {
+function encodeNarrowPart(text: string): string {
   return encodeURIComponent(text.toWellFormed())
     .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('.', '%2E')

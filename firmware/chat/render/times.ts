@@ -83,7 +83,7 @@ const ZONES: Record<string, number> = {
  * A time in UTC by ISO 8601 from: ISO 8601, seconds since 1970, or a date in words or numbers with an optional time of
  * day and zone. A date has to be whole, so that a text means the same on each day. Without a zone it is UTC.
  */
-export function parseTime(text: string): string | null {
+function parseTime(text: string): string | null {
   const trimmed = text.trim()
   if (trimmed === '' || trimmed.length > CHARACTERS_MAX) return null
   const compact = /^(\d{4})(\d\d)(\d\d)$/.exec(trimmed)

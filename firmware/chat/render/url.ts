@@ -11,7 +11,7 @@ const SCHEMES = new Set(
 /** Those whose addresses name a host even where they leave it out. */
 const WITH_HOST = new Set(['http', 'https', 'ftp', 'file', 'mms', 'nntp'])
 
-export interface Url {
+interface Url {
   scheme: string
   host: string
   path: string

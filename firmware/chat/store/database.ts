@@ -21,7 +21,7 @@ const SPARE_SHARE = 1 / 8
 const SPARE_PAGES_MIN = 256
 const CHECKPOINT_DELAY_MS = 1000 // how long what was changed may still be read from the log, sealed
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   path: string
   /** 32 bytes; the caller wipes them. */
   key: Uint8Array

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { CofferError } from '../../base/error.ts'
 import { onDisk } from '../../store/failure.ts'
 
-export interface IncomingGeneration {
+interface IncomingGeneration {
   /** What was there under this name, or had come before, goes. */
   begin(generation: string): void
   /** The next bytes of a file. */

@@ -30,12 +30,12 @@ export interface MessageRow {
 export type ExportedRow = Omit<MessageRow, 'html' | 'bits'>
 
 /** One that is new has not been moved. */
-export type NewRow = Omit<MessageRow, 'id' | 'arrival'>
+type NewRow = Omit<MessageRow, 'id' | 'arrival'>
 
 /** What tells where a message lies and who has it. */
 export type PlacedRow = Pick<MessageRow, 'id' | 'sender' | 'recipient' | 'topic' | 'birth' | 'ordinal' | 'arrival'>
 
-export const MESSAGE_COLUMNS =
+const MESSAGE_COLUMNS =
   'messages.id, sender, messages.recipient, topic, time, birth, ordinal, arrival, bits, client, content, html, extra'
 export const PLACED_COLUMNS = 'id, sender, recipient, topic, birth, ordinal, arrival'
 

@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3'
 
-export interface Thing {
+interface Thing {
   kind: string
   key: string
   json: string

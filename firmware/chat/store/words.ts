@@ -29,7 +29,7 @@ export const ID_OF_ROW = `words.rowid / ${PLACES}`
 export const PLACE_OF_ROW = `words.rowid % ${PLACES}`
 
 /** Words that follow each other in a text. */
-export interface Wanted {
+interface Wanted {
   readonly words: readonly string[]
   /** Whether a word that only begins with the last one is wanted as well. */
   readonly isPrefix: boolean

@@ -74,7 +74,7 @@ export interface Status {
   spaceAlarms: string[]
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** Asks this member alone, which may be behind the others or cut off from them. */
   isLocal?: boolean
   /** As it was then. */

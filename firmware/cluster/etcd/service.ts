@@ -44,14 +44,14 @@ export interface EtcdStart extends Omit<EtcdLaunch, 'tls'> {
   } | null
 }
 
-export interface EtcdServiceOptions {
+interface EtcdServiceOptions {
   /** Undefined where there is no program. */
   socket: string | undefined
   send: (message: ToBoot) => void
   patience?: EtcdPatience
 }
 
-export interface EtcdPatience {
+interface EtcdPatience {
   answerMsMax: number
   pollMs: number
 }

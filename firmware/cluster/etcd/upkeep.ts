@@ -27,7 +27,7 @@ const TURN_KEY = '/defragmentation'
 /** One who has it for longer has ended meanwhile. */
 const TURN_MS_MAX = 2 * DEFRAGMENT_MS_MAX
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   etcd: Etcd
   /** Must never jump. */
   nowMs: () => number

@@ -52,7 +52,7 @@ export function sealKit(kit: JoinerKit, { salt, key }: { salt: Uint8Array; key: 
   }
 }
 
-export interface SealedKit {
+interface SealedKit {
   /** Of the backup passphrase that it opens with. */
   salt: Uint8Array
   /** Throws `invalid` when it is another key, or the kit was edited. */

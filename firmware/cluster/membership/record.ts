@@ -28,12 +28,12 @@ export interface Membership {
 }
 
 /** What the records of the cluster must be at least. */
-export interface Least {
+interface Least {
   generation: string
   head: StoredHead
 }
 
-export interface MembershipRow {
+interface MembershipRow {
   /** Null for a node that is alone. */
   read(): Membership | null
   /** Call within a transaction. */

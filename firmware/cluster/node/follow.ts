@@ -18,7 +18,7 @@ import type { Refusal } from '../replica/refusal.ts'
 import { type Replica, startReplica } from '../replica/replica.ts'
 import type { ClusterLink } from './link.ts'
 
-export interface OpenRecords extends Disk {
+interface OpenRecords extends Disk {
   vault: Vault
 }
 
@@ -38,7 +38,7 @@ export interface Following {
   found(records: OpenRecords, etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<Node>
 }
 
-export interface FollowingOptions {
+interface FollowingOptions {
   link: ClusterLink | undefined
   services: DomainServices
   /** Since the others answered last, also while nothing is open; 0 while they do. */

@@ -30,7 +30,7 @@ export interface Clustering extends Members {
   close(): void
 }
 
-export interface ClusteringOptions
+interface ClusteringOptions
   extends Omit<ClusterNodeOptions, 'onRemoved'>,
     Omit<MembersOptions, 'node' | 'noteRemoved'>,
     Omit<JoiningOptions, 'node' | 'inTurn' | 'session'>,

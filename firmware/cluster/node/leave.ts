@@ -44,7 +44,7 @@ export interface LeavingOptions {
   noteRemoved: () => void
 }
 
-export interface Leaving {
+interface Leaving {
   /** Throws `forbidden` when the unlock passphrase is wrong, `unavailable` while the cluster answers, or where there is none. */
   forceNew(passphrase: Uint8Array, place: Place): Promise<void>
   /** Tells the others that it goes, where they hear it; ends in five seconds. Then `erase` is tried, without which it stays removed. */

@@ -13,7 +13,7 @@ import type { Position, PositionRow } from './position.ts'
 import type { Adopted, Proposal } from './proposals.ts'
 import { Refusal, refusalOf } from './refusal.ts'
 
-export interface AdoptionOptions {
+interface AdoptionOptions {
   etcd: Etcd
   copy: VaultCopy
   heads: HeadSealer

@@ -3,7 +3,7 @@
 import type { Etcd } from '../etcd/etcd.ts'
 import { HEAD_KEY } from './places.ts'
 
-export interface BarrierOptions {
+interface BarrierOptions {
   etcd: Etcd
   /** Of asking. */
   timeoutMs: number
@@ -13,7 +13,7 @@ export interface BarrierOptions {
   isRunning: () => boolean
 }
 
-export interface Barrier {
+interface Barrier {
   /** The revision of the newest head. Calls that come while one asks share the next. Throws EtcdError. */
   newest(): Promise<number>
   /** True once that was adopted; false when it took too long, or nothing is adopted any more. */

@@ -15,7 +15,7 @@ import type { PositionRow } from './position.ts'
 const BATCH_MAX = 500 // records
 const BATCH_BYTES = 100 * 1024 // larger ones would stay in the memory of every member for long
 
-export interface LoadOptions {
+interface LoadOptions {
   etcd: Etcd
   domainKey: Uint8Array
   /** Nothing changes in it meanwhile. */

@@ -29,7 +29,7 @@ export interface Adopted {
   isAlone: boolean
 }
 
-export interface ProposalsOptions {
+interface ProposalsOptions {
   etcd: Etcd
   copy: VaultCopy
   random: Random
@@ -56,7 +56,7 @@ export interface Proposal {
   readonly writes: readonly Write[]
 }
 
-export interface Proposals {
+interface Proposals {
   /** Settles within `outcomeMsMax`. */
   add<T>(decide: () => Decision<T>): Promise<T>
   /** The one that is on its way. */

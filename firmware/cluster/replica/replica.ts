@@ -29,7 +29,7 @@ const FIGURES_MS_MAX = 500
 /** A learner is told of no change, and reads all after each: that much longer it then does not. */
 const LEARNER_REST = 10
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   etcd: Etcd
   domainKey: Uint8Array
   /** Makes the store a copy whose changes are made here. */

@@ -10,7 +10,7 @@ import { createHeadSealer } from './head.ts'
 import { HEAD_KEY } from './places.ts'
 import type { PositionRow } from './position.ts'
 
-export interface RestOptions {
+interface RestOptions {
   etcd: Etcd
   domainKey: Uint8Array
   /** Nothing changes in it meanwhile. */

@@ -15,7 +15,7 @@ export type ReplicaState =
   | 'isolated' // the cluster does not answer
   | 'refused' // what it holds is not to be believed
 
-export interface StandingOptions {
+interface StandingOptions {
   contact: Contact
   nowMs: () => number
   patience: Patience

@@ -31,7 +31,7 @@ export function SignInPage() {
   )
 }
 
-export function SignInForm({ done }: { done?: () => void }) {
+function SignInForm({ done }: { done?: () => void }) {
   const user = useSignal(askAgain.value)
   const run = useRun()
   const wrong = useSignal(false)

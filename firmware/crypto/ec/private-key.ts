@@ -16,7 +16,7 @@ import { Kept } from '../engine/float/kept.ts'
 import type { Random } from '../random.ts'
 import type { CurveKeyType, EcKeyType, KeyPair, SignMode } from '../types.ts'
 
-export interface OpenedCurveKey {
+interface OpenedCurveKey {
   /** The signature is transient, and the caller's; throws CofferError `invalid` for a mode or a length that does not fit. */
   sign(mode: SignMode, message: Uint8Array): Uint8Array
   wipe(): void

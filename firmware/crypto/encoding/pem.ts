@@ -36,7 +36,7 @@ export function encodeSecretPem(label: string, der: Uint8Array): Uint8Array {
   return pem
 }
 
-export interface PemBlock {
+interface PemBlock {
   label: string
   /** Everything between the two boundary lines, a view of the input. */
   body: Uint8Array

@@ -38,7 +38,7 @@ function subjectPublicKey(publicKey: NonNullable<PublicKey>): ArrayBuffer {
 }
 
 /** An unsigned number as the content of an INTEGER: a leading bit of 1 would make it negative. */
-export function derInteger(number: Uint8Array): ArrayBuffer {
+function derInteger(number: Uint8Array): ArrayBuffer {
   return bufferOf(number[0]! >= 0x80 ? Uint8Array.of(0, ...number) : number)
 }
 

@@ -1,6 +1,6 @@
 /** A small assembler for WebAssembly modules: nested expressions in, bytes out. WebAssembly Core Specification, chapter 5. */
 
-export type ValueType = 'i32' | 'i64' | 'f64' | 'v128'
+type ValueType = 'i32' | 'i64' | 'f64' | 'v128'
 
 /** Encoded instructions, a tree until its bytes are written. As an operand: code that leaves its value on the stack. */
 export type Code = Uint8Array | readonly (number | Code)[]

@@ -26,7 +26,7 @@ export interface OpenedMlDsa {
 }
 
 /** The private key as it is stored: 32 bytes of a seed, or the expanded form of an imported key without one. */
-export type MlDsaPair = KeyPair & { public: { data: Uint8Array } }
+type MlDsaPair = KeyPair & { public: { data: Uint8Array } }
 
 const PURE = 0 // FIPS 204, algorithm 2: the domain of messages that are not hashed before
 const CONTEXT_BYTES_MAX = 255

@@ -30,7 +30,7 @@ export function knownAnswers(engine: Engine, products: Products = chosen): Known
   }))
 }
 
-export interface Question {
+interface Question {
   algorithm: string
   /** Of the right signature. */
   sha256: string

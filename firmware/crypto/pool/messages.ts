@@ -33,7 +33,7 @@ export type ToWorker = MessageBatch | { forget: number } | 'warm up' | 'close'
 export type FromWorker = 'ready' | Tested | Replies
 
 /** Once, when it has warmed up. */
-export interface Tested {
+interface Tested {
   /** The algorithms whose known answer did not come out. */
   wrong: string[]
 }

@@ -6,7 +6,7 @@ import type { CryptoPool, KeyHandle, KeyPair } from '../types.ts'
 import type { Task } from './messages.ts'
 import { createWorkerQueue, type WorkerQueue } from './worker-queue.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   /** Threads that use keys; default: one per core, as far as there is memory for them. */
   workers?: number
   /** The file that serves in a worker thread: worker.ts, or its bundle. */
@@ -15,7 +15,7 @@ export interface PoolOptions {
   startLater?: boolean
 }
 
-export interface StartedPool extends CryptoPool {
+interface StartedPool extends CryptoPool {
   /** Starts the threads that start with the pool if not told otherwise, and their warming up. */
   start(): void
 }

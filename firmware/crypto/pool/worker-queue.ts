@@ -19,7 +19,7 @@ import {
 } from './worker-thread.ts'
 import { createThreads, type ThreadsOptions } from './worker-threads.ts'
 
-export interface WorkerQueueOptions extends ThreadsOptions {
+interface WorkerQueueOptions extends ThreadsOptions {
   /** Waiting and running jobs; one more is `busy`. */
   jobsMax: number
   /** Called when a worker that signs has tried every algorithm, with those that are wrong. */

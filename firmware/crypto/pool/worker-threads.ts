@@ -15,7 +15,7 @@ export interface ThreadsOptions {
   nice?: number
 }
 
-export interface ThreadsListeners {
+interface ThreadsListeners {
   onMessage: (thread: Thread, message: FromWorker) => void
   /** It has ended, with all that it was doing. `isHopeless` when it never came up, and there is no other. */
   onLost: (thread: Thread, isHopeless: boolean) => void

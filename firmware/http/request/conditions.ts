@@ -38,7 +38,7 @@ export interface Validators {
   timeS: number
 }
 
-export interface DatedConditions extends Conditions {
+interface DatedConditions extends Conditions {
   ifModifiedSince: string | undefined
   ifUnmodifiedSince: string | undefined
 }

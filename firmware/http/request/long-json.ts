@@ -15,7 +15,7 @@ export interface LongJson {
   bytes: Uint8Array | null
 }
 
-export interface LongJsonReader {
+interface LongJsonReader {
   /** The next piece. Throws `invalid`. */
   take(chunk: Uint8Array): 'taken'
   /** To be called once. Throws `invalid`. */

@@ -3,7 +3,7 @@
 import { ServerResponse } from 'node:http'
 import type { WatchUnsent } from './unsent.ts'
 
-export interface AnswerOptions {
+interface AnswerOptions {
   commonHeaders: () => Readonly<Record<string, string>>
   keepAliveMs: number
   /** True once no request may follow on any connection. */

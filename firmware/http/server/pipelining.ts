@@ -15,7 +15,7 @@ export interface PipeliningLimits {
 /** What the parser is given at once: some 50 of the shortest requests. */
 const PORTION_BYTES = 1024
 
-export interface Pipelining {
+interface Pipelining {
   /** `begin` is called when the answers to all earlier requests have been sent. */
   wait(socket: Socket, begin: () => void): void
   /** An answer has been sent. */

@@ -6,7 +6,7 @@ import type { ListenerLimits } from './limits.ts'
 import type { OnceOptions } from './redirect.ts'
 import { createOnceServer, secureUri } from './redirect.ts'
 
-export interface DetectorOptions extends Pick<OnceOptions, 'now'> {
+interface DetectorOptions extends Pick<OnceOptions, 'now'> {
   limits: ListenerLimits
   /** Called for each answer to a client of plain HTTP. */
   onPlain: (asked: { method: string; target: string }, status: number) => void

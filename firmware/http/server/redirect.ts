@@ -10,7 +10,7 @@ import { LISTENER_LIMITS, type ListenerLimits } from './limits.ts'
 import { loggedPath } from './logged-path.ts'
 import { answerRaw, parserErrorReply, targetOfUnknownMethod } from './raw.ts'
 
-export interface RedirectOptions {
+interface RedirectOptions {
   host: string
   /** 0 lets the system choose. */
   port: number
@@ -22,7 +22,7 @@ export interface RedirectOptions {
   limits?: Partial<ListenerLimits>
 }
 
-export interface Redirect {
+interface Redirect {
   readonly port: number
   close(): Promise<void>
 }

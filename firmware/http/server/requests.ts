@@ -20,7 +20,7 @@ export interface App {
   fetch: (request: Request, env: Connection) => Response | Promise<Response>
 }
 
-export interface RequestsOptions {
+interface RequestsOptions {
   app: App
   log: Log
   traffic: Traffic

@@ -26,7 +26,7 @@ export interface ProductInfo {
 }
 
 /** Successful key operations since the start. */
-export type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
+type Activity = Record<'generate' | 'sign' | 'decrypt' | 'encrypt', number>
 
 /** The chat beside the appliance, as the handlers know it. */
 export interface ChatService {

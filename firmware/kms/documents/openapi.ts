@@ -22,7 +22,7 @@ export interface OpenApi {
   components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, object> }
 }
 
-export type PathItem = Partial<Record<Lowercase<Method>, Operation>>
+type PathItem = Partial<Record<Lowercase<Method>, Operation>>
 
 export interface Operation {
   operationId: string

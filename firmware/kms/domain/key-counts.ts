@@ -20,7 +20,7 @@ const SEEN_MAX = 1000 // keys looked at in one turn: a millisecond or two
 const GROUP = 2 // buckets in a transaction: each is a page or two, and all of them write the same few again
 
 /** The keys whose operations are counted. */
-export interface CountedKeys {
+interface CountedKeys {
   /** False of a key that has gone. */
   keeps(entry: Readonly<KeyEntry>): boolean
   entries(): Iterable<KeyEntry>

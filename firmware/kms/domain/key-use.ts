@@ -16,7 +16,7 @@ import type { Caller } from './roles.ts'
 import type { Users } from './users.ts'
 
 /** Who uses a key, from where. */
-export interface Actor {
+interface Actor {
   caller: Caller
   address: string
 }

@@ -7,7 +7,7 @@ import type { Namespace } from './identifiers.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { Caller } from './roles.ts'
 
-export interface Quota {
+interface Quota {
   keys: number
   users: number
 }

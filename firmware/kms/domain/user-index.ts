@@ -10,7 +10,7 @@ import type { Caller } from './roles.ts'
 import { SortedIds } from './sorted-ids.ts'
 import { decodeUser, type User } from './user-record.ts'
 
-export interface HeldUser {
+interface HeldUser {
   readonly user: User
   /** The number of the change that wrote his record. */
   readonly version: number

@@ -28,7 +28,7 @@ export interface AccessOptions {
   log: Log
 }
 
-export interface AccessChecks<S> {
+interface AccessChecks<S> {
   /** Check 6. Throws `unauthenticated`, or `limited`. */
   authenticate(exchange: Exchange, attempt: Audited<S>): Promise<Caller>
   /** Checks 2, 6 and 7 as they stand at this moment, for a request that passed them in `era`. */

@@ -29,7 +29,7 @@ export interface Auditor<S> {
   record(attempt: Attempt<S> & { declaration: Declaration<S> }, status: number): Promise<void> | undefined
 }
 
-export type AuditKind = NonNullable<Declaration<unknown>['audit']>
+type AuditKind = NonNullable<Declaration<unknown>['audit']>
 
 export const auditKind = ({ method, audit }: Pick<Declaration<never>, 'method' | 'audit'>): AuditKind =>
   audit ?? (method === 'GET' ? 'none' : 'change')

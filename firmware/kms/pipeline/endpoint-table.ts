@@ -5,7 +5,7 @@ import type { State } from '../../base/states.ts'
 import { createRoutes, type Match } from '../../http/routes.ts'
 import { BASE_PATH, type Declaration } from './endpoint.ts'
 
-export interface EndpointTableOptions<S> {
+interface EndpointTableOptions<S> {
   declarations: readonly Declaration<S>[]
   /** With full paths. */
   others?: readonly Declaration<S>[]

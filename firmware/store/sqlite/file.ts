@@ -32,7 +32,7 @@ const databases = new WeakMap<StoreFile, Database>()
 export const databaseOf = (store: StoreFile): Database => databases.get(store)!
 
 /** True when there is something that a new store must not replace. */
-export const storeExists = (dataDirectory: string): boolean =>
+const storeExists = (dataDirectory: string): boolean =>
   existsSync(storePath(dataDirectory)) || existsSync(`${storePath(dataDirectory)}-wal`)
 
 /**

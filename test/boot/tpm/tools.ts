@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Swtpm } from './swtpm.ts'
 
-export interface Tools {
+interface Tools {
   /** Runs a program and gives what it prints; arguments that begin with @ name files in a directory of its own. */
   run(program: string, ...parameters: string[]): string
   read(file: string): Uint8Array

@@ -15,7 +15,7 @@ const API = '/api/v1'
 /** What contract 11.2 sends besides; a strict decoder of upstream's answers would see nothing else. */
 const SENT_BESIDES = /,"can_remove_subscribers_group_id":\d+/g
 
-export interface DevelopmentServer {
+interface DevelopmentServer {
   /** Every request has this level from now on. */
   setLevel(level: number): void
 }

@@ -84,7 +84,7 @@ export const newChannel = (
   values: Partial<Channel> = {},
   members: readonly Client[] = [ask.owner],
 ): Channel => ask.rig.channel(fresh('channel'), members, values)
-export const channelNow = ({ rig }: Ask, { id }: Channel): Channel => rig.chat.realm.state.channel.get(id)!
+const channelNow = ({ rig }: Ask, { id }: Channel): Channel => rig.chat.realm.state.channel.get(id)!
 
 export const say = async ({ owner }: Ask, to: number, topic: string, content = 'words'): Promise<number> =>
   (await owner.post('/messages', { type: 'channel', to, topic, content })).id

@@ -25,7 +25,7 @@ export function plainText(text: string): PlainText {
   return units
 }
 
-export type PlainSearch = (topic: PlainText, content: PlainText) => boolean
+type PlainSearch = (topic: PlainText, content: PlainText) => boolean
 
 /** Each piece between spaces, or between quotation marks, is in the topic or in the content. Without one nothing is found. */
 export function plainSearch(operand: string): PlainSearch {

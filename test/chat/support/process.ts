@@ -13,7 +13,7 @@ const DEADLINE_MS = 60_000 // the machine may be busy
 export const OWNER = 'olivia@example.org'
 export const OWNER_PASSWORD = 'a password of an owner'
 
-export interface ChatStatus {
+interface ChatStatus {
   state: string
   problem?: string
   port?: number

@@ -24,7 +24,7 @@ export interface Node {
   reopen(meanwhile: () => void): Promise<void>
 }
 
-export interface NodesOptions {
+interface NodesOptions {
   /** On the first node, while it is alone. */
   before?: (rig: Rig) => Promise<void>
   link?: Partial<ClusterLink>

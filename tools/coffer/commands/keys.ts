@@ -10,7 +10,7 @@ import { table } from '../output.ts'
 import { jwkText, partsOf, sshText } from '../public.ts'
 import { certain } from './start.ts'
 
-export const MECHANISM = {
+const MECHANISM = {
   value: 'NAME',
   many: true,
   summary: 'what the key may be used for; may be given again',

@@ -29,13 +29,13 @@ import { mayInRealm } from '../permissions/group-rights.ts'
 import { addressHost, expectFreeAddress } from '../permissions/user-addresses.ts'
 
 /** Names of channels; '' for none. */
-export interface GivenDefaults {
+interface GivenDefaults {
   default_sending_stream: string | undefined
   default_events_register_stream: string | undefined
   default_all_public_streams: boolean | undefined
 }
 
-export interface NewBot extends GivenDefaults {
+interface NewBot extends GivenDefaults {
   fullName: string
   shortName: string
   type: BotType
@@ -76,7 +76,7 @@ export function findManagedBot(realm: Realm, me: User, id: number): BotUser {
 
 const noSuchBot = (): ChatError => badRequest('No such bot')
 
-export interface BotChange extends GivenDefaults {
+interface BotChange extends GivenDefaults {
   fullName: string | undefined
   shortName: string | undefined
   role: Role | undefined

@@ -12,7 +12,7 @@ import { senderSightOf } from '../permissions/user-access.ts'
 
 type Outgoing = BotService & { kind: 'outgoing' }
 
-export interface WebhookRequest {
+interface WebhookRequest {
   contentType: string
   body: string
 }

@@ -41,7 +41,7 @@ export interface Exports {
   stop(): void
 }
 
-export interface ExportsOptions {
+interface ExportsOptions {
   realm: Realm
   key: ExportKey
   /** Addresses are good for a while, for whoever has them. */
@@ -182,7 +182,7 @@ export function createExports({ realm, key, urls, log }: ExportsOptions): Export
 }
 
 /** Contract section 2.5. */
-export interface ExportView {
+interface ExportView {
   id: number
   acting_user_id: number
   export_time: number

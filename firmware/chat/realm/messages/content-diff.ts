@@ -9,7 +9,7 @@ const TOKEN = /<[^>]*>|[^<\s]+|\s+|</g
 const CELLS_MAX = 1_000_000
 
 /** Cells of the table of common words that may still be computed. Texts that need more count as changed completely. */
-export interface DiffBudget {
+interface DiffBudget {
   cells: number
 }
 

@@ -73,7 +73,7 @@ export function findPeople(realm: Realm, sender: User, to: To): User[] {
 }
 
 /** Rules of direct messages. `people` are all of them. */
-export function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): void {
+function expectMayTalk(realm: Realm, sender: User, people: readonly User[]): void {
   const others = people.filter(({ id }) => id !== sender.id)
   if (others.length > 0 && others.every(({ isActive }) => !isActive)) {
     const [first] = others

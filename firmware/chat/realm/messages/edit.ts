@@ -21,7 +21,7 @@ import { placeOf, recipientsOf } from './places.ts'
 import { bitsOf, type Draft, draftOf } from './send.ts'
 import { extraWithMoves, writeExtra } from './topic-moves.ts'
 
-export interface EditRequest {
+interface EditRequest {
   content: string | undefined
   prevContentSha256: string | undefined
   topic: string | undefined

@@ -96,7 +96,7 @@ function historyForm(realm: Realm, { edits, edited, moved }: Extra) {
   return shown.length === 0 ? times : { ...times, edit_history: shown }
 }
 
-export function shownEdits(realm: Realm, edits: readonly Edit[]): readonly Edit[] {
+function shownEdits(realm: Realm, edits: readonly Edit[]): readonly Edit[] {
   const policy = realmSetting(organizationOf(realm.state), 'message_edit_history_visibility_policy')
   if (policy === 'all') return edits
   if (policy === 'none') return []

@@ -5,7 +5,7 @@
 
 import { crc32 } from 'node:zlib'
 
-export interface ImageHeader {
+interface ImageHeader {
   type: 'png' | 'jpeg' | 'gif' | 'webp'
   /** As it is shown: a photograph that lies on its side counts as turned. */
   width: number

@@ -14,7 +14,7 @@ export interface Marking {
   flag: Flag
 }
 
-export interface Marked {
+interface Marked {
   /** Ids that really changed, ascending. */
   changed: readonly number[]
   /** Channels that he has left, where nothing is marked unread. Ascending. */

@@ -57,7 +57,7 @@ export function mentionBits(
 }
 
 /** Who has sent something to a topic. */
-export function participantsOf(realm: Realm, { channel, topic }: Place & { kind: 'channel' }): Set<number> {
+function participantsOf(realm: Realm, { channel, topic }: Place & { kind: 'channel' }): Set<number> {
   const found = findTopic(realm, channel, topic)
   return new Set(found === undefined ? [] : realm.store.messages.sendersOf(found.id))
 }

@@ -33,7 +33,7 @@ export interface Move {
   notifyNewThread: boolean
 }
 
-export interface MoveRequest {
+interface MoveRequest {
   topic: string | undefined
   channelId: number | undefined
   propagateMode: PropagateMode

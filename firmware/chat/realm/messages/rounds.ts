@@ -9,7 +9,7 @@ export interface Rounds {
   stop(): void
 }
 
-export interface RoundsOptions {
+interface RoundsOptions {
   run: (isOpen: () => boolean) => Promise<void>
   /** From the end of one to the next. */
   intervalMs: number

@@ -43,7 +43,7 @@ export interface Outgoing {
   choices?: Choices | undefined
 }
 
-export interface SentMessage {
+interface SentMessage {
   id: number
   /** What the send has made of the topic for the sender: 2 unmuted, 3 followed. */
   automaticPolicy: 2 | 3 | undefined

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 import { equalBytes } from '../../../crypto/seal.ts'
 import { asPathId } from '../model/upload-path.ts'
 
-export const SIGNED_URL_SECONDS = 60
+const SIGNED_URL_SECONDS = 60
 export const SIGNED_URL_PREFIX = '/user_uploads/temporary/'
 const MAC_BYTES = 32
 
@@ -15,7 +15,7 @@ export interface UrlSigner {
   open(rest: string, nowMs: number): SignedFor | null
 }
 
-export interface SignedFor {
+interface SignedFor {
   readonly pathId: string
   readonly userId: number
 }
@@ -43,4 +43,4 @@ export function createUrlSigner(key: Uint8Array): UrlSigner {
 }
 
 /** For use in a URL, slashes kept. */
-export const encodePath = (pathId: string): string => pathId.split('/').map(encodeURIComponent).join('/')
+const encodePath = (pathId: string): string => pathId.split('/').map(encodeURIComponent).join('/')

@@ -4,7 +4,7 @@ import type { Realm } from '../model/realm.ts'
 import type { Channel, User } from '../model/records.ts'
 import { type Placed, sightOf } from '../permissions/sight.ts'
 
-export interface ListedTopic {
+interface ListedTopic {
   name: string
   /** The newest message in it that he may read. */
   maxId: number

@@ -13,7 +13,7 @@ import { accessMessageToChange } from './access.ts'
 import { findChannel, findPeople, type To } from './destination.ts'
 import { type Place, placeOf, recipientsOf } from './places.ts'
 
-export type TypingOp = 'start' | 'stop'
+type TypingOp = 'start' | 'stop'
 type TypingEvent = 'typing' | 'typing_edit_message'
 
 /** More subscribers are not told: contract section 9. */

@@ -13,7 +13,7 @@ import { sightOf } from '../permissions/sight.ts'
 
 const UNREAD_MAX = 50_000 // the newest; contract section 4.2.1
 
-export interface Unread {
+interface Unread {
   /** Ascending by id. */
   rows: readonly PlacedRow[]
   /** There are older ones beside. */

@@ -23,7 +23,7 @@ const WRITTEN_BYTES = CHUNKS_AT_ONCE * CHUNK_BYTES
 const UPLOADS_MAX = 32
 const UPLOADS_OF_USER_MAX = 8
 
-export interface ArrivingFile {
+interface ArrivingFile {
   /** As the client has it. */
   name: string
   content: AsyncIterable<Uint8Array>

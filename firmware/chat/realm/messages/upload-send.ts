@@ -9,13 +9,13 @@ import { fileHeaders, requestedRange } from '../objects/upload-serving.ts'
 /** An upload, or an export. */
 export type SentFile = Pick<UploadRow, 'id' | 'path' | 'name' | 'sizeBytes' | 'time'>
 
-export interface FileReply {
+interface FileReply {
   status: 200 | 206 | 416
   headers: Record<string, string>
   chunks: AsyncIterable<Uint8Array>
 }
 
-export interface SendOptions {
+interface SendOptions {
   range: string | undefined
   download: boolean
   /** The headers alone are asked for. */

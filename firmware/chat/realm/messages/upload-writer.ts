@@ -3,7 +3,7 @@
 import { CHUNK_BYTES, CHUNKS_AT_ONCE, type Files } from '../../store/files.ts'
 import { IMAGE_HEADER_BYTES } from './images.ts'
 
-export interface ChunkWriter {
+interface ChunkWriter {
   /** Throws what `check` throws. */
   add(piece: Uint8Array): void
   /** How many bytes they were, and the first of them. */

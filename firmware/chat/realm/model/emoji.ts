@@ -6,7 +6,7 @@ import type { Realm } from './realm.ts'
 import type { RealmEmoji } from './records.ts'
 
 export const REACTION_TYPES = ['unicode_emoji', 'realm_emoji', 'zulip_extra_emoji'] as const
-export type ReactionType = (typeof REACTION_TYPES)[number]
+type ReactionType = (typeof REACTION_TYPES)[number]
 
 /** As it is on the wire, of reactions and of statuses. */
 export interface Emoji {

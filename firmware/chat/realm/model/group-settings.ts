@@ -4,7 +4,7 @@ import { type GroupValue, groupsOf } from './group-value.ts'
 import type { SystemGroupName } from './roles.ts'
 
 /** The creator of a channel or group: a legal default, no group. */
-export type CreatorName = 'channel_creator' | 'group_creator'
+type CreatorName = 'channel_creator' | 'group_creator'
 
 export interface GroupSetting {
   default: SystemGroupName | CreatorName

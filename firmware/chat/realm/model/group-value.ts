@@ -3,7 +3,7 @@
 import * as z from 'zod'
 
 /** Users and groups, where no single group says it. Both lists ascend and hold no id twice. */
-export interface AnonymousGroup {
+interface AnonymousGroup {
   readonly direct_members: readonly number[]
   readonly direct_subgroups: readonly number[]
 }

@@ -20,7 +20,7 @@ const ORGANIZATION_TYPES = [0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000
 const VIDEO_CHAT_PROVIDERS = [0, 1, 3, 4, 5, 6] as const
 
 /** In the order of the numbers by which the history stores them. Contract section 11.4. */
-export const EDIT_HISTORY_POLICIES = ['all', 'moves', 'none'] as const
+const EDIT_HISTORY_POLICIES = ['all', 'moves', 'none'] as const
 
 export interface RealmSetting<Schema extends z.ZodType = z.ZodType> extends Setting<Schema> {
   /** Who may change it; null: the server's operator alone. */

@@ -29,7 +29,7 @@ export interface Realm {
   onBotCall?: () => void
 }
 
-export interface RealmOptions {
+interface RealmOptions {
   store: ChatStore
   space: DiskSpace
   events: EventHub

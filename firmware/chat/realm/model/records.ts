@@ -35,7 +35,7 @@ export interface Organization {
 
 export type RealmPicture = 'icon' | 'logo' | 'night_logo'
 
-export interface PictureVersion {
+interface PictureVersion {
   /** Raised with each change, so that clients fetch it anew. */
   readonly version: number
   readonly isSet: boolean
@@ -351,7 +351,7 @@ export const EXPORT_TYPES = ['public', 'full_with_consent', 'full_without_consen
 export type ExportType = (typeof EXPORT_TYPES)[number]
 
 /** The bytes are where uploads have theirs, under that id. */
-export interface ExportedArchive {
+interface ExportedArchive {
   readonly id: number
   /** Below `/user_uploads/`, as uploads have one. */
   readonly path: string

@@ -23,7 +23,7 @@ const seedsOf = new WeakMap<Realm, Map<number, Buffer>>() // every register asks
 export const avatarToken = (realm: Realm, userId: number): string =>
   avatarSeed(realm, userId).toString('hex').slice(0, TOKEN_CHARACTERS)
 
-export interface AvatarOptions {
+interface AvatarOptions {
   clientGravatar: boolean
   medium?: boolean
 }

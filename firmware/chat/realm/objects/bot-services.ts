@@ -14,7 +14,7 @@ const URL_CHARACTERS_MAX = 2000
 const CONFIG_CHARACTERS_MAX = 10_000 // of one value: what a message may have
 
 export type WebhookForm = 1 | 2
-export type BotConfig = Readonly<Record<string, string>>
+type BotConfig = Readonly<Record<string, string>>
 
 /** Of a bot that is made; what is of no use for its type means nothing. */
 export interface GivenService {

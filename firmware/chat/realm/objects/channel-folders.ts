@@ -70,7 +70,7 @@ export function createFolder(realm: Realm, me: User, given: { name: string; desc
   })
 }
 
-export interface FolderChanges {
+interface FolderChanges {
   name: string | undefined
   description: string | undefined
   isArchived: boolean | undefined

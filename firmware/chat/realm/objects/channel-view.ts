@@ -73,17 +73,17 @@ export const INHERITED = {
   email_notifications: 'enable_stream_email_notifications',
   wildcard_mentions_notify: 'wildcard_mentions_notify',
 } as const
-export type NotificationSetting = keyof typeof INHERITED
+type NotificationSetting = keyof typeof INHERITED
 export const NOTIFICATION_SETTINGS = Object.keys(INHERITED) as NotificationSetting[]
 
 /** How clients are told, by a capability of theirs. */
-export interface SubscriptionForm {
+interface SubscriptionForm {
   /** `notification_settings_null`: what is inherited is null, and clients look up the rest. */
   nullable: boolean
 }
 
 /** The set S, but for the lists of subscribers. */
-export function subscriptionSettings(user: User, subscription: Subscription, { nullable }: SubscriptionForm) {
+function subscriptionSettings(user: User, subscription: Subscription, { nullable }: SubscriptionForm) {
   const notifications = NOTIFICATION_SETTINGS.map((name) => [
     name,
     subscription[CAMEL[name]] ?? (nullable ? null : userSetting(user, INHERITED[name])),

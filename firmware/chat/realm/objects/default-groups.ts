@@ -17,7 +17,7 @@ export const defaultGroupViews = (realm: Realm) =>
     .sort((a, b) => a.id - b.id)
     .map(({ id, name, description, channelIds }) => ({ id, name, description, streams: channelIds }))
 
-export interface NewDefaultGroup {
+interface NewDefaultGroup {
   name: string
   description: string
   channelNames: readonly string[]

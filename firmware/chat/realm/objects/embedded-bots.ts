@@ -1,6 +1,6 @@
 /** Bots of type 4: programs that the chat has in itself. Contract section 3.5, realm_embedded_bots. */
 
-export interface EmbeddedBot {
+interface EmbeddedBot {
   readonly name: string
   /** What its owner may set, as it is by default. */
   readonly config: Readonly<Record<string, string>>

@@ -58,7 +58,7 @@ export function regenerateKey(realm: Realm, turn: Turn, user: User, client: stri
 }
 
 /** One key of an account as its owner tells it from others; the key itself is kept nowhere. */
-export interface KeyOnList {
+interface KeyOnList {
   readonly id: number
   /** The client that asked for it. */
   readonly client: string

@@ -18,7 +18,7 @@ export const OFFLINE_SECONDS = 200 // server_presence_offline_threshold_seconds
 export const PING_SECONDS = 60 // server_presence_ping_interval_seconds
 export const HISTORY_DAYS = 14
 
-export interface Report {
+interface Report {
   /** As they are after the report; null: it says nothing new. */
   times: Times | null
   /** He was away and is back: others are told at once rather than when they next ask. */

@@ -10,9 +10,9 @@ import { isWithin, legacy, legacyClient, modern, OFFLINE_SECONDS, type PresenceS
 const AWAY_SECONDS = OFFLINE_SECONDS + 5 // beyond doubt
 
 /** `legacy` is by address for the API, `modern` by id. */
-export type PresenceForm = 'legacy' | 'modern'
+type PresenceForm = 'legacy' | 'modern'
 
-export interface PresenceQuery {
+interface PresenceQuery {
   form: PresenceForm
   historyDays: number
   /** Only what is newer than this `last_update_id`; -1: all. */

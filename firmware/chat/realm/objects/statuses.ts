@@ -40,7 +40,7 @@ export function statusesFor(realm: Realm, viewer: User): Record<string, object> 
   return statuses
 }
 
-export interface NewStatus {
+interface NewStatus {
   text: string | undefined
   /** With the name '': none any more. */
   emoji: NamedEmoji | undefined

@@ -32,7 +32,7 @@ export const attachmentView = ({ store }: Realm, upload: UploadRow): Attachment 
 })
 
 /** Its owner, and whoever may read a message that shows it. `user` is null for spectators. */
-export function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
+function canReadUpload(realm: Realm, user: User | null, upload: UploadRow): boolean {
   if (user?.id === upload.owner) return true
   const { uploads } = realm.store
   const { extent, canRead } = sightOf(realm, user)

@@ -50,7 +50,7 @@ export function fileHeaders(shownName: string, download: boolean): Record<string
 const encodeExtended = (name: string): string =>
   encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 
-export interface ByteRange {
+interface ByteRange {
   from: number
   /** One after the last. */
   to: number

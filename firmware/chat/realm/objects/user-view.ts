@@ -9,7 +9,7 @@ import { seesAddress } from '../permissions/user-access.ts'
 import { placeholderAddress } from '../permissions/user-addresses.ts'
 import { avatarUrl } from './avatar-url.ts'
 
-export interface ViewOptions {
+interface ViewOptions {
   clientGravatar: boolean
   includeProfileData: boolean
 }

@@ -27,7 +27,7 @@ export function findChannelByName(realm: Realm, viewer: User, name: string): Cha
   return channel
 }
 
-export const noChannelOfName = (name: string): ChatError =>
+const noChannelOfName = (name: string): ChatError =>
   new ChatError('STREAM_DOES_NOT_EXIST', `Channel '${name}' does not exist`, { stream: name })
 
 /** Sorted by name; archived ones as asked for. */

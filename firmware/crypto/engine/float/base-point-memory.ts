@@ -45,7 +45,7 @@ export interface BasePointCode {
   inverse: (to: number, a: number) => void
 }
 
-export interface BasePointMemory {
+interface BasePointMemory {
   /** Of scalars and coordinates. */
   readonly bytes: number
   /** n. */

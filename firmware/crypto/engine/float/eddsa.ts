@@ -5,7 +5,7 @@ import { expectConstants, sha512 } from '../sha512.ts'
 import type { BasePoint } from './base-point.ts'
 import { Kept } from './kept.ts'
 
-export interface Ed25519Key {
+interface Ed25519Key {
   readonly publicKey: Uint8Array
   /** Transient. */
   sign(message: Uint8Array): Uint8Array

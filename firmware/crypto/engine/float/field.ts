@@ -20,7 +20,7 @@ const SPARE_BITS = 8
 /** Numbers in memory, one in each lane, by name or position; `one` and `square` are B^limbs and its square, for each modulus. */
 export type Slot = keyof Layout['slots'] | number
 
-export interface FieldExports {
+interface FieldExports {
   memory: WasmExports['memory']
   square: (to: number, a: number) => undefined
   multiply: (to: number, a: number, b: number) => undefined
@@ -40,7 +40,7 @@ export interface FieldExports {
 }
 
 /** Everything that depends on the moduli, in both lanes; keep it as secret as they are. */
-export type FieldState = Float64Array
+type FieldState = Float64Array
 
 /** Of two exponents, first to last, as they lie in memory; as secret as the exponents. */
 export type Windows = Uint32Array

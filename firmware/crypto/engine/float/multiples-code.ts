@@ -43,7 +43,7 @@ export interface Formulas<Name extends string = string> {
 }
 
 /** `B` is for sums of points; `C` and `D` are those of the curve's equation, for its own coordinates. */
-export const CURVE_CONSTANTS = ['B', 'C', 'D'] as const
+const CURVE_CONSTANTS = ['B', 'C', 'D'] as const
 type Constant = (typeof CURVE_CONSTANTS)[number] | 'one'
 
 type Operation<Name extends string> = (to: Name, left: Name | Constant, right: Name | Constant) => Code

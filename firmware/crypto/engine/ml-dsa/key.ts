@@ -8,7 +8,7 @@ import { DIGEST_BYTES, DROPPED_BITS, N, packedBytes, Q, SEED_BYTES, T1_BITS } fr
 import { expandMatrix, sampleBounded } from './sampling.ts'
 
 /** The caller wipes it. */
-export interface ExpandedKey {
+interface ExpandedKey {
   publicKey: Uint8Array
   /** The private key as algorithm 24 encodes it, and parts of it: what hides y, and the hash of the public key, which is public. */
   encoded: Uint8Array

@@ -17,7 +17,7 @@ import { defineRounding, type RoundingCode } from './rounding-code.ts'
 import { forward, inverse, row, transformTables } from './transform-code.ts'
 
 /** Addresses of polynomials. */
-export interface TransformCode {
+interface TransformCode {
   forward(to: number, from: number): void
   inverse(at: number): void
   /** One row of the matrix times a vector, and times the vector and the challenge, with -t1. */

@@ -11,7 +11,7 @@ import { expandChallenge, expandMask } from './sampling.ts'
 /** Why a round gave no signature: which polynomial it was and which round may be known, the coefficient and its sign may not. */
 export type Rejection = 'z' | 'w0' | 't0' | 'hints'
 
-export const ROUNDS_MAX = 814 // FIPS 204, appendix C: more are needed once in 2^256 signatures
+const ROUNDS_MAX = 814 // FIPS 204, appendix C: more are needed once in 2^256 signatures
 
 /**
  * Of mu, with 32 random bytes, or zeros for what is called deterministic. To be called inside of `use`. The block of the key stays in

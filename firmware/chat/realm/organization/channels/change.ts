@@ -26,7 +26,7 @@ import { checkedChannelDescription, checkedChannelName } from './create.ts'
 import { noticeChannelEvent, silently } from './notices.ts'
 
 /** Undefined: as it is. */
-export interface ChannelChanges {
+interface ChannelChanges {
   name: string | undefined
   description: string | undefined
   isPrivate: boolean | undefined

@@ -19,7 +19,7 @@ import { viewersOf } from '../../permissions/channel-find.ts'
 import { expectGroupValue } from '../../permissions/group-check.ts'
 import { mayInRealm } from '../../permissions/group-rights.ts'
 
-export const CHANNEL_NAME_CHARACTERS_MAX = 60
+const CHANNEL_NAME_CHARACTERS_MAX = 60
 
 /** What a request may say of new channels; undefined: as it is by default. */
 export interface NewChannelSettings {

@@ -6,7 +6,7 @@ import { visibleChannels } from '../../permissions/channel-find.ts'
 import { canRead, isSubscribed } from '../../permissions/channel-rights.ts'
 
 /** Each adds channels of the kind. */
-export interface Selection {
+interface Selection {
   include_public: boolean
   include_web_public: boolean
   include_subscribed: boolean

@@ -15,7 +15,7 @@ export const SUBSCRIPTION_PROPERTIES = [
   'pin_to_top',
   ...NOTIFICATION_SETTINGS,
 ] as const
-export type SubscriptionProperty = (typeof SUBSCRIPTION_PROPERTIES)[number]
+type SubscriptionProperty = (typeof SUBSCRIPTION_PROPERTIES)[number]
 
 export interface PropertyChange {
   stream_id: number

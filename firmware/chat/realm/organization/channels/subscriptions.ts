@@ -22,16 +22,16 @@ import { type Pair, subscribe, unsubscribe } from './subscribe.ts'
 
 const PAIRS_MAX = 20_000 // users times channels of one request: each is a row and an event
 
-export interface WantedChannel {
+interface WantedChannel {
   name: string
   description?: string | undefined
   color?: string | undefined
 }
 
 /** Users of the request: ids, or addresses. */
-export type Principals = readonly (number | string)[] | undefined
+type Principals = readonly (number | string)[] | undefined
 
-export interface SubscribeOptions {
+interface SubscribeOptions {
   principals: Principals
   /** Whether a channel that the caller may not join ends it all. */
   isFatal: boolean
@@ -142,7 +142,7 @@ function expectMayAdd(realm: Realm, me: User, users: readonly User[], channel: C
   })
 }
 
-export interface Unsubscribed {
+interface Unsubscribed {
   removed: readonly string[]
   notRemoved: readonly string[]
 }

@@ -21,7 +21,7 @@ const NAME_CHARACTERS_MAX = 100
 /** What mentions and settings mean something else by. */
 const RESERVED_PREFIXES = ['@', 'role:', 'user:', 'stream:', 'channel:']
 
-export interface NewGroup {
+interface NewGroup {
   name: string
   description: string
   members: readonly number[]
@@ -53,7 +53,7 @@ export function createGroup(realm: Realm, me: User, given: NewGroup): number {
   })
 }
 
-export interface GroupChanges {
+interface GroupChanges {
   name: string | undefined
   description: string | undefined
   /** Only back into use; see `deactivateGroup`. */

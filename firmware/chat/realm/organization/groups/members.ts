@@ -12,7 +12,7 @@ import { mayAccess } from '../../permissions/user-access.ts'
 
 const SUBGROUPS_MAX = 1000 // each is looked into whenever the group's right is asked for
 
-export interface MembersChange {
+interface MembersChange {
   add: readonly number[]
   remove: readonly number[]
   addSubgroups: readonly number[]

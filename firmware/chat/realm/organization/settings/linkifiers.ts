@@ -11,7 +11,7 @@ const PATTERN_CHARACTERS_MAX = 500
 const PATTERN_SIZE_MAX = 200 // instructions: what they may do in one message is bounded for all of them, see render/linkifiers.ts
 const TEMPLATE_CHARACTERS_MAX = 1000
 
-export interface GivenLinkifier {
+interface GivenLinkifier {
   pattern: string
   urlTemplate: string
 }

@@ -9,7 +9,7 @@ const NAME_CHARACTERS_MAX = 100
 const LANGUAGE = /^[ a-zA-Z0-9_+\-./#]{1,40}$/
 const TEMPLATE_CHARACTERS_MAX = 1000
 
-export interface GivenPlayground {
+interface GivenPlayground {
   name: string
   language: string
   urlTemplate: string

@@ -29,7 +29,7 @@ export function addUser(realm: Realm, turn: Turn, given: NewUser): User {
 }
 
 /** Where nothing else is said, the channels that are for all, and what the organization says to everybody who is new. */
-export interface Beginning {
+interface Beginning {
   channels?: readonly Channel[]
   welcomeText?: string
 }
@@ -112,7 +112,7 @@ function putRole(realm: Realm, turn: Turn, user: User, role: Role): User {
   return after
 }
 
-export interface GivenAddress {
+interface GivenAddress {
   email: string
   /** Of the request. */
   parameter: string

@@ -20,7 +20,7 @@ import { removePicture } from './avatar-pictures.ts'
 import { putAddresses } from './change.ts'
 import { clearProfile } from './profile-values.ts'
 
-export type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
+type Erased = Pick<Erasure, 'publicMessages' | 'privateMessages' | 'directMessages' | 'profile'>
 
 /** Within the change that deactivates the account and its bots, so that they write nothing more: what `erase` does after it. */
 export function planErasure(realm: Realm, turn: Turn, user: User, erased: Erased): void {

@@ -11,9 +11,9 @@ import { invalidParameter } from '../../../base/error.ts'
 import type { Password } from '../../model/records.ts'
 
 /** 32 MiB and about 90 ms: the appliance's own. */
-export const PASSWORD_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
+const PASSWORD_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 1 }
 
-export const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; contract section 11.17
+const PASSWORD_LENGTH = { min: 10, max: 100 } as const // characters; contract section 11.17
 
 const SALT_BYTES = 16
 const WAITING_MAX = 64 // six seconds of derivations
@@ -33,7 +33,7 @@ export interface Passwords {
   forgive(names: readonly string[]): void
 }
 
-export interface PasswordAttempt {
+interface PasswordAttempt {
   /** IP address of the client. */
   address: string
   /** A name from a stranger, or the id of an account that has signed in. */
@@ -42,7 +42,7 @@ export interface PasswordAttempt {
   expected: Password | undefined
 }
 
-export interface PasswordsOptions {
+interface PasswordsOptions {
   derive: Derive
   random: Random
   cost?: ScryptCost

@@ -19,7 +19,7 @@ const SUMMARY_FIELDS_MAX = 2
 /** Too long for a card, or not a text. */
 const NOT_IN_SUMMARY: readonly FieldType[] = [FIELD_TYPES.LONG_TEXT.id, FIELD_TYPES.USER.id]
 
-export interface GivenField {
+interface GivenField {
   name: string | undefined
   hint: string | undefined
   /** JSON, read. */
