@@ -19,7 +19,7 @@ help:
 	@echo 'make qemu      run it as a device in QEMU, the same one each time; a new one with FRESH=1'
 	@echo 'make test      run the tests that take minutes; a test that lacks a program is skipped and listed with it'
 	@echo 'make test-all  run every test, the long ones and those of devices in QEMU included (an hour)'
-	@echo 'make lint      check format, style and types'
+	@echo 'make lint      check format, style, types and imports'
 	@echo 'make attack    attack Coffer as hostile clients would, and say what was held off (two minutes)'
 	@echo 'make bench     measure all that tools/bench/README.md says, and draw its chart (forty minutes, nothing else running);'
 	@echo '               BEFORE=commit also compares with that version, side by side'
@@ -70,6 +70,7 @@ lint: $(PACKAGES)
 	$(NODE) $(BIN)/tsc -p .
 	$(NODE) $(BIN)/tsc -p firmware/console
 	$(NODE) $(BIN)/tsc -p test/console
+	$(NODE) tools/imports.ts
 
 # How fast valid clients are under it decides nothing in CI, where others share the computer.
 attack: $(PACKAGES)
