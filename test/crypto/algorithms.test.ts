@@ -52,7 +52,12 @@ ML_DSA_Signature_EXTERNAL_MU | ML_DSA_44 ML_DSA_65 ML_DSA_87 | sign ML_DSA_EXTER
   .trim()
   .split('\n')
   .map((row) => row.split(' | ').map((cell) => cell.trim().split(' ')))
-  .map(([name, types, [use, ...modes]]) => ({ name: name![0] as MechanismName, types: types!, use: use!, modes }))
+  .map(([name, types, use]) => ({
+    name: name![0] as MechanismName,
+    types: types!,
+    use: use![0]!,
+    modes: use!.slice(1),
+  }))
 
 const USES = { sign: SIGN_MODE_NAMES.map(signMode), decrypt: DECRYPT_MODES, encrypt: ENCRYPT_MODES } as const
 

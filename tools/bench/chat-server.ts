@@ -115,11 +115,12 @@ async function fill({ realm, createOrganization }: Chat): Promise<void> {
   const texts = createTexts(1)
   const conversations = realm.change((turn) =>
     Array.from({ length: CONVERSATIONS }, (_, n) => {
-      const pair = [people[n % users]!, people[texts.below(users)]!]
+      const first = people[n % users]!
+      const pair = [first, people[texts.below(users)]!]
       return ensureConversation(
         realm,
         turn,
-        pair[0],
+        first,
         pair.map(({ id }) => id),
       )
     }),
