@@ -15,7 +15,8 @@ import { PRODUCT } from '../channel/product.ts'
 import type { LastStart } from '../channel/protocol.ts'
 import type { Etcd } from '../cluster/etcd/etcd.ts'
 import { createFollowing } from '../cluster/node/follow.ts'
-import { type Clustering, createClustering, REMOVED, wasRemoved } from '../cluster/node/index.ts'
+import { type Clustering, createClustering, wasRemoved } from '../cluster/node/index.ts'
+import { REMOVED } from '../cluster/node/node.ts'
 import type { Refusal } from '../cluster/replica/refusal.ts'
 import type { Replica } from '../cluster/replica/replica.ts'
 import { Configuration } from '../configuration/configuration.ts'
@@ -59,7 +60,7 @@ export class Appliance<D extends OpenDomain = Operational> {
   readonly configuration: Configuration
   readonly backups: Backups
   /** Who else has the records of this appliance, and how they become more and fewer. */
-  readonly members: Clustering
+  readonly cluster: Clustering
   /** Stable per installation; contract section 4.8. */
   readonly deviceId: string
   /** On failed attempts: of those who log in, too, since whoever was right before is known when he unlocks. */
@@ -106,7 +107,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       following: createFollowing({
         link: options.cluster,
         services,
-        lostMs: () => this.members.lostMs,
+        lostMs: () => this.cluster.node.lostMs,
         onContact: (lostMs) => {
           if (lostMs > isolatedMsMax)
             this.#states.suspend('The other nodes of the cluster have not answered for too long')
@@ -150,7 +151,7 @@ export class Appliance<D extends OpenDomain = Operational> {
       onDamage: this.#noteDamage,
       inTurn: (place, task) => this.#derivations.run(place, task),
     })
-    this.members = createClustering({
+    this.cluster = createClustering({
       ...{ etcd: options.etcd, nowMs },
       freeBytes: () => this.space.usage().freeBytes,
       ...{ store: this.#store, configuration: this.configuration, random, pool, log, cost, slot },
@@ -210,7 +211,7 @@ export class Appliance<D extends OpenDomain = Operational> {
     }
     this.configuration.load()
     this.configuration.tls.use(await this.#store.tlsIdentity(makeTlsIdentity))
-    this.members.begin()
+    this.cluster.node.begin()
     this.#sessions.startFlushing()
     // A thread tells it in the name of the request that it was started for, which may be over.
     pool.onTested((wrong) => actAlone(() => this.#judge(wrong)))
@@ -320,7 +321,7 @@ export class Appliance<D extends OpenDomain = Operational> {
    * call does nothing.
    */
   close(): Promise<void> | void {
-    this.members.close()
+    this.cluster.node.close()
     this.#sessions.stopFlushing()
     const ending = this.#sessions.end()
     if (ending !== undefined) return ending.then(() => this.#store.close())

@@ -8,6 +8,7 @@ import type { ChatBackups } from '../../backup/chat.ts'
 import { removeWaiting } from '../../backup/nethsm/waiting.ts'
 import { actAlone, assertAdmitted } from '../../base/admission.ts'
 import { CofferError, unavailable } from '../../base/error.ts'
+import { INSIDE, type Place } from '../../base/fair-queue.ts'
 import { wipe } from '../../base/secret.ts'
 import type { Configuration } from '../../configuration/configuration.ts'
 import type { CryptoPool, ScryptCost } from '../../crypto/types.ts'
@@ -20,7 +21,7 @@ import type { EtcdService } from '../etcd/service.ts'
 import { type JoinerKit, readKit } from '../membership/kit.ts'
 import { type Membership, openMembership } from '../membership/record.ts'
 import { HEAD_KEY } from '../replica/places.ts'
-import { digestOf, expectService } from './members.ts'
+import { digestOf, expectService, type MembersOptions } from './members.ts'
 import { type ClusterNode, hostOf } from './node.ts'
 
 /** What is waited for without anything coming: a cluster that has more than this node keeps sending. */
@@ -29,7 +30,7 @@ const LOOK_MS = 100
 /** As etcd takes them in its arguments. */
 const NAME = /^[A-Za-z0-9._-]{1,64}$/
 
-export interface JoinRequest {
+interface JoinRequest {
   /** All members; that which joins has the empty name. */
   members: readonly { name: string; urls: readonly string[] }[]
   joinerKit: string
@@ -37,7 +38,6 @@ export interface JoinRequest {
 }
 
 export interface JoiningOptions {
-  node: ClusterNode
   store: DeviceStore
   configuration: Configuration
   pool: CryptoPool
@@ -47,8 +47,8 @@ export interface JoiningOptions {
   deviceId: string
   chat: () => ChatBackups | null
   /** The records that are open; throws `unavailable` unless Operational. */
-  session: () => object
-  inTurn: <T>(task: () => Promise<T>) => Promise<T>
+  session: MembersOptions['session']
+  inTurn: <T>(place: Place, task: () => Promise<T>) => Promise<T>
   /** As after a start. */
   startAgain: () => Promise<void>
   /** Of tests. */
@@ -58,12 +58,12 @@ export interface JoiningOptions {
 /** Ends Locked. Throws `invalid`, `conflict`, `unavailable`, `busy`; then nothing has changed. */
 export type Join = (request: JoinRequest) => Promise<void>
 
-export function createJoining(options: JoiningOptions): Join {
-  const { node, store, configuration, deviceId } = options
+export function createJoining(node: ClusterNode, options: JoiningOptions): Join {
+  const { store, configuration, deviceId } = options
 
   async function openKit({ joinerKit, backupPassphrase }: JoinRequest): Promise<JoinerKit> {
     const sealed = readKit(joinerKit)
-    const key = await options.inTurn(() => options.pool.scrypt(backupPassphrase, sealed.salt, options.cost))
+    const key = await options.inTurn(INSIDE, () => options.pool.scrypt(backupPassphrase, sealed.salt, options.cost))
     try {
       return sealed.open(key)
     } finally {

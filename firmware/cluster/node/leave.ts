@@ -27,7 +27,6 @@ const LOST_MS_MIN = 60_000
 const FAREWELL_MS_MAX = 5000
 
 export interface LeavingOptions {
-  node: ClusterNode
   store: DeviceStore
   slot: DomainKeySlot
   random: Random
@@ -41,18 +40,17 @@ export interface LeavingOptions {
   endSession: () => Promise<void> | void
   /** As after a start. */
   startAgain: () => Promise<void>
-  noteRemoved: () => void
 }
 
-interface Leaving {
+export interface Leaving {
   /** Throws `forbidden` when the unlock passphrase is wrong, `unavailable` while the cluster answers, or where there is none. */
   forceNew(passphrase: Uint8Array, place: Place): Promise<void>
   /** Tells the others that it goes, where they hear it; ends in five seconds. Then `erase` is tried, without which it stays removed. */
   leave(erase: () => Promise<void>): Promise<void>
 }
 
-export function createLeaving(options: LeavingOptions): Leaving {
-  const { node, store, slot, random, log, inTurn } = options
+export function createLeaving(node: ClusterNode, options: LeavingOptions): Leaving {
+  const { store, slot, random, log, inTurn } = options
 
   /** Only where the others cannot tell, it may go on without them. */
   function expectLost(): void {
@@ -121,7 +119,7 @@ export function createLeaving(options: LeavingOptions): Leaving {
       try {
         await erase()
       } catch (error) {
-        if (isRemoved) actAlone(options.noteRemoved)
+        if (isRemoved) actAlone(node.noteRemoved)
         else node.begin()
         throw error
       }

@@ -34,7 +34,6 @@ const HEALTHY_MS_MAX = 15_000
 const HEALTHY_RETRY_MS = 250
 
 export interface MembersOptions {
-  node: ClusterNode
   store: DeviceStore
   configuration: Configuration
   random: Random
@@ -44,8 +43,6 @@ export interface MembersOptions {
   session(): { vault: Vault; device: DeviceArea }
   /** The records of this node, alone until now, become those of a cluster: appliance.ts. */
   found(etcd: Etcd, alongside: (device: DeviceArea) => void): Promise<void>
-  /** This node is a member no more. */
-  noteRemoved(): void
 }
 
 export interface Members {
@@ -71,8 +68,8 @@ export interface Members {
   moveTo(network: Network): Promise<void>
 }
 
-export function createMembers(options: MembersOptions): Members {
-  const { node, configuration, random, log, deviceId } = options
+export function createMembers(node: ClusterNode, options: MembersOptions): Members {
+  const { configuration, random, log, deviceId } = options
   let known: readonly Member[] = []
 
   const ownUrl = (): string => urlAt(configuration.network.ipAddress)
@@ -174,7 +171,7 @@ export function createMembers(options: MembersOptions): Members {
     const own = sameId(memberId, id)
     if (own && known.length === 1) throw new CofferError('invalid', 'It is the only member of its cluster')
     await changing(() => node.client.removeMember(id))
-    if (own) actAlone(options.noteRemoved)
+    if (own) actAlone(node.noteRemoved)
   }
 
   async function moveTo(network: Network): Promise<void> {

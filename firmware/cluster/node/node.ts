@@ -15,6 +15,7 @@ import { createUpkeep, type Upkeep } from '../etcd/upkeep.ts'
 import { type Membership, openMembership } from '../membership/record.ts'
 import { Contact, newestHead } from '../replica/contact.ts'
 
+export const REMOVED = 'The other members of the cluster have removed this node'
 const LOOK_MS = 1000
 const ANSWER_MS_MAX = 2000
 const RUN_AGAIN_MS = 10_000
@@ -28,8 +29,8 @@ export interface ClusterNodeOptions {
   nowMs: () => number
   /** Of the disk of this node. Throws an error of the file system. */
   freeBytes: () => number
-  /** The others have removed this node. */
-  onRemoved: () => void
+  /** Closes what is open and makes the appliance Failed: this node is no longer a member. */
+  leaveFailed(reason: string): void
 }
 
 export interface ClusterNode {
@@ -49,6 +50,8 @@ export interface ClusterNode {
   noteUrl(members: readonly Pick<Member, 'id' | 'urls'>[]): void
   /** It is no member any more. */
   end(): void
+  /** Ends the membership after the other members removed this node: stores that and makes the appliance Failed. */
+  noteRemoved(): void
   /** One change of the membership at a time: throws `busy` while there is another. */
   exclusively<T>(change: () => Promise<T>): Promise<T>
   close(): void
@@ -112,11 +115,21 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
     configuration.tls.peerHost = null
   }
 
+  function noteRemoved(): void {
+    const held = membership()
+    if (held === null) return
+    end()
+    store.records.keep('noting that this node was removed', (device) =>
+      openMembership(device).put({ ...held, stage: 'removed' }),
+    )
+    options.leaveFailed(REMOVED)
+  }
+
   configuration.onChange((part) => {
     if (part === 'tls') runAgain() // the others are shown the new certificate
   })
   service?.onRemoved(() => {
-    if (watch !== null) actAlone(options.onRemoved)
+    if (watch !== null) actAlone(noteRemoved)
   })
 
   return {
@@ -161,6 +174,7 @@ export function createClusterNode(options: ClusterNodeOptions): ClusterNode {
       configuration.tls.peerHost = hostOf(peerUrl)
     },
     end,
+    noteRemoved,
     async exclusively(change) {
       if (isChanging) throw new CofferError('busy', 'The cluster is being changed, try again')
       isChanging = true

@@ -8,7 +8,7 @@ import { UNLOCK_USER } from '../../base/attempts.ts'
 import { CofferError } from '../../base/error.ts'
 import { copySecret, wipe } from '../../base/secret.ts'
 import type { Member } from '../../cluster/etcd/etcd.ts'
-import { MEMBERS_MAX, PEER_PORT } from '../../cluster/node/members.ts'
+import { expectService, MEMBERS_MAX, PEER_PORT } from '../../cluster/node/members.ts'
 import { presentedPassphrase } from './schema.ts'
 import { declare, EMPTY, OPERATIONAL, ROOT_ADMINISTRATORS, type Services } from './services.ts'
 
@@ -82,7 +82,7 @@ const params = z.object({ member: memberId })
 
 type Target = { services: Services; params: z.output<typeof params> }
 
-const membersOf = ({ services }: { services: Services }) => services.appliance.members
+const membersOf = ({ services }: { services: Services }) => services.appliance.cluster.members
 
 const viewOf = ({ id, name, urls, isLearner }: Member): z.output<typeof member> => ({
   ...{ id, name, urls: [...urls] },
@@ -103,10 +103,9 @@ const exists = (request: Target): void => void membersOf(request).expect(request
 
 const NOT_AVAILABLE = 'Clustering is not available'
 
-function expectAvailable(request: { services: Services }): void {
-  if (!membersOf(request).isAvailable)
-    throw new CofferError('invalid', 'Clustering is not available: this appliance has no etcd')
-}
+/** Throws `invalid` where there is no etcd. */
+const expectAvailable = ({ services }: { services: Services }): void =>
+  void expectService(services.appliance.cluster.node)
 
 /** Throws `invalid` for what etcd would not take. */
 const peerUrls = ({ urls }: { urls: readonly string[] }): string[] =>
@@ -147,7 +146,7 @@ export const clusterDeclarations = [
       const { appliance, log } = services
       if (!appliance.backups.hasPassphrase) throw new CofferError('unavailable', 'No backup passphrase is set')
       expectAvailable(request)
-      const { members, joinerKit } = await appliance.members.add(peerUrls(body))
+      const { members, joinerKit } = await appliance.cluster.members.add(peerUrls(body))
       log.info('general', `member ${body.urls.join(', ')} registered by ${caller.userId}`)
       return { status: 201, json: { members: members.map(viewOf), joinerKit } }
     },
@@ -173,7 +172,7 @@ export const clusterDeclarations = [
       exists(request) // only now: a PUT looks for its resource after its body
       expectAvailable(request)
       const { services, caller, params, body } = request
-      await services.appliance.members.setUrls(params.member, peerUrls(body))
+      await services.appliance.cluster.members.setUrls(params.member, peerUrls(body))
       services.log.info('general', `URLs of member ${params.member} set by ${caller.userId}`)
       return { status: 204 }
     },
@@ -195,7 +194,7 @@ export const clusterDeclarations = [
     handle: async (request) => {
       expectAvailable(request)
       const { services, caller, params } = request
-      await services.appliance.members.remove(params.member)
+      await services.appliance.cluster.members.remove(params.member)
       services.log.info('general', `member ${params.member} removed by ${caller.userId}`)
       return { status: 204 }
     },
@@ -214,7 +213,7 @@ export const clusterDeclarations = [
     handle: async (request) => {
       expectAvailable(request)
       const { services, caller, params } = request
-      await services.appliance.members.promote(params.member)
+      await services.appliance.cluster.members.promote(params.member)
       services.log.info('general', `member ${params.member} promoted by ${caller.userId}`)
       return { status: 204 }
     },
@@ -241,7 +240,7 @@ export const clusterDeclarations = [
         if (appliance.configuration.tls.clusterCa === null) throw new CofferError('unavailable', 'No cluster CA is set')
         expectAvailable(request)
         const members = body.members.map(({ name, urls }) => ({ name, urls: peerUrls({ urls }) }))
-        await appliance.members.join({ ...body, members })
+        await appliance.cluster.join({ ...body, members })
         log.info('general', `joined a cluster, as ${caller.userId} has asked for`)
         return { status: 204 }
       } finally {
@@ -268,7 +267,7 @@ export const clusterDeclarations = [
         const isRight = await appliance.limiter.attempt(address, UNLOCK_USER, async (place) => {
           if (appliance.audit === undefined) return null // the store is closed: nothing could tell a right one
           try {
-            await appliance.members.forceNew(passphrase, place)
+            await appliance.cluster.leaving.forceNew(passphrase, place)
             return true
           } catch (error) {
             if (error instanceof CofferError && error.code === 'forbidden') return null

@@ -118,7 +118,7 @@ export const configNetworkDeclarations = [
     handle: async ({ services, caller, body }) => {
       const problem = networkProblem(body, { allowLoopback: !services.appliesNetwork })
       if (problem !== null) throw new CofferError('invalid', problem)
-      await services.appliance.members.moveTo(body)
+      await services.appliance.cluster.members.moveTo(body)
       services.log.info('general', `network set to ${body.ipAddress} ${body.netmask} by ${caller.userId}`)
       return { status: 204 }
     },

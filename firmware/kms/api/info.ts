@@ -26,8 +26,8 @@ function diskLines({ space, state }: Services['appliance']): Line[] {
   return disk.level === 'ok' ? [] : [{ level, msg: describeDisk(disk) }]
 }
 
-function clusterLines({ replica, members }: Services['appliance'], etcd: EtcdService | undefined): Line[] {
-  const { spaceProblem } = members
+function clusterLines({ replica, cluster }: Services['appliance'], etcd: EtcdService | undefined): Line[] {
+  const { spaceProblem } = cluster.node
   const warnings = (etcd?.warnings() ?? []).map((msg) => ({ level: 'warning', msg }))
   return [
     stateLine(replica, etcd?.state.running ?? false),

@@ -106,7 +106,7 @@ function diskFigures({ appliance }: Services, { namespace }: Caller): Metric[] {
 
 /** Nothing of a node that is alone, and nothing to users of a namespace. */
 async function clusterFigures({ appliance }: Services, { namespace }: Caller): Promise<Metric[]> {
-  const { replica, members } = appliance
+  const { replica, cluster } = appliance
   if (replica === null || namespace !== '') return []
   const told = await replica.figures()
   return [
@@ -115,7 +115,7 @@ async function clusterFigures({ appliance }: Services, { namespace }: Caller): P
     { value: replica.behindMs / 1000, family: CLUSTER_BEHIND },
     { value: replica.conflicts, family: CLUSTER_CONFLICTS },
     { value: Number(replica.refusal !== null), family: CLUSTER_REFUSED },
-    { value: Number(members.spaceProblem !== null), family: CLUSTER_FULL },
+    { value: Number(cluster.node.spaceProblem !== null), family: CLUSTER_FULL },
     ...(told === null
       ? []
       : [

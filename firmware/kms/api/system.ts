@@ -121,6 +121,6 @@ async function act(
 ) {
   log.info('general', `${action} requested by ${by ?? 'a client without credentials'}`)
   const request = () => bootManager.request(action)
-  await (action === 'factoryReset' ? appliance.members.leave(request) : request())
+  await (action === 'factoryReset' ? appliance.cluster.leaving.leave(request) : request())
   return { status: 204 } as const
 }

@@ -58,7 +58,7 @@ test('cut at any moment it is alone with all it has, or a member with the same',
   for (const dataDirectory of cuts) {
     const rig = await node.openRig(dataDirectory, NO_ETCD)
     assert.equal(rig.appliance.state, 'Locked')
-    const { isMember } = rig.appliance.members
+    const isMember = rig.appliance.cluster.node.membership !== null
     found.push(isMember)
     if (!isMember) {
       await unlock({ rig }, UNLOCK)
@@ -87,7 +87,7 @@ test('without an etcd that answers it stays alone, goes on, and begins anew', as
   })
   await node.rig.key('k')
   await expect(503, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
-  assert.equal(node.rig.appliance.members.isMember, false)
+  assert.equal(node.rig.appliance.cluster.node.membership, null)
   assert.equal(node.etcd.pid, null)
   await node.rig.key('made-since')
   await node.rig.call('DELETE', '/keys/k', { as: 'admin' })
@@ -127,7 +127,7 @@ test('a lock while it begins leaves it alone, or Locked and a member', async (t)
   await node.rig.key('k')
   await expect(412, node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS }))
   assert.equal(node.rig.appliance.state, 'Locked')
-  assert.equal(node.rig.appliance.members.isMember, false)
+  assert.equal(node.rig.appliance.cluster.node.membership, null)
   assert.equal(node.etcd.pid, null)
   await unlock(node, UNLOCK)
   assert.deepEqual(await keysAt(node), ['k'])
@@ -145,24 +145,24 @@ test('what it is given while its etcd starts is what it becomes a member with, o
       },
     }),
   })
-  const { configuration, members } = node.rig.appliance
+  const { configuration, cluster } = node.rig.appliance
   const add = () => node.rig.call('POST', '/cluster/members', { as: 'admin', json: URLS })
 
   meanwhile = () => putCertificate(node, ca, '127.0.0.1')
   assert.match((await expect(412, add())).json().message, /no subject alternative name/)
-  assert.equal(members.isMember, false)
+  assert.equal(cluster.node.membership, null)
   assert.equal(node.etcd.pid, null)
 
   await certify(node, ca, '127.0.0.8')
   meanwhile = async () => configuration.setNetwork(networkOf('127.0.0.8'))
   assert.match((await expect(503, add())).json().message, /another address/)
-  assert.equal(members.isMember, false)
+  assert.equal(cluster.node.membership, null)
 
   configuration.setNetwork(networkOf(node.address))
   const { starts } = node.etcd
   meanwhile = () => certify(node, ca)
   const { status } = await add()
   assert.ok(status === 201 || status === 503) // its etcd may be on its way
-  assert.equal(members.isMember, true)
+  assert.notEqual(cluster.node.membership, null)
   await until('its etcd shows the new one', () => node.etcd.starts === starts + 2 && node.etcd.pid !== null)
 })

@@ -42,7 +42,7 @@ async function openPair(t: TestContext) {
 
 /** It is alone, with its keys, now and after a restart. */
 async function expectAsBefore(node: TestNode): Promise<void> {
-  assert.equal(node.rig.appliance.members.isMember, false)
+  assert.equal(node.rig.appliance.cluster.node.membership, null)
   assert.equal(node.rig.appliance.state, 'Operational')
   assert.deepEqual(await keysAt(node), ['of-b'])
   assert.equal(node.etcd.pid, null, 'no etcd runs')
@@ -192,7 +192,7 @@ test('cut at any moment of a join, a node is as it was before, or joined', async
   for (const dataDirectory of cuts) {
     const rig = await b.openRig(dataDirectory, NO_ETCD)
     assert.equal(rig.appliance.state, 'Locked')
-    if (rig.appliance.members.isMember) found.push('joined')
+    if (rig.appliance.cluster.node.membership !== null) found.push('joined')
     else {
       await unlock({ rig }, OWN_UNLOCK)
       assert.deepEqual(await keysAt({ rig }), ['of-b'])

@@ -133,7 +133,7 @@ test('what is no reason to begin a cluster leaves the node alone, with nothing o
   await expect(204, node.rig.call('PUT', '/config/network', { as: 'admin', json: network }))
   assert.match((await expect(412, add([other]))).json().message, /has no subject alternative name 127\.0\.0\.8/)
   assert.equal(node.etcd.starts, 0)
-  assert.equal(node.rig.appliance.members.isMember, false)
+  assert.equal(node.rig.appliance.cluster.node.membership, null)
 })
 
 test('one at a time joins; members are changed and removed by their ids, the last one is not', async (t) => {
@@ -382,8 +382,8 @@ test('how long the others have not answered is counted from their last answer, w
   await join(a, b)
   const unlockAlone = async () => {
     await unlock(b, UNLOCK)
-    const { members, replica } = b.rig.appliance
-    await until('it is noticed', () => replica!.lostMs > 0 && members.lostMs > 0)
+    const { cluster, replica } = b.rig.appliance
+    await until('it is noticed', () => replica!.lostMs > 0 && cluster.node.lostMs > 0)
     return replica!.lostMs
   }
   const lock = () => expect(204, b.rig.call('POST', '/lock', { as: 'admin' }))
